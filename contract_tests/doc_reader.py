@@ -35,7 +35,7 @@ def is_like(shown: Any, real: Any) -> bool:
     return bool(shown == real)
 
 
-def is_of_the_contract(shown: Any) -> bool:
+def is_in_the_contract(shown: Any) -> bool:
     """Whether it is an example of the contract, or an error that the contract describes."""
     components = load_contract()["components"]
     if any(shown == example["value"] for example in components["examples"].values()):
@@ -131,7 +131,7 @@ class Reader:
     def compare(self, text: str) -> None:
         """Compare JSON with the contract's examples, then with the latest output."""
         shown = json.loads(text)
-        if not is_of_the_contract(shown):
+        if not is_in_the_contract(shown):
             assert is_like(shown, json.loads(self.printed)), self.printed
 
     def look_for(self, text: str) -> None:

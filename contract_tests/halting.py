@@ -13,7 +13,7 @@ def halt(process: int) -> None:
     """Halt a process until it is resumed. Returns when all its threads have stopped."""
     os.kill(process, signal.SIGSTOP)
     # The sender of the signal continues before it arrives: a thread may take a lock meanwhile.
-    wait_for(lambda: _stands_still(process), "a process that is halted")
+    wait_for(lambda: _is_stopped(process), "a process that is halted")
 
 
 def resume(process: int) -> None:
@@ -31,7 +31,7 @@ def halted(process: int) -> Iterator[None]:
         resume(process)
 
 
-def _stands_still(process: int) -> bool:
+def _is_stopped(process: int) -> bool:
     try:
         threads = [(each / "stat").read_text() for each in Path(f"/proc/{process}/task").iterdir()]
     except (FileNotFoundError, ProcessLookupError):

@@ -80,7 +80,7 @@ class PostgresServer(Server):
         return self.url(name)
 
     def _initialize(self) -> None:
-        _give_away(self.folder)
+        _chown_to_postgres(self.folder)
         options = ["--auth=trust", f"--username={POSTGRES_USER}", "--encoding=UTF8", "--locale=C"]
         done = subprocess.run(
             [_program("initdb"), "--no-sync", *options, self.data],
@@ -129,7 +129,7 @@ class PgBouncer(Server):
         config["pgbouncer"].update(ours | settings)
         with (self.folder / "pgbouncer.ini").open("w") as file:
             config.write(file)
-        _give_away(self.folder)
+        _chown_to_postgres(self.folder)
 
     def url(self, name: str) -> str:
         """The URL of a database behind it."""
@@ -179,7 +179,7 @@ class RedisServer(Server):
             return False
 
 
-def _give_away(folder: Path) -> None:
+def _chown_to_postgres(folder: Path) -> None:
     if os.geteuid() == 0:
         shutil.chown(folder, POSTGRES_USER, POSTGRES_USER)
 

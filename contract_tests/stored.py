@@ -72,12 +72,12 @@ class Stored:
     def rows(self, query: str, *values: object) -> list[Row]:
         """The rows of a query."""
         with self._connected() as connection:
-            return connection.execute(_spelled(connection, query), values).fetchall()
+            return connection.execute(_with_placeholders(connection, query), values).fetchall()
 
     def named_rows(self, query: str) -> list[dict[str, Any]]:
         """The rows of a query without values, by column name."""
         with self._connected() as connection:
-            found = connection.execute(_spelled(connection, query))
+            found = connection.execute(_with_placeholders(connection, query))
             names = [column[0] for column in found.description or ()]
             return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
@@ -89,12 +89,12 @@ class Stored:
     def change(self, statement: str, *values: object) -> int:
         """Change rows or tables. Returns the number of rows."""
         with self._connected() as connection:
-            return connection.execute(_spelled(connection, statement), values).rowcount
+            return connection.execute(_with_placeholders(connection, statement), values).rowcount
 
     def change_for_each(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
         """Execute a change for each of the rows in one transaction."""
         with self._connected() as connection:
-            connection.cursor().executemany(_spelled(connection, statement), list(rows))
+            connection.cursor().executemany(_with_placeholders(connection, statement), list(rows))
 
     def tables(self) -> list[str]:
         """The names of the service's own tables, sorted."""
@@ -131,7 +131,7 @@ class Stored:
             others = "datname = current_database() AND pid != pg_backend_pid()"
             return self.count("pg_stat_activity", f"{others} AND xact_start IS NOT NULL") == 0
         files = (self.database_path, self.folder / QUEUE_FILES[0])
-        return _is_let_go(self.folder / LOCK_FILE) and all(_is_unlocked(path) for path in files)
+        return _is_lock_free(self.folder / LOCK_FILE) and all(_is_unlocked(path) for path in files)
 
     def clear(self) -> None:
         """Clear the data on servers: every row except those of the migrations, and every key."""
@@ -160,7 +160,9 @@ class Stored:
                 connection.execute("BEGIN IMMEDIATE")
             else:
                 names = ", ".join(f'"{name}"' for name in self.tables())
-                connection.execute(_spelled(connection, f"LOCK TABLE {names} IN EXCLUSIVE MODE"))
+                connection.execute(
+                    _with_placeholders(connection, f"LOCK TABLE {names} IN EXCLUSIVE MODE")
+                )
             yield
 
     def lose_queue(self) -> None:
@@ -199,7 +201,7 @@ class Stored:
         return sqlite3.connect(self.database_path, timeout=BUSY_SECONDS)
 
 
-def _is_let_go(path: Path) -> bool:
+def _is_lock_free(path: Path) -> bool:
     with path.open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -218,6 +220,6 @@ def _is_unlocked(path: Path) -> bool:
         return True
 
 
-def _spelled(connection: Connection, statement: str) -> Any:
+def _with_placeholders(connection: Connection, statement: str) -> Any:
     """The query with its driver's placeholders."""
     return statement if isinstance(connection, sqlite3.Connection) else statement.replace("?", "%s")

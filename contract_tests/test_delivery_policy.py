@@ -99,7 +99,7 @@ def customer(gateway: Gateway) -> Customer:
     return gateway.customer()
 
 
-def test_the_deadline_bounds_the_exchange_with_receivers_that_take_their_time(
+def test_the_deadline_bounds_the_exchange_with_slow_receivers(
     customer: Customer, scripted: ScriptedReceiver
 ) -> None:
     """One byte a second, in the head or in the body, or no byte at all."""

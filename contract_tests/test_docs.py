@@ -31,7 +31,7 @@ def reader(service: FirstRun) -> Iterator[Reader]:
     someone.stop()
 
 
-def test_every_block_of_the_readme_does_what_it_says(reader: Reader) -> None:
+def test_every_block_of_the_readme_works(reader: Reader) -> None:
     reader.read("README.md")
     events = reader.done[-1]
     wait_for(
@@ -40,13 +40,13 @@ def test_every_block_of_the_readme_does_what_it_says(reader: Reader) -> None:
     )
 
 
-def test_every_block_of_the_quickstart_does_what_it_says(reader: Reader) -> None:
+def test_every_block_of_the_quickstart_works(reader: Reader) -> None:
     reader.read("docs/quickstart.md")
     expected = {*STATUSES, "message.received"}
     wait_for(lambda: reader.kinds() == expected, "every event at the receiver")
 
 
 @pytest.mark.parametrize("page", [page for page in pages_of_use() if page not in FIRST])
-def test_every_block_of_a_page_does_what_it_says(reader: Reader, page: str) -> None:
+def test_every_block_of_a_page_works(reader: Reader, page: str) -> None:
     reader.has_a_message()
     reader.read(page)

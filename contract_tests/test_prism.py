@@ -100,7 +100,7 @@ def may_pass(request: Request) -> bool:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_each_error_that_bad_input_brings_about_fits(
+def test_each_error_of_invalid_input_matches_the_contract(
     prism: Prism, world: World, operation: Operation
 ) -> None:
     bad = spoilt(world.target(operation))

@@ -38,7 +38,7 @@ def _segments() -> set[str]:
     return {line.split()[1] for line in lines}
 
 
-def test_what_postgresql_committed_survives_its_kill(postgres: PostgresServer) -> None:
+def test_commits_of_postgresql_survive_its_kill(postgres: PostgresServer) -> None:
     url = postgres.database("survives")
     with psycopg.connect(url) as connection:
         connection.execute("CREATE TABLE kept AS SELECT 'yes' AS answer")

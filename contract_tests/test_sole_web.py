@@ -98,7 +98,7 @@ def test_a_second_web_is_refused_in_one_line(parts: Parts) -> None:
     assert parts.is_ready()
 
 
-def test_a_second_web_that_counts_elsewhere_is_allowed(parts: Parts) -> None:
+def test_a_second_web_with_a_shared_rate_limit_is_allowed(parts: Parts) -> None:
     second = copy(parts)
     second.environment = parts.environment | {"GATEWAY_RATE_LIMIT_URL": redis().url(0)}
     second.port = free_port()

@@ -101,7 +101,7 @@ def examples(prefix: str = "", suffix: str = "") -> list[dict[str, Any]]:
     return [named[name]["value"] for name in chosen]
 
 
-def grown(event: dict[str, Any]) -> dict[str, Any]:
+def with_more_properties(event: dict[str, Any]) -> dict[str, Any]:
     """An event of a later release, with additional properties."""
     return {**event, "later": 1, "data": {**event["data"], "later": {"more": True}}}
 
@@ -121,7 +121,9 @@ def test_a_program_on_a_generated_client_does_the_whole_job(
     for command in build:
         run(command, folder)
     later = folder / "later.jsonl"
-    later.write_text("".join(f"{json.dumps(grown(e))}\n" for e in examples(suffix="Event")))
+    later.write_text(
+        "".join(f"{json.dumps(with_more_properties(e))}\n" for e in examples(suffix="Event"))
+    )
     told = story.tell(
         gateway,
         folder,
@@ -174,7 +176,7 @@ def test_the_zod_schemas_of_orval_accept_every_example_and_nothing_else() -> Non
     broken_events = [{**event, "event": "number.banned"}, {**event, "timestamp": "now"}]
     broken_requests = [{**request, "type": "image"}, {**request, "to": "nobody"}]
     given = {
-        "events": [*events, *map(grown, events), *broken_events],
+        "events": [*events, *map(with_more_properties, events), *broken_events],
         "requests": [*requests, *broken_requests],
     }
     (folder / "given.json").write_text(json.dumps(given))

@@ -15,7 +15,7 @@ NUMBER_KINDS = ("number.activated", "number.disconnected", "number.banned")
 
 
 @pytest.fixture
-def mortal(gateway: Gateway, customer: Customer) -> dict[str, str]:
+def disposable_number(gateway: Gateway, customer: Customer) -> dict[str, str]:
     """A number of the customer's that a test may disconnect."""
     return dict(gateway.cli("sandbox-connect", customer.account_id))
 
@@ -40,36 +40,41 @@ def wait_transition(hook: Hook, number: dict[str, str], kind: str, count: int = 
     ],
 )
 def test_a_lost_number_has_an_event_and_cannot_send_until_it_is_back(
-    sandbox: Sandbox, hooks: Hooks, mortal: dict[str, str], told: str, kind: str, status: str
+    sandbox: Sandbox,
+    hooks: Hooks,
+    disposable_number: dict[str, str],
+    told: str,
+    kind: str,
+    status: str,
 ) -> None:
     """'number.disconnected', 'number.banned', and 'number.activated' when it is ready again."""
-    api, hook = hooks.api, hooks(*NUMBER_KINDS, number_ids=[mortal["id"]])
-    sandbox.set_status(mortal["phoneNumber"], told)
-    data = wait_transition(hook, mortal, kind)
-    assert data["status"] == status_of(api, mortal) == status
+    api, hook = hooks.api, hooks(*NUMBER_KINDS, number_ids=[disposable_number["id"]])
+    sandbox.set_status(disposable_number["phoneNumber"], told)
+    data = wait_transition(hook, disposable_number, kind)
+    assert data["status"] == status_of(api, disposable_number) == status
     to = new_recipient()
-    refused = send(api, mortal["id"], to, 409)
+    refused = send(api, disposable_number["id"], to, 409)
     assert status in refused.json()["error"]["message"]
     assert sandbox.accepted(to) == []
-    sandbox.set_status(mortal["phoneNumber"], "CONNECTED")
-    data = wait_transition(hook, mortal, "number.activated")
+    sandbox.set_status(disposable_number["phoneNumber"], "CONNECTED")
+    data = wait_transition(hook, disposable_number, "number.activated")
     assert data["status"] == "ACTIVE"
-    assert data["activatedAt"] > mortal["activatedAt"]
-    send(api, mortal["id"], to)
+    assert data["activatedAt"] > disposable_number["activatedAt"]
+    send(api, disposable_number["id"], to)
 
 
 @pytest.mark.parametrize("event", ["PARTNER_APP_UNINSTALLED", "ACCOUNT_OFFBOARDED"])
 def test_each_way_of_disconnecting_a_number_has_one_event(
-    sandbox: Sandbox, hooks: Hooks, mortal: dict[str, str], event: str
+    sandbox: Sandbox, hooks: Hooks, disposable_number: dict[str, str], event: str
 ) -> None:
     """number.disconnected: A number is disconnected."""
-    hook = hooks(*NUMBER_KINDS, number_ids=[mortal["id"]])
-    sandbox.set_status(mortal["phoneNumber"], "DISCONNECTED", event=event)
-    wait_transition(hook, mortal, "number.disconnected")
-    send(hooks.api, mortal["id"], new_recipient(), 409)
-    sandbox.set_status(mortal["phoneNumber"], "CONNECTED")
-    wait_transition(hook, mortal, "number.activated")
-    send(hooks.api, mortal["id"], new_recipient())
+    hook = hooks(*NUMBER_KINDS, number_ids=[disposable_number["id"]])
+    sandbox.set_status(disposable_number["phoneNumber"], "DISCONNECTED", event=event)
+    wait_transition(hook, disposable_number, "number.disconnected")
+    send(hooks.api, disposable_number["id"], new_recipient(), 409)
+    sandbox.set_status(disposable_number["phoneNumber"], "CONNECTED")
+    wait_transition(hook, disposable_number, "number.activated")
+    send(hooks.api, disposable_number["id"], new_recipient())
     assert [d["event"] for d in hook.deliveries()] == ["number.activated", "number.disconnected"]
 
 
@@ -102,67 +107,69 @@ def test_a_ban_of_one_number_leaves_the_business_accounts_other_number_active(
 
 
 def test_a_banned_number_shows_the_reason_quality_and_limit(
-    sandbox: Sandbox, hooks: Hooks, mortal: dict[str, str]
+    sandbox: Sandbox, hooks: Hooks, disposable_number: dict[str, str]
 ) -> None:
     """Decision 29: quality, messaging limit and the reason of a ban."""
-    hook = hooks("number.banned", "number.updated", number_ids=[mortal["id"]])
-    sandbox.set_status(mortal["phoneNumber"], "BANNED")
-    data = wait_transition(hook, mortal, "number.banned")
+    hook = hooks("number.banned", "number.updated", number_ids=[disposable_number["id"]])
+    sandbox.set_status(disposable_number["phoneNumber"], "BANNED")
+    data = wait_transition(hook, disposable_number, "number.banned")
     assert data["statusReason"] == "DISABLED_UPDATE DISABLE"
     assert (data["qualityRating"], data["messagingLimit"]) == ("UNKNOWN", "TIER_2K")
-    assert hooks.api.get(f"/numbers/{mortal['id']}") == data
-    refused = send(hooks.api, mortal["id"], new_recipient(), 409)
+    assert hooks.api.get(f"/numbers/{disposable_number['id']}") == data
+    refused = send(hooks.api, disposable_number["id"], new_recipient(), 409)
     assert refused.json()["error"]["message"].endswith("DISABLED_UPDATE DISABLE")
     update = hook.wait_kind("number.updated")[-1]["data"]
     assert (update["qualityRating"], update["status"]) == ("UNKNOWN", "ACTIVE")
 
 
 def test_a_number_can_be_lost_more_than_once(
-    sandbox: Sandbox, hooks: Hooks, mortal: dict[str, str]
+    sandbox: Sandbox, hooks: Hooks, disposable_number: dict[str, str]
 ) -> None:
     """Each transition emits its event, once."""
-    hook = hooks(*NUMBER_KINDS, number_ids=[mortal["id"]])
+    hook = hooks(*NUMBER_KINDS, number_ids=[disposable_number["id"]])
     for count in (1, 2):
-        sandbox.set_status(mortal["phoneNumber"], "BANNED")
-        wait_transition(hook, mortal, "number.banned", count)
-        sandbox.set_status(mortal["phoneNumber"], "CONNECTED")
-        wait_transition(hook, mortal, "number.activated", count)
+        sandbox.set_status(disposable_number["phoneNumber"], "BANNED")
+        wait_transition(hook, disposable_number, "number.banned", count)
+        sandbox.set_status(disposable_number["phoneNumber"], "CONNECTED")
+        wait_transition(hook, disposable_number, "number.activated", count)
     assert len(hook.deliveries()) == 4
 
 
 def test_a_repeated_request_is_replayed_even_when_its_number_was_lost_meanwhile(
-    sandbox: Sandbox, hooks: Hooks, mortal: dict[str, str]
+    sandbox: Sandbox, hooks: Hooks, disposable_number: dict[str, str]
 ) -> None:
     """'Returns the original response without being processed again', although the number was lost since."""
-    hook = hooks("number.banned", number_ids=[mortal["id"]])
+    hook = hooks("number.banned", number_ids=[disposable_number["id"]])
     to, key = new_recipient(), secrets.token_hex(8)
-    first = send(hooks.api, mortal["id"], to, key=key)
-    sandbox.set_status(mortal["phoneNumber"], "BANNED")
-    wait_transition(hook, mortal, "number.banned")
-    again = send(hooks.api, mortal["id"], to, key=key)
+    first = send(hooks.api, disposable_number["id"], to, key=key)
+    sandbox.set_status(disposable_number["phoneNumber"], "BANNED")
+    wait_transition(hook, disposable_number, "number.banned")
+    again = send(hooks.api, disposable_number["id"], to, key=key)
     assert again.headers["Idempotency-Replayed"] == "true"
     assert again.content == first.content
     assert len(sandbox.accepted(to)) == 1
 
 
 def test_the_other_numbers_of_the_account_stay_active(
-    sandbox: Sandbox, hooks: Hooks, mortal: dict[str, str], number: dict[str, str]
+    sandbox: Sandbox, hooks: Hooks, disposable_number: dict[str, str], number: dict[str, str]
 ) -> None:
     """The transition affects one number only."""
     hook = hooks(*NUMBER_KINDS)
-    sandbox.set_status(mortal["phoneNumber"], "BANNED")
-    wait_transition(hook, mortal, "number.banned")
+    sandbox.set_status(disposable_number["phoneNumber"], "BANNED")
+    wait_transition(hook, disposable_number, "number.banned")
     send(hooks.api, number["id"], new_recipient())
-    assert {e["data"]["id"] for e in hook.wait()} == {mortal["id"]}
+    assert {e["data"]["id"] for e in hook.wait()} == {disposable_number["id"]}
 
 
 def test_number_ids_limit_the_events_of_numbers_too(
-    sandbox: Sandbox, hooks: Hooks, mortal: dict[str, str], number: dict[str, str]
+    sandbox: Sandbox, hooks: Hooks, disposable_number: dict[str, str], number: dict[str, str]
 ) -> None:
     """If numberIds is non-empty, only for those numbers."""
-    its, others = (hooks("number.disconnected", number_ids=[n["id"]]) for n in (mortal, number))
-    sandbox.set_status(mortal["phoneNumber"], "DISCONNECTED")
-    wait_transition(its, mortal, "number.disconnected")
+    its, others = (
+        hooks("number.disconnected", number_ids=[n["id"]]) for n in (disposable_number, number)
+    )
+    sandbox.set_status(disposable_number["phoneNumber"], "DISCONNECTED")
+    wait_transition(its, disposable_number, "number.disconnected")
     assert others.deliveries() == []
 
 
@@ -190,21 +197,21 @@ def stopped_worker(gateway: Gateway) -> Iterator[int]:
 def test_a_send_that_finds_the_number_lost_changes_its_status(
     sandbox: Sandbox,
     hooks: Hooks,
-    mortal: dict[str, str],
+    disposable_number: dict[str, str],
     stopped_worker: int,
     told: str,
     kind: str,
 ) -> None:
     """409 if the network reports the loss before its callback is ingested. The event still comes once."""
-    api, hook = hooks.api, hooks(*NUMBER_KINDS, number_ids=[mortal["id"]])
-    sandbox.set_status(mortal["phoneNumber"], told)
-    assert status_of(api, mortal) == "ACTIVE"
-    send(api, mortal["id"], new_recipient(), 409)
-    assert status_of(api, mortal) == told
+    api, hook = hooks.api, hooks(*NUMBER_KINDS, number_ids=[disposable_number["id"]])
+    sandbox.set_status(disposable_number["phoneNumber"], told)
+    assert status_of(api, disposable_number) == "ACTIVE"
+    send(api, disposable_number["id"], new_recipient(), 409)
+    assert status_of(api, disposable_number) == told
     wait_for(sandbox.has_told_all, "the callback in the service's hands")
     resume(stopped_worker)
-    wait_transition(hook, mortal, kind)
+    wait_transition(hook, disposable_number, kind)
     # The earlier callback has been ingested once this later one has.
-    sandbox.set_status(mortal["phoneNumber"], "CONNECTED")
-    wait_transition(hook, mortal, "number.activated")
+    sandbox.set_status(disposable_number["phoneNumber"], "CONNECTED")
+    wait_transition(hook, disposable_number, "number.activated")
     assert sorted(d["event"] for d in hook.deliveries()) == sorted([kind, "number.activated"])

@@ -236,7 +236,7 @@ def test_a_reaction_has_no_context(api: Api, number: dict[str, str]) -> None:
     assert api.contract.refuses(refused.request)
 
 
-def speaking_of(message_id: str) -> list[Content]:
+def messages_referring_to(message_id: str) -> list[Content]:
     """The bodies of a reply and a reaction to a message."""
     reaction = {"message_id": message_id, "emoji": "\U0001f44d"}
     return [
@@ -254,7 +254,7 @@ def test_a_reply_to_an_unknown_message_is_refused(
     api: Api, sandbox: Sandbox, number: dict[str, str]
 ) -> None:
     """404 NOT_FOUND: Resource does not exist."""
-    for body in speaking_of("msg_01JD5ZB3Q8H2M6F4S9KX7T1W5C"):
+    for body in messages_referring_to("msg_01JD5ZB3Q8H2M6F4S9KX7T1W5C"):
         _, to = deliver(api, number, body, 404, fits=True)
         assert sandbox.accepted(to) == []
 
@@ -264,7 +264,7 @@ def test_a_reply_to_another_accounts_message_is_refused(
 ) -> None:
     """403 FORBIDDEN: Resource belongs to a different account."""
     foreign = send(other_api, other_customer.number["id"], new_recipient()).json()["id"]
-    for body in speaking_of(foreign):
+    for body in messages_referring_to(foreign):
         _, to = deliver(api, number, body, 403, fits=True)
         assert sandbox.accepted(to) == []
 
@@ -275,7 +275,7 @@ def test_a_reply_to_another_numbers_message_is_refused(
     """409 CONFLICT: a conversation is with one number."""
     second = gateway.cli("sandbox-connect", customer.account_id)
     there = send(api, second["id"], new_recipient()).json()["id"]
-    for body in speaking_of(there):
+    for body in messages_referring_to(there):
         refused, to = deliver(api, number, body, 409)
         assert "another number" in refused.json()["error"]["message"]
         assert refused.json()["error"]["details"] == {"field": field_in(body)}
@@ -289,7 +289,7 @@ def test_a_reply_to_a_refused_message_is_refused(
     send(api, number["id"], "15550100001", 400)
     listed = api.get("/messages", params={"limit": "5", "status": "failed"})["data"]
     refused_id = next(m["id"] for m in listed if m["toNumber"] == "15550100001")
-    for body in speaking_of(refused_id):
+    for body in messages_referring_to(refused_id):
         refused, to = deliver(api, number, body, 409)
         assert "was not accepted" in refused.json()["error"]["message"]
         assert refused.json()["error"]["details"] == {"field": field_in(body)}

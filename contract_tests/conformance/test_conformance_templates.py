@@ -103,23 +103,23 @@ def test_a_template_is_created_reviewed_sent_changed_and_deleted(
     [shown] = api.get(path, params={"name": name, "status": "APPROVED"})["data"]
     assert (shown["id"], shown["components"]) == (template["id"], [BODY])
 
-    asked = sends_asked(sandbox)
+    asked = sends_at_the_network(sandbox)
     error = refused(api, message(number, to, name, TEXT))
     assert error["details"] == {"field": "/template/components/0/parameters"}
     assert "its body takes 2 parameters: {{1}}, {{2}}" in error["message"]
-    assert sends_asked(sandbox) == asked
+    assert sends_at_the_network(sandbox) == asked
     api.post("/messages/send", json=message(number, to, name, TEXT, TEXT))
     [accepted] = sandbox.accepted(to)
     assert accepted["template"]["name"] == name
 
-    asked = sends_asked(sandbox)
+    asked = sends_at_the_network(sandbox)
     decide(gateway, template, status="PAUSED")
     assert statuses(hook, name, 3)[-1] == "PAUSED"
     assert in_dashboard("paused")
     error = refused(api, message(number, to, name, TEXT, TEXT))
     assert error["details"] == {"field": "/template/name"}
     assert "is PAUSED" in error["message"]
-    assert (sends_asked(sandbox), len(sandbox.accepted(to))) == (asked, 1)
+    assert (sends_at_the_network(sandbox), len(sandbox.accepted(to))) == (asked, 1)
 
     api.call("DELETE", path, 204, params={"name": name})
     assert statuses(hook, name, 4) == ["PENDING", "APPROVED", "PAUSED", "DELETED"]
@@ -133,7 +133,7 @@ def decide(gateway: Gateway, template: dict[str, Any], **changes: Any) -> None:
     gateway.sandbox_call(f"templates/{template['id']}", **changes)
 
 
-def sends_asked(sandbox: Sandbox) -> int:
+def sends_at_the_network(sandbox: Sandbox) -> int:
     """The number of sends that reached the network."""
     return int(sandbox.state()["sends"]["asked"])
 

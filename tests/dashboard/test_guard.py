@@ -87,5 +87,5 @@ def test_any_page_number_is_understood(query: str, page: int) -> None:
 @pytest.mark.parametrize(
     "target", ["/dashboardx", "dashboard/", "/dashboard/\u2028", "javascript:x"]
 )
-def test_a_target_elsewhere_is_the_overview_instead(target: str) -> None:
+def test_a_redirect_target_outside_leads_to_the_overview(target: str) -> None:
     assert safe_next(target) == "/dashboard/"

@@ -195,5 +195,5 @@ def test_search_results_can_be_filtered(number: Number, visit: Visit) -> None:
     assert "No message matches." in visit("messages?find=15551234567&status=read")
 
 
-def test_signs_that_no_database_takes_find_nothing(number: Number, visit: Visit) -> None:
+def test_characters_that_no_database_accepts_find_nothing(number: Number, visit: Visit) -> None:
     assert "No message matches." in visit(f"messages?find=%00%F0%9F&number_id={number.id}")

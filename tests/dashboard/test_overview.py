@@ -136,9 +136,7 @@ def test_templates_that_cannot_be_sent_need_attention(visit: Visit, number: Numb
     assert f'href="/dashboard/numbers/{number.id}/templates"' in page
 
 
-def test_of_very_much_the_first_is_shown_and_the_rest_folded(
-    visit: Visit, account: Account
-) -> None:
+def test_a_long_list_of_problems_is_folded_after_the_first(visit: Visit, account: Account) -> None:
     for position in range(11):
         factories.webhook(account, f"http://127.0.0.1:9/{position}", active=False)
     page = visit("")
@@ -199,7 +197,7 @@ def test_an_unknown_range_shows_a_day(visit: Visit) -> None:
         assert "last 24 hours" in visit(address)
 
 
-def test_totals_that_lead_to_a_list_are_the_list_s(visit: Visit, number: Number) -> None:
+def test_totals_match_the_lists_that_they_link_to(visit: Visit, number: Number) -> None:
     for position, status in enumerate([*[MessageStatus.FAILED] * 2, MessageStatus.SENT]):
         message = factories.outbound(number)
         factories.inbound(number, f"wamid.{position}")

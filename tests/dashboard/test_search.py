@@ -174,7 +174,7 @@ def test_one_kind_may_be_chosen(visit: Visit, number: Number) -> None:
     assert "of-people" in people
 
 
-def test_more_than_a_few_lead_on(visit: Visit, number: Number) -> None:
+def test_many_results_of_a_kind_link_to_the_next_ones(visit: Visit, number: Number) -> None:
     made = [factories.outbound(number, text=f"Order {each}").id for each in range(25)]
     page = _search(visit, "order")
     assert page.count("/dashboard/messages/msg_") == 20

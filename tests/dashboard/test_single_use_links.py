@@ -55,7 +55,7 @@ def test_an_invited_person_chooses_a_password_and_is_signed_in(owner: User) -> N
     assert User.find("guest@example.com") is not None
 
 
-def test_to_open_a_link_spends_nothing_and_to_use_it_closes_it(owner: User) -> None:
+def test_opening_a_link_does_not_use_it_and_accepting_closes_it(owner: User) -> None:
     path = _made(owner, "/dashboard/users", email="guest@example.com", role="viewer")
     assert [browser_of(None).get(path).status_code for _ in range(3)] == [200] * 3
     late = browser_of(None)

@@ -22,9 +22,7 @@ def test_the_defaults_are_the_specifications(configure: Configure) -> None:
     assert settings.retry_schedule == (30, 300, 1800)
 
 
-def test_everything_lies_in_the_data_folder_unless_said_otherwise(
-    configure: Configure, tmp_path: Path
-) -> None:
+def test_all_files_are_in_the_data_folder_by_default(configure: Configure, tmp_path: Path) -> None:
     settings = configure(DATA_DIR="data")
     assert settings.data_dir == tmp_path / "data"
     assert settings.database_url == f"sqlite://{tmp_path}/data/gateway.db"
@@ -33,7 +31,7 @@ def test_everything_lies_in_the_data_folder_unless_said_otherwise(
 
 
 @pytest.mark.parametrize("folder", ["data", "my data", "100%25", "a?b", "ü"])
-def test_the_database_lies_in_the_data_folder_whatever_its_name(
+def test_the_database_is_in_a_data_folder_with_any_name(
     configure: Configure, tmp_path: Path, folder: str
 ) -> None:
     settings = configure(DATA_DIR=folder)
@@ -70,7 +68,7 @@ def test_addresses_are_kept_in_their_normal_form(configure: Configure) -> None:
 @pytest.mark.parametrize(
     "url", ["http://127.0.0.1:9", "http://127.0.0.2:9", "http://localhost:9", "http://[::1]:9"]
 )
-def test_with_the_sandbox_its_secrets_and_local_webhooks_will_do(
+def test_the_sandbox_allows_default_secrets_and_local_webhooks(
     configure: Configure, url: str
 ) -> None:
     settings = configure(NETWORK_URL=url)
@@ -119,7 +117,7 @@ def test_the_network_is_the_sandbox_at_its_port(configure: Configure) -> None:
     assert configure(SANDBOX_PORT="9123").network_url == "http://127.0.0.1:9123"
 
 
-def test_with_the_sandbox_local_webhooks_can_be_forbidden_all_the_same(
+def test_local_webhooks_can_be_forbidden_with_the_sandbox_too(
     configure: Configure,
 ) -> None:
     assert configure(ALLOW_LOCAL_WEBHOOKS="false").allow_local_webhooks is False
@@ -148,7 +146,9 @@ def test_no_password_of_a_server_is_printed_with_the_settings(configure: Configu
         "postgresql://[::1]:5432/gateway",
     ],
 )
-def test_what_libpq_takes_is_the_address_of_a_database(configure: Configure, url: str) -> None:
+def test_addresses_that_libpq_accepts_are_valid_database_urls(
+    configure: Configure, url: str
+) -> None:
     settings = configure(DATABASE_URL=url)
     assert (settings.database_url, settings.queue_url) == (url, url)
 
@@ -166,7 +166,7 @@ def test_what_libpq_takes_is_the_address_of_a_database(configure: Configure, url
         "db:plain/gateway",
     ],
 )
-def test_a_password_that_breaks_its_url_is_refused_untold(
+def test_a_password_that_breaks_its_url_is_refused_and_not_printed(
     configure: Configure, name: str, rest: str
 ) -> None:
     scheme = "postgresql" if name == "DATABASE_URL" else "redis"
@@ -178,14 +178,16 @@ def test_a_password_that_breaks_its_url_is_refused_untold(
     assert "pla" not in said
 
 
-def test_a_password_that_the_driver_cannot_decode_is_refused_untold(configure: Configure) -> None:
+def test_a_password_that_the_driver_cannot_decode_is_refused_and_not_printed(
+    configure: Configure,
+) -> None:
     with pytest.raises(SettingsError, match=r"^GATEWAY_DATABASE_URL: .*percent-encode") as refused:
         configure(DATABASE_URL="postgresql://gateway:pla%in@db/gateway")
     assert "pla" not in str(refused.value)
 
 
 @pytest.mark.parametrize("password", ["pla@in", "pla in", "pla:in"])
-def test_a_special_character_that_leaves_no_doubt_belongs_to_the_password(
+def test_an_unambiguous_special_character_is_part_of_the_password(
     configure: Configure, password: str
 ) -> None:
     settings = configure(

@@ -108,7 +108,7 @@ KUBERNETES = {
 
 @pytest.mark.usefixtures("environment")
 @pytest.mark.parametrize("service", ["GATEWAY", "GATEWAY_WEB"])
-def test_what_kubernetes_sets_for_a_service_of_our_name_is_no_setting(
+def test_the_service_variables_of_kubernetes_are_not_settings(
     monkeypatch: pytest.MonkeyPatch, service: str
 ) -> None:
     for name, value in KUBERNETES.items():
@@ -117,7 +117,7 @@ def test_what_kubernetes_sets_for_a_service_of_our_name_is_no_setting(
 
 
 @pytest.mark.usefixtures("environment")
-def test_where_the_commands_keep_their_profile_is_no_setting(
+def test_the_variable_of_the_profile_is_not_a_setting(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("GATEWAY_PROFILE", "/tmp/profile.json")  # noqa: S108 - nobody opens it
@@ -126,7 +126,7 @@ def test_where_the_commands_keep_their_profile_is_no_setting(
 
 @pytest.mark.usefixtures("environment")
 @pytest.mark.parametrize("line", ["GATEWAY_REDY=1", "GATEWAY_WORKERS=0", "gateway_redy=1"])
-def test_the_file_env_is_held_to_the_same(line: str) -> None:
+def test_the_env_file_is_validated_like_the_environment(line: str) -> None:
     Path(".env").write_text(f"{line}\nOTHER=1\n")
     with pytest.raises(SettingsError, match=line.partition("=")[0].upper()):
         load_settings()

@@ -160,7 +160,7 @@ def test_who_opted_out_gets_no_marketing(number: Number, network: Network) -> No
     assert len(network.asked) == Message.select().count() == 3
 
 
-def test_what_may_be_marketing_waits_until_the_category_is_known(
+def test_a_template_of_unknown_category_is_refused_for_a_person_who_opted_out(
     number: Number, network: Network
 ) -> None:
     contact = meet(number, ANA)

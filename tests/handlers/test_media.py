@@ -196,7 +196,7 @@ def test_each_type_has_an_extension_and_each_extension_a_type() -> None:
         ("Rechnung März.pdf", "application/pdf"),
     ],
 )
-def test_a_part_that_names_no_type_has_that_of_its_files_name(
+def test_without_a_content_type_the_file_name_decides_the_type(
     number: Number, network: Network, name: str, mime_type: str, part_type: str | None
 ) -> None:
     assert _upload_form(number, name, part_type)["mimeType"] == mime_type
@@ -212,7 +212,7 @@ def test_a_type_of_the_part_counts_before_the_name(
 
 
 @pytest.mark.parametrize("name", ["a", "a.exe", ".png", "png", "a.png.", "a." + "x" * 300])
-def test_where_nothing_tells_the_type_it_is_said_what_to_do(
+def test_the_error_of_an_unknown_file_type_says_how_to_fix_it(
     number: Number, network: Network, name: str
 ) -> None:
     with pytest.raises(ApiError) as caught:
@@ -227,7 +227,7 @@ def test_where_nothing_tells_the_type_it_is_said_what_to_do(
 
 
 @pytest.mark.parametrize("part_type", ["text/html", "image", "x" * 4096])
-def test_a_type_that_the_platform_does_not_take_is_refused_whatever_the_name(
+def test_a_type_that_the_platform_does_not_accept_is_refused_with_any_file_name(
     number: Number, network: Network, part_type: str
 ) -> None:
     with pytest.raises(ApiError, match="Send one of image/jpeg, image/png") as caught:
@@ -238,7 +238,7 @@ def test_a_type_that_the_platform_does_not_take_is_refused_whatever_the_name(
     assert network.uploaded == []
 
 
-def test_an_empty_file_is_for_the_network_to_judge(number: Number, network: Network) -> None:
+def test_an_empty_file_is_passed_to_the_network(number: Number, network: Network) -> None:
     assert _upload(number, b"")["size"] == 0
     assert network.uploaded == [(b"", 0, "image/png")]
 
@@ -260,7 +260,7 @@ def test_a_file_past_the_limit_of_its_type_never_reaches_the_network(
 
 
 @pytest.mark.parametrize("call", [_upload, _mark])
-def test_a_number_that_is_not_active_asks_the_network_nothing(
+def test_an_inactive_number_sends_no_request_to_the_network(
     number: Number, network: Network, call: Callable[[Number], Any]
 ) -> None:
     with writing():
@@ -282,7 +282,9 @@ def test_a_download_is_an_attachment_of_its_own_type_and_is_closed(
     assert network.download.closed
 
 
-def test_a_download_whose_length_is_not_known_names_none(number: Number, network: Network) -> None:
+def test_a_download_of_unknown_length_has_no_content_length(
+    number: Number, network: Network
+) -> None:
     network.download.size = None
     assert "Content-Length" not in _download(number).headers
 
@@ -301,7 +303,7 @@ def test_a_download_whose_length_is_not_known_names_none(number: Number, network
         (7, None),
     ],
 )
-def test_a_file_name_is_harmless_wherever_it_is_used(
+def test_unsafe_characters_are_removed_from_a_file_name(
     number: Number, network: Network, given: object, expected: str | None
 ) -> None:
     message = _inbound(number, "document", filename=given)
@@ -320,7 +322,7 @@ def test_a_voice_note_is_fetched(
 
 
 @pytest.mark.parametrize("kind", ["image", "audio", "video", "document", "sticker", "voice"])
-def test_of_an_edit_the_file_that_the_message_has_now_is_fetched(
+def test_the_current_file_of_an_edited_message_is_fetched(
     number: Number, network: Network, kind: str
 ) -> None:
     now = {"context": {"id": "M0"}, "type": kind, kind: {"id": "78", "filename": "new.bin"}}
@@ -353,14 +355,14 @@ def test_an_edit_without_a_file_has_none(number: Number, network: Network, now: 
 
 
 @pytest.mark.parametrize("type_", ["text", "location", "unsupported"])
-def test_what_is_no_media_message_has_none(number: Number, network: Network, type_: str) -> None:
+def test_a_message_without_media_has_no_file(number: Number, network: Network, type_: str) -> None:
     message = _inbound(number, type_)
     with pytest.raises(ConflictError, match="no media"):
         _fetch(number, message)
     assert not network.opened
 
 
-def test_an_outbound_message_has_nothing_to_fetch_or_to_read(
+def test_an_outbound_message_is_neither_downloaded_nor_marked_as_read(
     number: Number, network: Network
 ) -> None:
     sent = factories.outbound(number)
@@ -380,7 +382,7 @@ def test_a_message_is_marked_by_the_networks_identifier_and_stays_received(
 @pytest.mark.parametrize(
     "payload", [None, {}, {"typingIndicator": False}, {"typingIndicator": True}]
 )
-def test_a_typing_indicator_is_shown_only_if_it_is_asked_for(
+def test_a_typing_indicator_is_shown_only_if_requested(
     number: Number, network: Network, payload: dict[str, Any] | None
 ) -> None:
     _mark(number, payload)

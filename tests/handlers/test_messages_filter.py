@@ -50,7 +50,7 @@ def _found(number: Number, **filters: Any) -> list[str]:
     return found
 
 
-def test_a_phone_finds_what_came_from_a_person_and_what_went_there(number: Number) -> None:
+def test_a_phone_number_finds_inbound_and_outbound_messages_of_a_person(number: Number) -> None:
     received, sent = _inbound(number), factories.outbound(number, PERSON).id
     _inbound(number, OTHER)
     factories.outbound(number, OTHER)
@@ -113,7 +113,7 @@ def test_digits_find_an_error_by_its_whole_code(number: Number) -> None:
     "words",
     ["Re-engagement", "RE-ENGAGEMENT MESSAGE", "ment mess", "not written within the last 24 Hours"],
 )
-def test_words_find_an_error_by_the_networks_text_and_by_what_its_code_means(
+def test_words_find_an_error_by_the_networks_text_and_the_explanation_of_its_code(
     number: Number, words: str
 ) -> None:
     late = _failed(number, "131047", "Re-engagement message")
@@ -122,7 +122,7 @@ def test_words_find_an_error_by_the_networks_text_and_by_what_its_code_means(
 
 
 @pytest.mark.parametrize("words", ["%", "_", "Re_engagement", "\\", "'", "x" * 128])
-def test_signs_of_a_pattern_stand_for_themselves(number: Number, words: str) -> None:
+def test_wildcards_are_matched_literally(number: Number, words: str) -> None:
     _failed(number, "900001", "Re-engagement")
     assert _found(number, errorText=words) == []
     exact = _failed(number, "900001", f"So it says: {words}!")
@@ -134,7 +134,7 @@ def test_the_gateways_own_errors_are_found_by_their_words(number: Number) -> Non
     assert _found(number, errorText="no outcome") == [lost]
 
 
-def test_a_time_finds_from_since_until_before_until_by_when_it_was_created(
+def test_since_is_inclusive_and_until_exclusive_by_the_time_of_creation(
     number: Number, clock: Clock
 ) -> None:
     first = factories.outbound(number).id

@@ -132,13 +132,15 @@ def test_it_is_an_error_if_nobody_was_blocked(number: Number, network: Network) 
 
 
 @pytest.mark.parametrize("person", ["nothing", "0", "us.1", "+15551234567", "US.", "155", ""])
-def test_who_cannot_be_a_person_is_not_found(number: Number, network: Network, person: str) -> None:
+def test_an_invalid_person_is_not_found(number: Number, network: Network, person: str) -> None:
     with pytest.raises(NotFoundError):
         asyncio.run(blocks.unblock_person(number.account_id, number.id, person))
     assert network.asked == []
 
 
-def test_a_person_is_unblocked_or_it_is_said_why_not(number: Number, network: Network) -> None:
+def test_a_person_is_unblocked_or_the_response_has_the_reason(
+    number: Number, network: Network
+) -> None:
     assert _unblock(number.account_id, number.id) == (None, 204)
     network.failed = {PHONE: ("139100", "")}
     with pytest.raises(ConflictError) as caught:

@@ -151,7 +151,9 @@ def test_each_outcome_of_the_network_has_its_answer(
     assert _kinds() == moved.get(number_status, [])
 
 
-def test_an_ambiguous_answer_names_the_message_to_look_at(number: Number, network: Network) -> None:
+def test_the_error_of_an_unclear_outcome_contains_the_message_id(
+    number: Number, network: Network
+) -> None:
     network(_refuse(exceptions.AmbiguousError("timeout", "No answer.")))
     told = _json(_send(number))["error"]
     assert Message.get().id in told["message"]
@@ -159,7 +161,7 @@ def test_an_ambiguous_answer_names_the_message_to_look_at(number: Number, networ
     assert told["details"] == {"messageId": Message.get().id}
 
 
-def test_what_was_not_reached_may_be_sent_again_with_the_same_key(
+def test_a_send_that_did_not_reach_the_network_can_be_repeated_with_the_same_key(
     number: Number, network: Network
 ) -> None:
     network(_refuse(exceptions.NotReachedError("unreachable", "No route.")))
@@ -198,7 +200,7 @@ def test_a_repeated_request_gets_the_same_answer_and_sends_nothing(
     ],
     ids=["accepted", "refused"],
 )
-def test_an_unrecorded_outcome_does_not_invite_a_repetition(
+def test_an_error_while_recording_the_outcome_keeps_the_key_claimed(
     number: Number,
     network: Network,
     monkeypatch: pytest.MonkeyPatch,
@@ -235,7 +237,7 @@ def test_a_crash_in_the_middle_keeps_the_key_and_never_sends_again(
 
 
 @pytest.mark.parametrize("status", ["delivered", "failed"])
-def test_a_status_tells_a_repetition_what_the_crashed_request_would_have_answered(
+def test_after_a_crash_a_status_completes_the_response_of_a_repeated_request(
     number: Number, network: Network, status: str
 ) -> None:
     asked = _crash_in_the_middle(number, network)
@@ -247,9 +249,7 @@ def test_a_status_tells_a_repetition_what_the_crashed_request_would_have_answere
     assert len(asked) == 1
 
 
-def test_a_status_does_not_change_the_answer_that_a_repetition_gets(
-    number: Number, network: Network
-) -> None:
+def test_a_status_does_not_change_the_stored_response(number: Number, network: Network) -> None:
     network(_refuse(exceptions.AmbiguousError("timeout", "No answer.")))
     first = _send(number)
     _report(Message.get(), "delivered")
@@ -257,7 +257,7 @@ def test_a_status_does_not_change_the_answer_that_a_repetition_gets(
     assert (again.status_code, again.body) == (500, first.body)
 
 
-def test_a_number_that_is_not_active_asks_nobody(number: Number, network: Network) -> None:
+def test_an_inactive_number_sends_nothing(number: Number, network: Network) -> None:
     asked = network(lambda _: "wamid.1")
     with writing():
         number.move_to(BANNED)
@@ -267,9 +267,7 @@ def test_a_number_that_is_not_active_asks_nobody(number: Number, network: Networ
     assert IdempotencyKey.find(number.account_id, "key-1") is None
 
 
-def test_numbers_that_are_foreign_or_do_not_exist_ask_nobody(
-    number: Number, network: Network
-) -> None:
+def test_a_foreign_or_missing_number_sends_nothing(number: Number, network: Network) -> None:
     asked = network(lambda _: "wamid.1")
     rival = Account.open("Rival", "pro")
     body = {"number_id": number.id, "to": "15551234567", "type": "text", "text": {"body": "Hi"}}

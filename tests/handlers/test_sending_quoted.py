@@ -44,7 +44,7 @@ def test_our_identifier_becomes_the_networks(number: Number, speak: Any) -> None
 
 
 @pytest.mark.parametrize("speak", SPEAKING)
-def test_the_networks_identifier_is_not_ours(number: Number, speak: Any) -> None:
+def test_a_reference_by_the_networks_identifier_is_refused(number: Number, speak: Any) -> None:
     received(number)
     with pytest.raises(NotFoundError):
         quoted(speak("wamid.IN"), number)

@@ -52,7 +52,7 @@ def _fall_behind(account: Account) -> Webhook:
     return webhook
 
 
-def test_past_the_limit_a_send_is_put_off_and_a_stored_response_repeated(
+def test_past_the_limit_a_send_is_refused_and_a_stored_response_is_returned(
     account: Account, number: Number
 ) -> None:
     assert _send(number, "key-1").status_code == 200
@@ -69,7 +69,7 @@ def test_past_the_limit_a_send_is_put_off_and_a_stored_response_repeated(
 
 
 @pytest.mark.parametrize("change", [{"slow": True}, {"trial_minute_at": 0}, {"active": False}])
-def test_deliveries_that_delay_no_others_are_no_pressure(
+def test_deliveries_that_delay_no_others_do_not_count_against_the_limit(
     account: Account, number: Number, change: dict[str, object]
 ) -> None:
     webhook = _fall_behind(account)
@@ -78,7 +78,7 @@ def test_deliveries_that_delay_no_others_are_no_pressure(
     assert _send(number, "key-1").status_code == 200
 
 
-def test_without_a_limit_nothing_is_put_off(
+def test_without_a_limit_no_send_is_refused(
     account: Account, number: Number, configure: Configure
 ) -> None:
     configure(DUE_LIMIT="0")

@@ -127,7 +127,7 @@ def test_a_comment_comes_while_nothing_happens(
     _run(follow)
 
 
-def test_a_client_that_is_stuck_is_given_one_batch_and_goes_on_later(
+def test_a_stalled_client_holds_one_batch_and_continues_later(
     account: Account, key: ApiKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "BATCH", 3)
@@ -156,7 +156,7 @@ def _fail(account: Account, count: int = 1) -> None:
     record_outcomes(map(factories.failure, claimed), lambda _: None, 100)
 
 
-def test_attempts_come_to_their_account_and_to_streams_that_show_them(
+def test_attempts_are_streamed_only_to_their_account_and_only_if_requested(
     account: Account, key: ApiKey
 ) -> None:
     other = Account.open("Other", "pro")

@@ -105,7 +105,7 @@ FITTING: list[tuple[list[dict[str, Any]], list[dict[str, Any]]]] = [
 
 
 @pytest.mark.parametrize(("parts", "given"), FITTING)
-def test_what_fits_reaches_the_network(
+def test_valid_parameters_of_a_template_reach_the_network(
     number: Number, network: Network, parts: list[dict[str, Any]], given: list[dict[str, Any]]
 ) -> None:
     known(number, definition("order_shipped", "en_US", *parts))
@@ -114,7 +114,7 @@ def test_what_fits_reaches_the_network(
     assert asked.content["name"] == "order_shipped"
 
 
-def test_a_template_without_components_is_the_network_s_to_judge(
+def test_a_template_without_known_components_is_not_checked(
     number: Number, network: Network
 ) -> None:
     empty = TemplateDefinition("501", "order_shipped", "en_US", "APPROVED", "UTILITY", [])
@@ -176,7 +176,7 @@ WRONG: list[tuple[list[dict[str, Any]], list[dict[str, Any]], str, str]] = [
 
 
 @pytest.mark.parametrize(("parts", "given", "field", "said"), WRONG)
-def test_what_does_not_fit_is_refused_by_its_place_before_the_network_is_asked(
+def test_invalid_parameters_are_refused_with_their_path_before_the_network_request(
     number: Number,
     network: Network,
     parts: list[dict[str, Any]],
@@ -221,7 +221,7 @@ def test_another_language_of_a_known_template_is_refused(number: Number, network
     assert network.asked == []
 
 
-def test_an_unknown_template_is_passed_on_and_has_the_list_read(
+def test_an_unknown_template_is_sent_and_the_list_is_requested(
     number: Number, network: Network
 ) -> None:
     assert TemplateList.of(number) is None

@@ -130,7 +130,7 @@ def test_the_numbers_of_a_business_account_share_its_templates(
     assert Template.search(foreign, 20, 0).total == 0
 
 
-def test_two_accounts_never_see_each_other_s(number: Number, network: Network) -> None:
+def test_an_account_does_not_see_the_templates_of_another(number: Number, network: Network) -> None:
     _list(number)
     stranger = Account.open("Stranger", "pro")
     theirs = factories.active_number(stranger, "1009", phone_number="15550009999")
@@ -145,7 +145,7 @@ def test_two_accounts_never_see_each_other_s(number: Number, network: Network) -
     assert network.asked == [("list", "2001")]
 
 
-def test_a_number_that_is_not_active_has_none(number: Number, network: Network) -> None:
+def test_an_inactive_number_has_no_templates(number: Number, network: Network) -> None:
     with writing():
         number.move_to(NumberStatus.DISCONNECTED)
     for refused in (_list, _create):
@@ -175,7 +175,7 @@ def test_an_error_of_the_network_is_answered_as_everywhere(
     assert (Number.get_by_id(number.id).status == NumberStatus.DISCONNECTED) == lost
 
 
-def test_a_template_is_created_pending_and_told(
+def test_a_created_template_is_pending_and_emits_an_event(
     account: Account, number: Number, network: Network
 ) -> None:
     factories.webhook(account, number_ids=[number.id])

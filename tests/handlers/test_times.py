@@ -43,7 +43,7 @@ def test_anything_else_is_refused_by_name(text: str) -> None:
     assert caught.value.details == {}
 
 
-def test_a_time_without_a_zone_says_nothing() -> None:
+def test_a_time_without_a_zone_is_refused_by_name() -> None:
     with pytest.raises(InvalidError, match="no time zone") as caught:
         parse_time("since", "2026-11-20T09:30:00", "/since")
     assert caught.value.details == {"field": "/since"}

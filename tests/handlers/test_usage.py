@@ -48,13 +48,15 @@ def _range(account: Account, **query: Any) -> tuple[str, str]:
     return page["since"], page["until"]
 
 
-def test_it_is_of_the_current_month_unless_said_otherwise(account: Account, number: Number) -> None:
+def test_usage_defaults_to_the_current_month(account: Account, number: Number) -> None:
     _count(number, "2026-10-31", "2026-11-01", "2026-11-20", "2026-11-21")
     assert _range(account) == ("2026-11-01", "2026-11-21")
     assert _days(account) == ["2026-11-01", "2026-11-20"]
 
 
-def test_the_first_day_is_in_it_and_the_last_is_not(account: Account, number: Number) -> None:
+def test_usage_includes_the_first_day_and_excludes_the_last(
+    account: Account, number: Number
+) -> None:
     _count(number, "2026-09-30", "2026-10-01", "2026-10-02", "2026-10-03")
     assert _days(account, since="2026-10-01", until="2026-10-03") == ["2026-10-01", "2026-10-02"]
 
@@ -72,16 +74,14 @@ def test_the_first_day_is_in_it_and_the_last_is_not(account: Account, number: Nu
         ({"until": "0001-01-01"}, ("0001-01-01", "0001-01-01")),
     ],
 )
-def test_the_range_that_is_not_given_in_full_or_is_too_long(
+def test_an_incomplete_or_too_long_range_is_refused(
     account: Account, query: dict[str, str], expected: tuple[str, str]
 ) -> None:
     """The limit of 366 days is in the error."""
     assert _range(account, **query) == expected
 
 
-def test_it_is_in_the_order_of_its_properties_page_by_page(
-    account: Account, number: Number
-) -> None:
+def test_usage_is_sorted_by_its_properties_and_paginated(account: Account, number: Number) -> None:
     _count(number, "2026-11-03", "2026-11-02")
     for category, is_billable in (("utility", True), ("marketing", True), ("utility", False)):
         pricing = {"category": category, "billable": is_billable}
@@ -112,7 +112,7 @@ def test_a_category_without_messages_left_is_not_in_the_usage(
     assert [(t["category"], t["count"]) for t in _list(account)["data"]] == [("utility", 1)]
 
 
-def test_it_is_of_one_number_or_of_all_of_the_account(account: Account, number: Number) -> None:
+def test_usage_covers_one_number_or_the_whole_account(account: Account, number: Number) -> None:
     other = factories.active_number(account, "1002")
     _count(number, "2026-11-02")
     _count(other, "2026-11-03")

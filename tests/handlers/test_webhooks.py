@@ -24,7 +24,7 @@ def second(account: Account) -> Number:
     return factories.active_number(account, "1002", phone_number="15550002222")
 
 
-def test_what_is_named_twice_counts_once_where_it_came_first(
+def test_duplicate_values_are_removed_and_keep_the_first_position(
     account: Account, number: Number, second: Number
 ) -> None:
     twice: dict[str, Any] = {

@@ -28,7 +28,7 @@ def _delay_after(tries: int) -> float | None:
     return DELAYS[tries - 1] if tries <= len(DELAYS) else None
 
 
-def _never_again(_tries: int) -> float | None:
+def _no_retry(_tries: int) -> float | None:
     return None
 
 
@@ -56,7 +56,7 @@ def _discard(account: Account, webhook: Webhook, count: int, deactivate_after: i
     """Let ``count`` events in a row fail after all their retries."""
     for _ in range(count):
         factories.deliveries(account, webhook)
-        _fail(_claim(), _never_again, deactivate_after)
+        _fail(_claim(), _no_retry, deactivate_after)
 
 
 @pytest.fixture
@@ -148,7 +148,7 @@ def test_ten_discarded_events_in_a_row_disable_the_webhook_and_skip_its_deliveri
     assert Webhook.get_by_id(webhook.id).active
     waiting = factories.deliveries(account, webhook, count=3)
     others = factories.deliveries(account, other)
-    _fail(_claim(room=1), _never_again)
+    _fail(_claim(room=1), _no_retry)
     stored = Webhook.get_by_id(webhook.id)
     assert (stored.active, stored.deactivated_at) == (False, clock.at)
     assert sorted(_stored(row).state for row in waiting) == [FAILED, SKIPPED, SKIPPED]
@@ -158,7 +158,7 @@ def test_ten_discarded_events_in_a_row_disable_the_webhook_and_skip_its_deliveri
 
 def test_events_discarded_in_one_batch_count_one_by_one(account: Account, webhook: Webhook) -> None:
     made = factories.deliveries(account, webhook, count=10)
-    _fail(_claim(), _never_again, deactivate_after=10)
+    _fail(_claim(), _no_retry, deactivate_after=10)
     assert not Webhook.get_by_id(webhook.id).active
     assert {_stored(row).state for row in made} == {FAILED}
 
@@ -223,7 +223,7 @@ def test_outcomes_recorded_together_are_all_or_nothing(account: Account, webhook
     assert Attempt.select().count() == 0
 
 
-def test_a_lease_that_ran_out_before_the_deactivation_is_skipped_with_what_waits(
+def test_a_delivery_with_an_expired_lease_is_skipped_at_the_deactivation(
     account: Account, webhook: Webhook, clock: Clock
 ) -> None:
     [delivery] = factories.deliveries(account, webhook)

@@ -12,7 +12,7 @@ from tests.factories import claim_due
 
 
 @pytest.mark.usefixtures("state")
-def test_nothing_waits_in_the_beginning() -> None:
+def test_a_new_database_has_no_backlog() -> None:
     assert Backlog.read() == Backlog(pending=0, due=0, oldest_due_seconds=0)
 
 

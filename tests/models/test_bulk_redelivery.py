@@ -137,7 +137,7 @@ def test_batches_come_oldest_first_and_each_is_a_transaction(
 
 
 @pytest.mark.parametrize(("table", "event"), [("delivery", "UPDATE"), ("redelivery", "DELETE")])
-def test_a_batch_that_breaks_off_is_left_as_it_was_and_done_once_later(
+def test_an_interrupted_batch_is_rolled_back_and_done_once_later(
     account: Account, webhook: Webhook, table: str, event: str
 ) -> None:
     _failed(account, webhook, 5)
@@ -159,7 +159,7 @@ def test_nothing_is_written_until_all_of_a_call_is(account: Account, webhook: We
     assert Redelivery.webhook_ids() == []
 
 
-def test_one_that_fails_again_meanwhile_is_not_scheduled_twice_by_a_call(
+def test_a_delivery_that_fails_again_during_a_call_is_scheduled_once(
     account: Account, webhook: Webhook, clock: Clock
 ) -> None:
     _failed(account, webhook, 4)
@@ -173,7 +173,7 @@ def test_one_that_fails_again_meanwhile_is_not_scheduled_twice_by_a_call(
     assert _part(webhook) is None
 
 
-def test_one_that_fails_after_the_call_is_not_of_the_call(
+def test_a_delivery_that_fails_after_the_call_is_not_included(
     account: Account, webhook: Webhook
 ) -> None:
     [waiting] = factories.deliveries(account, webhook)
@@ -186,7 +186,7 @@ def test_one_that_fails_after_the_call_is_not_of_the_call(
     assert Delivery.get_by_id(waiting.id).state == FAILED
 
 
-def test_one_that_was_delivered_again_by_itself_is_left_alone(
+def test_a_delivery_that_was_redelivered_separately_is_not_scheduled(
     account: Account, webhook: Webhook
 ) -> None:
     first, second, third = _failed(account, webhook, 3)
@@ -272,7 +272,7 @@ def test_no_burst_follows_when_no_worker_ran_for_a_while(
     assert _seconds(webhook, clock) == [1, 1, 2, 2]
 
 
-def test_a_webhook_that_is_behind_gets_no_more(
+def test_a_webhook_with_a_backlog_gets_no_more_redeliveries(
     account: Account, webhook: Webhook, clock: Clock
 ) -> None:
     """Otherwise late deliveries would all be sent at once when the receiver responds again."""

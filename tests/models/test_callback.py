@@ -16,7 +16,7 @@ def test_a_callback_is_kept_byte_by_byte() -> None:
     assert bytes(claimed.body) == raw
 
 
-def test_a_finished_callback_waits_no_longer(clock: Clock) -> None:
+def test_a_finished_callback_is_not_claimed_again(clock: Clock) -> None:
     Callback.finish(Callback.store(b"{}")[0].id)
     clock.advance(days=1)
     assert Callback.claim(10) == []

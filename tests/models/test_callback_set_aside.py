@@ -45,7 +45,7 @@ def test_items_are_listed_by_reason_page_by_page_oldest_first(clock: Clock) -> N
     ]
 
 
-def test_one_that_is_settled_counts_no_more() -> None:
+def test_a_settled_item_is_not_counted() -> None:
     _keep()
     [aside] = SetAside.waiting()
     aside.settle()

@@ -61,7 +61,7 @@ def test_a_claim_carries_all_that_an_attempt_needs(account: Account) -> None:
     assert (claimed.payload, claimed.attempt_number) == (event.payload, 1)
 
 
-def test_a_webhook_with_less_due_than_it_may_have_leaves_room_for_those_behind(
+def test_a_webhook_with_few_due_deliveries_leaves_room_for_the_next_ones(
     account: Account,
 ) -> None:
     webhooks = [factories.webhook(account) for _ in range(3)]
@@ -181,7 +181,7 @@ def test_webhooks_at_their_cap_do_not_keep_others_waiting(account: Account, cloc
     assert _webhooks(_claim(room=1, per_webhook=1)) == [healthy.id]
 
 
-def test_the_room_bounds_a_claim_over_all_webhooks(account: Account) -> None:
+def test_the_free_capacity_limits_a_claim_over_all_webhooks(account: Account) -> None:
     factories.deliveries(account, *[factories.webhook(account) for _ in range(3)], count=3)
     counts = [len(_claim(room=4)) for _ in range(4)]
     assert (counts[0], max(counts), sum(counts)) == (4, 4, 9)

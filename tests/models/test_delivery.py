@@ -101,7 +101,7 @@ def test_redelivering_what_waits_makes_it_due_now(account: Account, clock: Clock
     assert clock.at == delivery.next_attempt_at
 
 
-def test_many_that_wait_are_skipped_a_part_at_a_time_by_the_claims(
+def test_claims_skip_many_waiting_deliveries_in_batches(
     account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("models.delivery.MOST_SKIPPED", 2)

@@ -71,7 +71,7 @@ def test_other_text_is_no_cursor(text: str) -> None:
     assert Place.at(text) is None
 
 
-def test_events_come_in_the_order_of_their_making_page_by_page(account: Account) -> None:
+def test_events_are_listed_in_the_order_of_creation_page_by_page(account: Account) -> None:
     with writing():
         for number in range(5):
             _append(account, f"{number}")
@@ -247,7 +247,7 @@ def test_a_reader_misses_nothing_of_writers_that_commit_in_any_order(
     assert sorted(seen + more) == sorted(wanted)
 
 
-def test_a_transaction_that_is_rolled_back_holds_nothing_up(account: Account) -> None:
+def test_a_rolled_back_transaction_delays_no_event(account: Account) -> None:
     def write_and_break_down() -> None:
         with writing():
             _append(account, "undone")

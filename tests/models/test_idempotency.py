@@ -50,7 +50,7 @@ def test_the_24_hours_begin_with_the_claim_and_not_with_the_answer(
     assert _fingerprint(number) is None
 
 
-def test_an_expired_key_stands_for_the_next_request(clock: Clock, number: Number) -> None:
+def test_an_expired_key_can_be_claimed_by_the_next_request(clock: Clock, number: Number) -> None:
     _claim(number)
     clock.advance(hours=24)
     second = _claim(number, "second")

@@ -75,7 +75,7 @@ def test_a_withdrawn_invitation_opens_nothing(account: Account) -> None:
         row.accept(PASSWORD, ADDRESS)
 
 
-def test_a_user_of_the_account_is_not_invited_and_of_another_not_made_twice(
+def test_an_existing_user_is_neither_invited_nor_created_again(
     account: Account,
 ) -> None:
     member(Account.open("Other", "pro"), Role.OWNER, "guest")

@@ -57,7 +57,7 @@ def test_each_row_is_found_once_also_one_that_commits_late(record: Any, clock: C
 
 
 @pytest.fixture
-def two_a_look(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def two_rows_a_poll(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A poll reads two rows at most. The limit is part of the prepared queries."""
     monkeypatch.setattr(live_activity, "MOST", 2)
     live_activity._newer.cache_clear()
@@ -65,7 +65,7 @@ def two_a_look(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     live_activity._newer.cache_clear()
 
 
-@pytest.mark.usefixtures("two_a_look")
+@pytest.mark.usefixtures("two_rows_a_poll")
 def test_a_failed_poll_loses_nothing_and_many_rows_need_several_polls(record: Any) -> None:
     attempts = Latest(Attempt, "att")
     ids = [record() for _ in range(5)]

@@ -94,7 +94,7 @@ def test_the_history_keeps_the_networks_times_and_the_order_of_the_steps(
     ]
 
 
-def test_the_networks_identifier_is_kept_from_the_first_step_that_brings_it(
+def test_the_networks_identifier_is_stored_from_the_first_step_that_has_it(
     number: Number,
 ) -> None:
     message = factories.outbound(number)

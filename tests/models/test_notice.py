@@ -45,7 +45,7 @@ def _keep(
         ("account_alerts", {"alert_info": None, "event": ["odd"]}, "['odd']"),
     ],
 )
-def test_a_notice_is_kept_once_with_the_platforms_word_for_it(
+def test_a_notice_is_stored_once_with_the_platforms_name_of_it(
     number: Number, field: str, value: dict[str, Any], event: str
 ) -> None:
     for _ in range(2):
@@ -57,7 +57,7 @@ def test_a_notice_is_kept_once_with_the_platforms_word_for_it(
     assert Number.get_by_id(number.id).status == number.status
 
 
-def test_the_same_at_another_time_is_another_notice(number: Number) -> None:
+def test_a_repetition_at_another_time_is_another_notice(number: Number) -> None:
     _keep("security", PIN_CHANGED)
     _keep("security", PIN_CHANGED, at=AT + 1)
     assert len(Notice.newest(10, number)) == 2

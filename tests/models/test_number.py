@@ -102,7 +102,7 @@ def test_two_accounts_that_race_for_a_number_get_it_once(account: Account, rival
     assert len([number for number in won if number]) == 1
 
 
-def test_the_networks_number_is_the_connected_one_else_the_latest(
+def test_the_networks_id_finds_the_connected_number_or_the_latest(
     account: Account, rival: Account
 ) -> None:
     old = factories.active_number(account)

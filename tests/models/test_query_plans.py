@@ -415,7 +415,7 @@ def test_no_list_looks_at_every_row_sorts_or_counts(
     assert found == []
 
 
-def test_no_find_looks_at_every_row_or_sorts_many(
+def test_no_filter_of_messages_reads_every_row_or_sorts_many(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those of a time may be sorted where few of all times match: one person's, failed ones, a rare type."""
@@ -478,7 +478,7 @@ def test_a_claim_chooses_its_callbacks_once() -> None:
     assert [step for step in claim.steps() if "Join" in step or "CORRELATED" in step] == []
 
 
-def test_a_claim_looks_only_at_what_it_chose_however_much_is_due(world: World) -> None:
+def test_a_claim_reads_only_its_own_rows_with_any_backlog(world: World) -> None:
     """The index of what is due serves the choice alone; to read all of it looks cheap while it is little."""
     factories.deliveries(world.account, world.webhook)
     queries = queries_of(lambda: claim_due(10, Terms(20, LEASE_MS)))
@@ -498,7 +498,7 @@ def test_activity_is_bounded_by_its_span(world: World, name: str) -> None:
         assert [step for step in query.complaints() if "SCAN" in step or "Seq Scan" in step] == []
 
 
-def test_a_look_at_what_was_recorded_begins_with_the_new_rows(world: World) -> None:
+def test_a_poll_for_recorded_attempts_reads_only_new_rows(world: World) -> None:
     """And not with all deliveries of the account's webhooks."""
     steps = [step for query in queries_of(lambda: _look(world)) for step in query.steps()]
     assert [
@@ -507,7 +507,7 @@ def test_a_look_at_what_was_recorded_begins_with_the_new_rows(world: World) -> N
 
 
 @pytest.mark.usefixtures("account")
-def test_a_query_that_no_index_serves_would_be_found_out() -> None:
+def test_a_query_without_an_index_is_detected() -> None:
     [query] = queries_of(lambda: list(Message.select().where(Message.type == "text")))
     [sorted_] = queries_of(lambda: list(Message.select().order_by(Message.to_number)))
     assert len(query.complaints()) == 1

@@ -39,7 +39,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("indexed", [0, 4, 7, 10])
-def test_it_makes_no_difference_how_many_are_indexed(
+def test_indexing_in_any_batch_size_gives_the_same_results(
     account: Account, number: Number, clock: Clock, indexed: int
 ) -> None:
     texts = ["red", "red green", "green", "blue", "Red blue", "green", "redder", "blue", "red", ""]
@@ -180,7 +180,7 @@ def test_indexing_continues_after_all_blocks_are_removed(
 
 
 @pytest.mark.parametrize("typed", ["'", '"', "\\", "a:*", "NOT", "AND", "red & !blue", "(", "x*"])
-def test_no_character_has_a_meaning_of_its_own(
+def test_search_text_has_no_special_characters(
     account: Account, number: Number, clock: Clock, typed: str
 ) -> None:
     ids = _write(number, f"red {typed} blue")

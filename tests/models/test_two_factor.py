@@ -86,7 +86,7 @@ def test_no_session_exists_before_the_code(user: User) -> None:
 
 
 @pytest.mark.usefixtures("codes")
-def test_a_code_works_once_and_so_does_an_earlier_one_never_after_it(user: User) -> None:
+def test_a_code_works_once_and_earlier_codes_do_not_work_after_it(user: User) -> None:
     assert two_factor.accept(user, app_code(user))
     assert not two_factor.accept(user, app_code(user))
     assert not two_factor.accept(user, app_code(user, -1))
@@ -150,7 +150,7 @@ def test_a_new_password_ends_pending_sign_ins(user: User) -> None:
 
 
 @pytest.mark.usefixtures("codes")
-def test_ten_wrong_codes_have_to_wait_from_wherever_they_come(user: User, clock: Clock) -> None:
+def test_ten_wrong_codes_delay_further_attempts_from_any_address(user: User, clock: Clock) -> None:
     """A correct password in between does not reset the count."""
     for count in range(PROOF_LIMIT):
         elsewhere = Client(f"192.0.2.{count}", "", "visitor")
@@ -173,7 +173,7 @@ def test_the_password_alone_counts_as_an_attempt_until_the_code_is_right(user: U
         sign_in(user.email, PASSWORD, CLIENT)
 
 
-def test_off_it_forgets_everything(user: User, codes: list[str]) -> None:
+def test_turning_two_factor_off_removes_its_secret_and_codes(user: User, codes: list[str]) -> None:
     two_factor.turn_off(user)
     kept = User.get_by_id(user.id)
     assert (kept.sealed_totp, kept.totp_since, RecoveryCode.left(user)) == (None, None, 0)

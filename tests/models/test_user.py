@@ -184,7 +184,7 @@ def test_an_address_cannot_try_one_email_after_another_for_ever(clock: Clock) ->
     assert _seconds_to_wait("one-more@example.com", ADDRESS) == 15 * 60
 
 
-def test_signing_in_forgives_the_pair_but_only_itself_to_email_and_address(user: User) -> None:
+def test_signing_in_resets_the_attempts_of_its_email_and_address_only(user: User) -> None:
     SignInAttempt.begin("nobody@example.com", ADDRESS)
     SignInAttempt.begin(user.email, "192.0.2.2")
     for _ in range(PAIR_LIMIT * 2):

@@ -73,7 +73,7 @@ def test_its_deliveries_are_neither_claimed_nor_counted(account: Account, webhoo
     assert Backlog.read() == Backlog(pending=0, due=0, oldest_due_seconds=0)
 
 
-def test_one_that_may_kill_workers_holds_up_no_other(
+def test_a_delivery_that_may_kill_its_worker_blocks_no_other(
     account: Account, webhook: Webhook, clock: Clock
 ) -> None:
     """One of these is tried at a time, the oldest first."""
@@ -89,7 +89,7 @@ def test_one_that_may_kill_workers_holds_up_no_other(
 
 
 @pytest.mark.parametrize("change", [Webhook.activate, Webhook.deactivate])
-def test_a_change_that_comes_late_does_not_bring_it_back(
+def test_a_late_change_does_not_restore_a_deleted_webhook(
     account: Account, webhook: Webhook, change: Callable[[Webhook], None]
 ) -> None:
     read_before = Webhook.get_by_id(webhook.id)

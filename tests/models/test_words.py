@@ -23,7 +23,7 @@ def test_a_text_has_words(text: str, words: list[str]) -> None:
     assert words_of(text) == words
 
 
-def test_accents_count_nowhere_however_they_are_written() -> None:
+def test_accents_are_ignored_in_any_spelling() -> None:
     assert words_of("e\u0301te") == words_of("\u00e9te") == ["ete"]
 
 
@@ -40,7 +40,7 @@ def test_what_people_read_is_found_at_any_depth() -> None:
     ("wanted", "is_there"),
     [(["ord"], True), (["order", "ada"], True), (["or"], False), (["order", "bob"], False)],
 )
-def test_the_beginning_of_a_word_will_do_from_three_characters_on(
+def test_a_prefix_of_three_characters_matches_a_word(
     wanted: list[str],
     is_there: bool,  # noqa: FBT001 - of the table above
 ) -> None:

@@ -137,7 +137,7 @@ def _failed(**person: Any) -> dict[str, Any]:
         (_failed(user_id="US.1"), "US.1"),
     ],
 )
-def test_who_could_not_be_blocked_is_told_apart_from_who_was(
+def test_people_who_could_not_be_blocked_are_returned_separately(
     api: CloudApi, receiver: Receiver, status: int, failed: dict[str, Any], expected: str
 ) -> None:
     body: dict[str, Any] = {"block_users": {"added_users": [], "failed_users": [failed, 7]}}

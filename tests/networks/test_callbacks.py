@@ -135,7 +135,7 @@ def test_a_time_is_at_most_ten_minutes_ahead() -> None:
     assert _message(timestamp=str(now + 11 * 60)).at == 0
 
 
-def test_an_item_of_a_form_that_no_one_foresaw_leaves_the_others(
+def test_an_item_of_an_unknown_form_does_not_affect_the_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with_status = _value(messages=[TEXT], statuses=[STATUS])
@@ -147,7 +147,7 @@ def test_an_item_of_a_form_that_no_one_foresaw_leaves_the_others(
 
 
 @pytest.mark.parametrize("number", ["Infinity", "-Infinity", "NaN", "1e999"])
-def test_a_time_that_is_no_number_hides_no_message(number: str) -> None:
+def test_a_message_with_an_invalid_time_is_parsed(number: str) -> None:
     body = json.dumps({"entry": [_messages(_value(messages=[TEXT, TEXT | {"timestamp": 7777}]))]})
     first, second = (part.item for part in parse(body.replace("7777", number).encode()))
     assert isinstance(first, InboundMessage)
@@ -251,13 +251,13 @@ def test_an_item_that_cannot_be_read_is_kept_as_unreadable(key: str, broken: Any
     assert good.item.wa_message_id == "wamid.OUT"  # type: ignore[union-attr]
 
 
-def test_an_array_that_is_none_and_a_value_that_is_none_are_told_apart_as_well() -> None:
+def test_an_invalid_value_and_an_invalid_array_are_unreadable() -> None:
     changes = [{"field": "messages", "value": 7}, {"field": "messages", "value": {"messages": "x"}}]
     items = _parse({"id": "1", "changes": changes})
     assert [type(item) for item in items] == [Unreadable, Unreadable]
 
 
-def test_each_part_makes_a_callback_that_says_the_same() -> None:
+def test_each_part_can_be_parsed_again_as_a_callback() -> None:
     value = _value(messages=[TEXT, TEXT | {"id": "á😀"}], statuses=[STATUS], contacts=[{}])
     update = {"value": {"event": "ACCOUNT_DELETED"}, "field": "account_update"}
     parts = _parts(_messages(value), {"id": "2", "time": 1743451903, "changes": [update]})
@@ -274,7 +274,7 @@ def test_messages_that_the_owner_sent_elsewhere_are_ignored() -> None:
 
 
 @pytest.mark.parametrize("entry_id", ["0", 0])
-def test_the_platforms_test_button_is_passed_over(entry_id: Any) -> None:
+def test_the_platforms_test_callback_is_ignored(entry_id: Any) -> None:
     assert _parse(_messages(_value("123456123", messages=[TEXT])) | {"id": entry_id}) == []
 
 
@@ -298,7 +298,7 @@ def test_a_problem_that_belongs_to_no_message_is_a_notice() -> None:
     assert notice.value["errors"] == errors
 
 
-def test_what_a_message_carries_beside_its_content_stands_beside_it() -> None:
+def test_the_members_next_to_the_content_of_a_message_are_kept() -> None:
     context = {"from": "15550783881", "id": "wamid.OUT"}
     errors = [{"code": 131051}]
     message = _message(context=context, referral={"headline": "Ad"}, from_user_id="US.1")
@@ -371,7 +371,7 @@ _json = st.recursive(
 # The speed of a busy machine says nothing about the parser.
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(entries=st.lists(_json), value=_json, field=st.sampled_from(["messages", "account_update"]))
-def test_no_callback_whatever_its_shape_is_a_crash(
+def test_a_callback_of_any_shape_does_not_crash_the_parser(
     entries: list[Any], value: Any, field: str
 ) -> None:
     _parse(*entries, {"id": "1", "changes": [{"field": field, "value": value}]})

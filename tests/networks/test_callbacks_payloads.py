@@ -67,7 +67,7 @@ def whose(item: Item) -> str:
     return str(getattr(item, name))
 
 
-def test_there_are_many_and_each_is_another() -> None:
+def test_the_cases_are_many_and_unique() -> None:
     assert len(PAYLOADS) >= 150
     assert len({each.name for each in PAYLOADS}) == len(PAYLOADS)
     assert len({each.body() for each in PAYLOADS}) == len(PAYLOADS)

@@ -121,13 +121,13 @@ def test_an_object_that_does_not_exist_is_a_lost_number() -> None:
     ("http_status", "expected"),
     [(400, RefusedError), (403, RefusedError), (500, AmbiguousError), (503, AmbiguousError)],
 )
-def test_a_code_that_nobody_knows_is_a_refusal_unless_the_server_broke_down(
+def test_an_unknown_code_is_a_refusal_except_with_a_5xx_status(
     http_status: int, expected: type[NetworkError]
 ) -> None:
     assert type(classify(999_999, "", http_status=http_status)) is expected
 
 
-def test_a_code_that_nobody_knows_is_logged_without_what_was_said(
+def test_an_unknown_code_is_logged_without_its_message(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     classify(999_999, "a text of somebody", http_status=403)

@@ -308,7 +308,7 @@ def test_a_token_is_inspected_with_the_apps_own(api: CloudApi, receiver: Receive
 
 
 @pytest.mark.parametrize("answer", [{"data": []}, {"data": None}, {}])
-def test_a_token_of_which_the_network_says_nothing_is_ambiguous(
+def test_a_token_without_data_in_the_response_is_ambiguous(
     api: CloudApi, receiver: Receiver, answer: dict[str, Any]
 ) -> None:
     receiver.behave(_json(200, answer), "/v25.0/debug_token")

@@ -43,9 +43,7 @@ def sent(receiver: Receiver, type_: str, content: Any, quoted: str | None = None
 
 
 @pytest.mark.parametrize("type_", CONTENTS)
-def test_the_content_stands_under_the_key_named_like_the_type(
-    receiver: Receiver, type_: str
-) -> None:
+def test_the_key_of_the_content_is_the_type(receiver: Receiver, type_: str) -> None:
     expected = ENVELOPE | {"type": type_, type_: CONTENTS[type_]}
     assert sent(receiver, type_, CONTENTS[type_]) == expected
 
@@ -58,7 +56,7 @@ def test_a_reply_names_its_message_in_its_context(receiver: Receiver, type_: str
 
 
 @pytest.mark.parametrize("emoji", ["\U0001f44d", ""])
-def test_a_reaction_names_its_message_inside_and_has_no_context(
+def test_a_reaction_has_its_message_id_in_the_content_and_no_context(
     receiver: Receiver, emoji: str
 ) -> None:
     given = {"message_id": "msg_0", "emoji": emoji}

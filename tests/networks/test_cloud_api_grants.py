@@ -33,7 +33,7 @@ def test_a_token_tells_scopes_and_accounts() -> None:
         _granular("odd"),
     ],
 )
-def test_a_platform_that_does_not_name_the_accounts_leaves_them_open(data: dict[str, Any]) -> None:
+def test_without_granular_scopes_the_accounts_of_a_token_are_unknown(data: dict[str, Any]) -> None:
     assert read_grant(data, "app-1").waba_ids is None
 
 
@@ -41,5 +41,5 @@ def test_a_platform_that_does_not_name_the_accounts_leaves_them_open(data: dict[
     "data",
     [WHOLE | {"is_valid": False}, WHOLE | {"app_id": "app-2"}, {"is_valid": True}, {}],
 )
-def test_a_token_that_is_void_or_anothers_is_not_valid(data: dict[str, Any]) -> None:
+def test_a_void_token_or_one_of_another_app_is_not_valid(data: dict[str, Any]) -> None:
     assert not read_grant(data, "app-1").is_valid

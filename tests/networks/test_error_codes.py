@@ -23,7 +23,7 @@ def test_a_known_code_is_explained_after_the_network_s_words() -> None:
 
 
 @pytest.mark.parametrize("code", ["999999", "outcome_unknown", "", "-1", "\u0663", "131047 "])
-def test_what_is_not_in_the_table_keeps_its_words(code: str) -> None:
+def test_an_error_without_an_explanation_keeps_the_networks_text(code: str) -> None:
     assert explained(code, "What they said.") == "What they said."
     assert explanation(code) == ""
 
@@ -36,6 +36,6 @@ def test_an_error_is_told_with_its_code() -> None:
     assert told(NotReachedError("unreachable", "Gone")) == "unreachable Gone."
 
 
-def test_a_user_id_and_an_opt_out_are_explained_as_what_they_are() -> None:
+def test_errors_about_user_ids_and_opt_outs_have_a_specific_explanation() -> None:
     assert "phone number" in explanation("131062")
     assert "opted out of marketing" in explanation("131050")

@@ -182,7 +182,7 @@ def test_an_expired_media_url_is_requested_at_most_twice(api: CloudApi, receiver
     assert len(receiver.at(BYTES)) == 2
 
 
-def test_media_that_the_network_does_not_know_are_gone_and_the_number_is_not(
+def test_unknown_media_are_deleted_media_and_not_a_lost_number(
     api: CloudApi, receiver: Receiver
 ) -> None:
     receiver.behave(_json(400, UNKNOWN), FILE)
@@ -191,7 +191,7 @@ def test_media_that_the_network_does_not_know_are_gone_and_the_number_is_not(
 
 
 @pytest.mark.parametrize("path", [FILE, BYTES])
-def test_a_void_token_is_no_matter_of_the_media(
+def test_a_void_token_during_a_download_is_a_lost_number(
     api: CloudApi, receiver: Receiver, path: str
 ) -> None:
     _describe(receiver)
@@ -222,7 +222,7 @@ def test_a_redirect_is_not_followed(api: CloudApi, receiver: Receiver) -> None:
 @pytest.mark.parametrize(
     "changes", [{"file_size": len(CONTENT) - 1}, {"file_size": 100 * 1024 * 1024 + 1}]
 )
-def test_lengths_that_contradict_or_go_too_far_are_refused_before_any_byte(
+def test_contradictory_or_excessive_lengths_are_refused_before_any_byte(
     api: CloudApi, receiver: Receiver, changes: dict[str, Any]
 ) -> None:
     _describe(receiver, **changes)

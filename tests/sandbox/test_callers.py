@@ -95,7 +95,7 @@ def test_its_own_page_drives_the_sandbox(sandbox: Sandbox) -> None:
 
 
 @pytest.fixture
-def known_elsewhere(tmp_path: Path, receiver: Receiver) -> Iterator[Sandbox]:
+def sandbox_with_other_names(tmp_path: Path, receiver: Receiver) -> Iterator[Sandbox]:
     """A sandbox that other machines reach by other names."""
     names = {"SANDBOX_ALLOWED_HOSTS": " Sandbox, sandbox.test ,10.0.0.1,fd00::1"}
     sandbox = Sandbox(tmp_path / "elsewhere", receiver.url, names)
@@ -103,10 +103,10 @@ def known_elsewhere(tmp_path: Path, receiver: Receiver) -> Iterator[Sandbox]:
     sandbox.close()
 
 
-def test_names_that_the_setting_allows_are_answered(known_elsewhere: Sandbox) -> None:
+def test_names_that_the_setting_allows_are_answered(sandbox_with_other_names: Sandbox) -> None:
     for host in ("sandbox:8081", "sandbox.test", "10.0.0.1:80", "[fd00::1]:8081", "localhost"):
-        assert _status(known_elsewhere, CONTROL, host) == 200
-    assert _status(known_elsewhere, CONTROL, "other.test") == 403
+        assert _status(sandbox_with_other_names, CONTROL, host) == 200
+    assert _status(sandbox_with_other_names, CONTROL, "other.test") == 403
 
 
 @pytest.mark.parametrize("value", ["http://sandbox", "sandbox:8081", "*", "[::1]", "a b", "a@b"])

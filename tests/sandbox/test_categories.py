@@ -23,7 +23,7 @@ def sale(business: Business, **changes: Any) -> Any:
     return business.post(type="template", text=None, template=content, **changes)
 
 
-def test_own_marketing_goes_to_nobody_who_opted_out_whatever_the_knob_says(
+def test_own_marketing_templates_never_reach_people_who_opted_out(
     business: Business, receiver: Receiver
 ) -> None:
     template_id = approved(business, **SALE)

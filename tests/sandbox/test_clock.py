@@ -17,7 +17,7 @@ def advance(sandbox: Sandbox, seconds: float) -> dict[str, Any]:
     return clock
 
 
-def test_the_clock_tells_the_machine_s_time_until_it_is_moved(sandbox: Sandbox) -> None:
+def test_the_clock_is_the_machines_until_it_is_advanced(sandbox: Sandbox) -> None:
     before = sandbox.control("GET", "clock")
     assert before["ahead_seconds"] == 0
     after = advance(sandbox, DAY)

@@ -271,7 +271,7 @@ def test_a_content_in_its_shape_is_taken(kind: str, content: Any) -> None:
 
 
 @pytest.mark.parametrize(("kind", "content", "code"), FLAWED, ids=str)
-def test_what_does_not_hold_between_its_parts_is_no_matter_of_its_shape(
+def test_contradictions_between_properties_are_not_checked_by_the_shape(
     kind: str, content: Any, code: int
 ) -> None:
     CONTENTS[kind](kind, content)
@@ -281,7 +281,9 @@ def test_what_does_not_hold_between_its_parts_is_no_matter_of_its_shape(
 
 
 @pytest.mark.parametrize(("kind", "content", "code"), BAD, ids=str)
-def test_any_other_is_refused_with_its_code_and_place(kind: str, content: Any, code: int) -> None:
+def test_invalid_content_is_refused_with_a_code_and_its_path(
+    kind: str, content: Any, code: int
+) -> None:
     with pytest.raises(GraphError) as caught:
         CONTENTS[kind](kind, content)
     error = caught.value.error

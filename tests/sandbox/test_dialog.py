@@ -68,7 +68,7 @@ def test_everything_shown_is_escaped(sandbox: Sandbox) -> None:
     assert page.count(html.escape(EVIL)) >= 3
 
 
-def test_the_last_step_hands_out_what_the_platform_posts_and_a_code(sandbox: Sandbox) -> None:
+def test_the_last_step_posts_the_platforms_message_and_a_code(sandbox: Sandbox) -> None:
     body = ASKS | {"phone": "+1 555 333 4444", "display_name": "Ana's"}
     done = sandbox.control("POST", "dialog", body)
     assert done["event"] == "FINISH"

@@ -33,7 +33,7 @@ def status_of(business: Business) -> str:
 
 
 @pytest.mark.parametrize("event", ["PARTNER_ADDED", "PARTNER_APP_INSTALLED"])
-def test_a_new_partnership_is_told_to_an_app_without_subscription(
+def test_a_new_partnership_is_announced_without_a_subscription(
     sandbox: Sandbox, receiver: Receiver, event: str
 ) -> None:
     business = sandbox.sign_up()

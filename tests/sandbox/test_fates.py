@@ -6,7 +6,7 @@ import requests
 from tests.sandbox.harness import Business, Receiver
 
 
-def other_than_ordinary(receiver: Receiver, business: Business, wamid: str) -> list[str]:
+def final_statuses(receiver: Receiver, business: Business, wamid: str) -> list[str]:
     """The statuses of a message, once a later ordinary one has had all of its own."""
     receiver.wait_for_statuses(business.send(), "sent", "delivered", "read")
     return receiver.statuses_of(wamid)
@@ -69,9 +69,9 @@ def test_15550100006_is_accepted_and_never_has_a_status(
     business: Business, receiver: Receiver
 ) -> None:
     wamid = business.send("15550100006")
-    assert other_than_ordinary(receiver, business, wamid) == []
+    assert final_statuses(receiver, business, wamid) == []
 
 
 def test_15550100007_is_delivered_and_never_read(business: Business, receiver: Receiver) -> None:
     wamid = business.send("15550100007")
-    assert other_than_ordinary(receiver, business, wamid) == ["sent", "delivered"]
+    assert final_statuses(receiver, business, wamid) == ["sent", "delivered"]

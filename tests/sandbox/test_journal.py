@@ -139,7 +139,7 @@ def test_only_the_owner_may_read_the_journal(sandbox: Sandbox) -> None:
     assert (sandbox.data_dir / "sandbox.jsonl").stat().st_mode & 0o077 == 0
 
 
-def test_whatever_was_answered_before_a_kill_in_full_flow_is_on_record(
+def test_every_send_accepted_under_load_before_a_kill_is_recorded(
     sandbox: Sandbox, business: Business, receiver: Receiver
 ) -> None:
     answered: list[str] = []

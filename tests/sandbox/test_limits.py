@@ -113,14 +113,14 @@ def test_45_messages_to_one_person_may_be_borrowed_from_the_future(
     assert [code_of(business.post()) for _ in range(46)] == [None] * 45 + [131056]
 
 
-def test_a_limit_that_is_turned_on_late_asks_nothing_back(business: Business) -> None:
+def test_a_limit_that_is_enabled_later_ignores_earlier_messages(business: Business) -> None:
     for _ in range(50):
         business.send()
     behave(business.sandbox, pair_limit=True)
     assert business.post().ok
 
 
-def test_what_a_meter_counted_too_much_costs_one_burst_at_most() -> None:
+def test_an_overcounting_meter_costs_at_most_one_burst() -> None:
     meter = Meter()
     for _ in range(1000):
         meter.count("key", at=0.0, interval=6, burst=45)

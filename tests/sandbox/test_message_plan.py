@@ -47,7 +47,7 @@ def test_accepted_messages_can_go_without_any_status(
     assert receiver.callbacks == []
 
 
-def test_what_was_decided_holds_after_a_kill_and_other_knobs(
+def test_the_fate_of_a_message_survives_a_kill_and_changed_knobs(
     sandbox: Sandbox, business: Business, receiver: Receiver
 ) -> None:
     behave(sandbox, status_delay_ms=HOUR * 1000, failed_after_delivered=1)
@@ -74,7 +74,7 @@ def test_delivered_comes_before_the_response_of_the_send(
     assert "delivered" in receiver.statuses_of(wamid)
 
 
-def test_a_response_waits_for_no_status_that_nobody_hears(
+def test_a_response_does_not_wait_for_a_status_without_a_subscription(
     business: Business, receiver: Receiver
 ) -> None:
     assert business.graph("DELETE", f"{business.waba_id}/subscribed_apps").ok

@@ -17,7 +17,7 @@ def override() -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def nearer() -> Iterator[Receiver]:
+def number_override() -> Iterator[Receiver]:
     receiver = Receiver()
     yield receiver
     receiver.close()
@@ -45,22 +45,22 @@ def test_the_nearest_override_takes_the_callbacks(
     business: Business,
     receiver: Receiver,
     override: Receiver,
-    nearer: Receiver,
+    number_override: Receiver,
 ) -> None:
     assert subscribe(business, override.url) is None
     assert override.handshakes[0]["hub.verify_token"] == "theirs"
     hears(business, override)
-    number = {"override_callback_uri": nearer.url, "verify_token": "theirs"}
+    number = {"override_callback_uri": number_override.url, "verify_token": "theirs"}
     assert configure(business, **number) is None
-    hears(business, nearer)
+    hears(business, number_override)
     sandbox.kill()
     sandbox.start()
-    hears(business, nearer)
+    hears(business, number_override)
     assert configure(business, override_callback_uri="") is None
     hears(business, override)
     assert subscribe(business) is None
     hears(business, receiver)
-    counts = [len(each.items("messages")) for each in (receiver, override, nearer)]
+    counts = [len(each.items("messages")) for each in (receiver, override, number_override)]
     assert counts == [1, 2, 2]
 
 

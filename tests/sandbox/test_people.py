@@ -88,9 +88,7 @@ def test_a_recipient_that_is_no_user_id_is_refused(shared: Business, recipient: 
     assert (response.status_code, response.json()["error"]["code"]) == (400, 131009)
 
 
-def test_a_user_id_that_was_told_leads_back_to_its_person(
-    business: Business, receiver: Receiver
-) -> None:
+def test_a_known_user_id_reaches_its_person(business: Business, receiver: Receiver) -> None:
     wrote(business, **{"from": PHONE})
     settle(business.sandbox)
     told = receiver.items("messages")[0]["from_user_id"]
@@ -101,7 +99,7 @@ def test_a_user_id_that_was_told_leads_back_to_its_person(
     assert business.sandbox.accepted()[-1]["to"] == PHONE
 
 
-def test_a_hidden_phone_number_is_told_to_nobody_who_does_not_know_it(
+def test_a_hidden_phone_number_is_only_sent_to_businesses_that_know_it(
     business: Business, receiver: Receiver
 ) -> None:
     hidden = change(business.sandbox, PHONE, hidden=True)
@@ -232,7 +230,7 @@ def test_a_changed_user_id_is_told_twice(business: Business, receiver: Receiver)
     assert update["user_id"] == {"previous": ANA, "current": "DE.2"}
 
 
-def test_news_of_a_person_open_no_service_window(business: Business) -> None:
+def test_system_messages_do_not_open_the_service_window(business: Business) -> None:
     business.sandbox.control("PUT", "behaviour", {"service_window": True})
     wrote(business, **{"from": PHONE})
     business.sandbox.control("POST", "clock", {"advance_seconds": 25 * 3600})

@@ -79,20 +79,20 @@ def test_an_unwritable_data_directory_stops_the_start_with_one_line(tmp_path: Pa
     assert "cannot write" in refusal(SANDBOX_DATA_DIR=str(tmp_path / "file" / "var"))
 
 
-def post_in_vain(business: Business) -> None:
+def post_ignoring_errors(business: Business) -> None:
     with contextlib.suppress(requests.RequestException):
         business.post()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_stops_quickly_whatever_is_going_on(
+def test_the_sandbox_stops_quickly_in_any_state(
     business: Business, receiver: Receiver, number: signal.Signals
 ) -> None:
     receiver.answer = lambda _: None
     business.send()
     receiver.wait(lambda: bool(receiver.callbacks))
     business.sandbox.control("PUT", "behaviour", {"latency_ms": 60_000})
-    answered = threading.Thread(target=post_in_vain, args=(business,))
+    answered = threading.Thread(target=post_ignoring_errors, args=(business,))
     answered.start()
     while len(business.sandbox.accepted()) == 1:
         pass

@@ -33,7 +33,7 @@ def test_the_limit_follows_either_spelling(business: Business, name: str) -> Non
     assert node(business)["whatsapp_business_manager_messaging_limit"] == "TIER_10K"
 
 
-def test_the_quality_follows_what_is_told_and_what_is_not(business: Business) -> None:
+def test_the_quality_changes_with_and_without_an_announcement(business: Business) -> None:
     assert node(business)["quality_rating"] == "GREEN"
     tell(business, field=QUALITY, value={"event": "FLAGGED"})
     assert node(business)["quality_rating"] == "RED"

@@ -147,7 +147,7 @@ def test_an_unregistered_number_cannot_send(sandbox: Sandbox) -> None:
     assert (response.status_code, response.json()["error"]["code"]) == (400, 133010)
 
 
-def test_a_message_that_no_schema_rules_out_is_accepted_and_fails(
+def test_an_invalid_message_that_fits_the_schema_is_accepted_and_fails_later(
     business: Business, receiver: Receiver
 ) -> None:
     oneself = business.send(to=business.digits)

@@ -125,7 +125,7 @@ def test_the_app_gets_its_token_and_looks_at_another(customer: Business) -> None
     assert customer.sandbox.call("GET", "/debug_token", params=told).json()["data"]["is_valid"]
 
 
-def test_a_token_may_be_asked_about_with_itself_alone(customer: Business) -> None:
+def test_a_token_can_be_inspected_only_with_itself(customer: Business) -> None:
     assert customer.graph("GET", "debug_token", params={"input_token": customer.token}).ok
     other = customer.sandbox.sign_up()
     refused = other.graph("GET", "debug_token", params={"input_token": customer.token})

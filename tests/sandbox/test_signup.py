@@ -202,5 +202,7 @@ def test_an_account_may_have_a_second_number(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize(
     "wish", [{"pin": "12345"}, {"pin": 123456}, {"waba_id": "1"}, {"waba_id": 1}], ids=str
 )
-def test_a_wish_without_sense_is_refused(sandbox: Sandbox, wish: dict[str, object]) -> None:
+def test_an_invalid_request_for_a_signup_is_refused(
+    sandbox: Sandbox, wish: dict[str, object]
+) -> None:
     assert sandbox.call("POST", "/_sandbox/signup", json=wish).status_code == 400

@@ -132,7 +132,7 @@ def test_a_review_goes_on_after_a_kill(
         [BODY, {"type": "HEADER", "format": "TEXT", "text": "Order {{1}}"}],
     ],
 )
-def test_what_breaks_the_platform_s_rules_is_rejected_or_with_the_knob_refused(
+def test_a_template_against_the_platforms_rules_is_rejected_or_with_the_knob_refused(
     business: Business, receiver: Receiver, components: list[Any]
 ) -> None:
     behave(business.sandbox, template_review_ms=0)
@@ -164,7 +164,7 @@ def test_what_breaks_the_platform_s_rules_is_rejected_or_with_the_knob_refused(
         {"components": [BODY, {"type": "BUTTONS", "buttons": ["odd"]}]},
     ],
 )
-def test_what_is_no_template_is_refused(shared: Business, changes: dict[str, Any]) -> None:
+def test_an_invalid_template_is_refused(shared: Business, changes: dict[str, Any]) -> None:
     assert code_of(create(shared, **changes)) == 100
 
 
@@ -200,12 +200,12 @@ def test_a_list_is_filtered_and_paged(business: Business) -> None:
 @pytest.mark.parametrize(
     "query", [{"limit": "0"}, {"limit": "x"}, {"after": "odd"}, {"after": "é"}, {"fields": "odd"}]
 )
-def test_a_list_that_cannot_be_is_refused(shared: Business, query: dict[str, str]) -> None:
+def test_an_invalid_query_of_the_list_is_refused(shared: Business, query: dict[str, str]) -> None:
     path = f"{shared.waba_id}/message_templates"
     assert code_of(shared.graph("GET", path, params=query)) == 100
 
 
-def test_the_templates_of_another_account_are_out_of_sight(
+def test_the_templates_of_another_account_are_inaccessible(
     sandbox: Sandbox, business: Business
 ) -> None:
     template_id, stranger = created(business), sandbox.connect()
@@ -250,7 +250,7 @@ def test_a_template_is_deleted_by_name_or_identifier(
     receiver.wait(lambda: [e["event"] for e in told(receiver, STATUS)] == ["DELETED", "DELETED"])
 
 
-def test_the_platform_changes_a_template_and_tells_of_each_change(
+def test_the_platform_announces_each_change_of_a_template(
     business: Business, receiver: Receiver
 ) -> None:
     template_id = approved(business)

@@ -55,7 +55,7 @@ def test_a_filter_takes_several_words_and_another_the_text(business: Business) -
     assert names(business, name_or_content="order_shipped") == ["order_shipped"]
 
 
-def test_a_list_is_counted_if_that_is_asked(business: Business) -> None:
+def test_a_list_has_a_total_if_requested(business: Business) -> None:
     assert "summary" not in listed(business)
     asked = {"summary": "total_count,message_template_limit", "category": "UTILITY", "limit": "1"}
     assert listed(business, **asked)["summary"] == {
@@ -76,7 +76,7 @@ def test_a_score_tells_its_time(business: Business) -> None:
     assert second["date"] >= first["date"] + 3600
 
 
-def test_a_code_is_submitted_in_several_languages_and_again_in_place(
+def test_a_code_template_is_submitted_and_updated_in_several_languages(
     business: Business, receiver: Receiver
 ) -> None:
     first = upsert(business).json()["data"]

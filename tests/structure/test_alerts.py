@@ -56,7 +56,7 @@ def test_every_metric_is_on_the_dashboard(exposed: str) -> None:
     assert _declared(exposed) == shown
 
 
-def test_every_label_value_that_an_alert_looks_for_exists(exposed: str) -> None:
+def test_every_label_value_in_an_alert_exists(exposed: str) -> None:
     for text in EXPRESSIONS:
         for metric, label, values in SERIES.findall(text):
             # A status has a series only after such a response.
@@ -64,7 +64,7 @@ def test_every_label_value_that_an_alert_looks_for_exists(exposed: str) -> None:
                 assert f'{metric}{{{label}="{value}"}}' in exposed
 
 
-def test_every_alert_says_how_bad_it_is_and_what_to_do() -> None:
+def test_every_alert_has_a_severity_and_instructions() -> None:
     assert len({rule["alert"] for rule in RULES}) == len(RULES)
     for rule in RULES:
         assert rule["labels"]["severity"] in {"page", "ticket"}

@@ -79,7 +79,7 @@ def test_no_two_enums_declare_the_same_constant() -> None:
     assert sorted(set(upper)) == sorted(upper)
 
 
-def test_no_schema_has_a_name_that_a_language_has_taken() -> None:
+def test_no_schema_has_a_reserved_name_of_a_language() -> None:
     assert not TAKEN & SCHEMAS.keys()
 
 
@@ -151,6 +151,6 @@ def test_the_texts_are_for_readers() -> None:
     assert "beyond the spec" not in contract.path().read_text().lower()
 
 
-def test_no_schema_is_called_like_the_constructor_of_another_one() -> None:
+def test_no_schema_has_the_name_of_a_go_constructor() -> None:
     """A Go client has a function NewMessage for a schema Message."""
     assert [name for name in SCHEMAS if f"New{name}" in SCHEMAS] == []

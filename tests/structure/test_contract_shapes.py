@@ -55,7 +55,7 @@ def test_a_number_is_the_contracts(account: Account, number: Number) -> None:
     check_shape("NumberPage", numbers.list_numbers(account.id, limit=20, offset=0))
 
 
-def test_a_message_is_the_contracts_whatever_became_of_it(account: Account, number: Number) -> None:
+def test_a_message_in_any_state_matches_the_contract(account: Account, number: Number) -> None:
     sent, failed = factories.outbound(number), factories.outbound(number)
     factories.outbound(number)
     factories.inbound(number)
@@ -100,7 +100,7 @@ def test_a_webhook_is_the_contracts(account: Account, number: Number) -> None:
     check_shape("WebhookPage", webhooks.list_webhooks(account.id, limit=20, offset=0))
 
 
-def test_a_delivery_is_the_contracts_wherever_it_is(account: Account) -> None:
+def test_a_delivery_in_any_state_matches_the_contract(account: Account) -> None:
     webhook = factories.webhook(account)
     inactive = factories.webhook(account, active=False)
     sample = sample_event(EventKind.NUMBER_BANNED, 1_795_167_000_000)

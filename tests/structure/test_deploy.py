@@ -80,7 +80,7 @@ def test_an_example_has_every_setting_that_production_needs(
     assert find_mistakes() == []
 
 
-def test_what_a_page_points_to_is_there() -> None:
+def test_the_files_that_a_page_refers_to_exist() -> None:
     links = re.findall(r"\]\(([^)#]+)\)", (DEPLOY / "README.md").read_text())
     assert links
     assert [link for link in links if not (DEPLOY / link).exists()] == []

@@ -51,10 +51,10 @@ def links(page: Path) -> list[str]:
 
 def broken(page: Path) -> list[str]:
     """The broken links of a page."""
-    return [target for target in links(page) if not leads_somewhere(page, target)]
+    return [target for target in links(page) if not link_resolves(page, target)]
 
 
-def leads_somewhere(page: Path, target: str) -> bool:
+def link_resolves(page: Path, target: str) -> bool:
     """True if the file and the heading of a link exist."""
     name, _, anchor = target.partition("#")
     file = (page.parent / name).resolve() if name else page
@@ -117,7 +117,7 @@ def test_every_error_code_is_explained() -> None:
     assert rows == codes
 
 
-def test_the_tables_of_the_network_s_codes_are_the_code_s() -> None:
+def test_the_documented_codes_of_the_network_match_the_code() -> None:
     section = (DOCS / "errors.md").read_text().partition("## Codes of the network")[2]
     shown = [
         (int(status), row)

@@ -66,11 +66,11 @@ def _opens_sockets(path: Path) -> bool:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=_name)
-def test_every_module_says_what_it_is(path: Path) -> None:
+def test_every_module_has_a_docstring(path: Path) -> None:
     assert ast.get_docstring(ast.parse(path.read_text()))
 
 
-def test_only_the_ways_out_open_sockets() -> None:
+def test_only_the_listed_modules_open_sockets() -> None:
     found = {_name(path) for path in MODULES if _opens_sockets(path)}
     assert {name for name in found if not name.startswith("sandbox/")} == set(OPENS_SOCKETS)
 
@@ -85,7 +85,7 @@ def test_each_doorbell_wakes_a_part_of_the_worker() -> None:
 
 
 @pytest.mark.parametrize("room", ["networks", "webhooks"])
-def test_the_ways_out_know_neither_rows_nor_the_queue(room: str) -> None:
+def test_networks_and_webhooks_import_neither_models_nor_the_queue(room: str) -> None:
     forbidden = ("models", "tasks", "handlers", "peewee", "playhouse", "huey")
     imported = {name for path in (ROOT / room).glob("*.py") for name in _imports(path)}
     assert not [name for name in imported if name.split(".")[0] in forbidden]

@@ -115,9 +115,7 @@ def test_a_retry_waits_at_most_its_longest_pause_after_the_clock_went_back(
 
 
 @pytest.mark.parametrize("tries", [0, 1, 2, 3])
-def test_a_clock_that_goes_right_changes_no_wait(
-    delivery: Delivery, clock: Clock, tries: int
-) -> None:
+def test_a_correct_clock_changes_no_wait(delivery: Delivery, clock: Clock, tries: int) -> None:
     for _ in range(tries):
         clock.at = _due(delivery)
         _fail(_claim())

@@ -72,7 +72,7 @@ def sent(number: Number, to: str = PHONE, answer: Acceptance | None = None) -> M
         return message_status.record_acceptance(message, answer or Acceptance("wamid.1"))
 
 
-def test_a_message_keeps_all_that_its_callback_tells_of_the_person() -> None:
+def test_a_message_stores_all_data_of_the_person_in_its_callback() -> None:
     about = contact_of(wa_id=PHONE, user_id=ID, parent_user_id=PARENT, name="Ana", username="ana.b")
     stranger = contact_of(wa_id=OTHER, user_id=NEW_ID, name="Bob")
     write(contacts=[stranger, about], from_user_id=ID)
@@ -228,14 +228,14 @@ def test_a_person_opts_out_at_the_network_and_in_again() -> None:
     ]
 
 
-def test_what_was_said_before_the_latest_change_of_consent_changes_nothing() -> None:
+def test_an_older_preference_does_not_change_the_consent() -> None:
     for value, second in (("stop", 1), ("resume", 3), ("stop", 2), ("stop", 5), ("resume", 4)):
         told("user_preferences", preference(value, timestamp=f"179516700{second}"))
     assert only().opted_out_at == 1_795_167_005_000
     assert [each["optedOut"] for each in updates()] == [True, False, True]
 
 
-def test_a_late_status_does_not_bring_back_what_a_person_had_before(number: Number) -> None:
+def test_a_late_status_does_not_restore_old_identifiers(number: Number) -> None:
     sent(number)
     write("wamid.IN", from_user_id=ID)
     change = {"type": "user_changed_number", "wa_id": OTHER, "user_id": NEW_ID}
@@ -285,7 +285,7 @@ def test_a_word_of_the_account_opts_out(account: Account, word: str) -> None:
     assert kinds().count("message.received") == 2
 
 
-def test_words_mean_nothing_unless_the_account_wants_it() -> None:
+def test_keywords_are_ignored_unless_the_account_enables_them() -> None:
     write("wamid.1", text={"body": "STOP"})
     assert only().opted_out_at is None
 

@@ -66,7 +66,7 @@ def _is_signed(request: Received, webhook_secret: str) -> bool:
     return request.headers["x-service-signature"] == f"sha256={digest}"
 
 
-def test_what_is_due_is_delivered_signed_and_recorded(account: Account, receiver: Receiver) -> None:
+def test_a_due_delivery_is_signed_sent_and_recorded(account: Account, receiver: Receiver) -> None:
     webhook = factories.webhook(account, receiver.url())
     [delivery] = factories.deliveries(account, webhook)
     with _running():
@@ -216,9 +216,7 @@ def test_a_secret_that_cannot_be_read_is_a_failed_attempt_that_says_so(
     assert receiver.at() == []
 
 
-def test_an_engine_that_starts_delivers_what_was_left_behind(
-    account: Account, receiver: Receiver
-) -> None:
+def test_an_engine_delivers_the_backlog_at_its_start(account: Account, receiver: Receiver) -> None:
     webhook = factories.webhook(account, receiver.url())
     factories.deliveries(account, webhook, count=30)
     engine = _engine()

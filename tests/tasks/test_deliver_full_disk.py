@@ -59,7 +59,7 @@ def engine(state: Stored, disk: FullDisk) -> Iterator[deliver.Engine]:
 
 
 @pytest.mark.usefixtures("engine")
-def test_what_could_not_be_recorded_is_recorded_later_and_not_sent_again(
+def test_an_unrecorded_outcome_is_recorded_later_and_not_sent_again(
     account: Account, receiver: Receiver, disk: FullDisk
 ) -> None:
     factories.deliveries(account, factories.webhook(account, receiver.url()), count=2)

@@ -152,7 +152,7 @@ def test_one_wake_up_delivers_more_than_a_webhook_may_have_in_flight(
 
 
 @pytest.mark.parametrize("accounts", [1, 4])
-def test_one_wake_up_delivers_more_than_a_lane_has_room_for_beside_one_that_hangs(
+def test_one_wake_up_delivers_more_than_the_lanes_capacity_next_to_a_hanging_receiver(
     accounts: int, receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All of one account, or each of another account without a running attempt."""
@@ -171,7 +171,7 @@ def test_one_wake_up_delivers_more_than_a_lane_has_room_for_beside_one_that_hang
     running.stop()
 
 
-def test_what_waits_for_a_webhook_that_became_slow_needs_no_other_wake_up(
+def test_waiting_deliveries_of_a_webhook_that_became_slow_need_no_other_wake_up(
     account: Account, receiver: Receiver, engine: deliver.Engine
 ) -> None:
     """The earlier attempts fill its lower limit until they have timed out."""

@@ -77,7 +77,9 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("models.erasure.BATCH_SIZE", 1)
 
 
-def _live_through(number: Number, told: dict[str, str], words: tuple[str, ...]) -> Contact:
+def _store_everything_about(
+    number: Number, told: dict[str, str], words: tuple[str, ...]
+) -> Contact:
     """Everything that may be on record of a person. ``words`` begin with an earlier phone number."""
     earlier, wamid, key = words[0], words[-2], words[-1]
     ids = {"wa_id": earlier, "user_id": told["user_id"]}
@@ -141,8 +143,8 @@ def _attempt(account: Account) -> ClaimedDelivery:
 def world(account: Account, number: Number) -> Iterator[tuple[Contact, ClaimedDelivery]]:
     """Ana with all that may be on record, and Bea likewise; an attempt about Ana is under way."""
     factories.webhook(account)
-    _live_through(number, BEA, OTHERS)
-    ana = _live_through(number, ANA, HERS)
+    _store_everything_about(number, BEA, OTHERS)
+    ana = _store_everything_about(number, ANA, HERS)
     now = clock.now() + 1
     assert search.add(now, now, 100) == 6
     under_way = _attempt(account)
@@ -157,7 +159,7 @@ def _of(told: dict[str, str], wamid: str) -> dict[str, Any]:
     return text(wamid, **{"from": told["phone"]})
 
 
-def _held(stored: Stored, wanted: tuple[str, ...]) -> set[str]:
+def _found_in_tables(stored: Stored, wanted: tuple[str, ...]) -> set[str]:
     """What of these is in any column of any table."""
     held = b""
     for table in stored.tables():
@@ -169,9 +171,9 @@ def _held(stored: Stored, wanted: tuple[str, ...]) -> set[str]:
     return {each for each in wanted if each.encode() in held}
 
 
-def _assert_only_ana_is_gone(stored: Stored, totals: Any) -> None:
-    assert _held(stored, HERS) == set()
-    assert _held(stored, OTHERS) == set(OTHERS)
+def _assert_only_ana_is_erased(stored: Stored, totals: Any) -> None:
+    assert _found_in_tables(stored, HERS) == set()
+    assert _found_in_tables(stored, OTHERS) == set(OTHERS)
     files = b"".join(path.read_bytes() for path in stored.folder.glob(f"{DATABASE_FILE}*"))
     assert not [each for each in HERS if each.encode() in files]
     assert _totals() == totals
@@ -190,15 +192,15 @@ def test_nothing_of_a_person_is_left_in_any_table(
     state: Stored, world: tuple[Contact, ClaimedDelivery]
 ) -> None:
     ana, under_way = world
-    assert _held(state, HERS) == set(HERS)
+    assert _found_in_tables(state, HERS) == set(HERS)
     totals = _totals()
     removed = erasing.erase(ana, None)
-    _assert_only_ana_is_gone(state, totals)
+    _assert_only_ana_is_erased(state, totals)
     assert removed["messages"] == 3
     assert removed["events"] == removed["deliveries"] > 3
     # The outcome of an attempt that was under way brings nothing back.
     record_outcomes([factories.success(under_way)], lambda _tries: None, 10)
-    _assert_only_ana_is_gone(state, totals)
+    _assert_only_ana_is_erased(state, totals)
 
 
 @pytest.mark.parametrize("batches", [1, 3, 5, 8])
@@ -224,7 +226,7 @@ def test_a_kill_in_the_middle_leaves_the_rest_to_the_worker(
     assert Erasure.select().count() == 1, "its worker may still live"
     clock.advance(milliseconds=LEASE_MS)
     erasing.work_off()
-    _assert_only_ana_is_gone(state, totals)
+    _assert_only_ana_is_erased(state, totals)
 
 
 def test_what_takes_long_is_left_to_the_worker(
@@ -234,7 +236,7 @@ def test_what_takes_long_is_left_to_the_worker(
     erasing.erase(world[0], 0)
     assert Erasure.select().count() == 1
     erasing.work_off()
-    _assert_only_ana_is_gone(state, totals)
+    _assert_only_ana_is_erased(state, totals)
 
 
 @pytest.mark.usefixtures("number")
@@ -263,7 +265,7 @@ def test_a_status_emits_no_event_while_its_message_waits_for_its_erasure(
     assert kinds() == []
 
 
-def test_a_send_under_way_and_later_statuses_bring_nothing_back(
+def test_a_running_send_and_later_statuses_restore_no_erased_data(
     account: Account, number: Number, state: Stored
 ) -> None:
     factories.webhook(account)
@@ -280,7 +282,7 @@ def test_a_send_under_way_and_later_statuses_bring_nothing_back(
     # Raw callbacks are kept for a day.
     with writing():
         Callback.delete().where(Callback.id == callback.id).execute()
-    assert _held(state, HERS) == set()
+    assert _found_in_tables(state, HERS) == set()
     assert (Event.select().count(), SetAside.select().count()) == (0, 0)
 
 

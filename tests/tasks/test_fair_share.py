@@ -5,7 +5,7 @@ import pytest
 from tasks.fair_share import Share, TooMuchAtOnceError
 
 
-def test_an_account_has_its_share_and_gets_it_back() -> None:
+def test_an_account_has_a_share_that_is_free_again_after_its_use() -> None:
     share = Share("tests", 2)
     with share.of("a"), share.of("a"), share.of("b"):
         with pytest.raises(TooMuchAtOnceError, match="Too many tests"), share.of("a"):
@@ -16,7 +16,7 @@ def test_an_account_has_its_share_and_gets_it_back() -> None:
         pass
 
 
-def test_all_together_have_a_bound_too() -> None:
+def test_all_accounts_together_have_a_limit() -> None:
     share = Share("uploads", 2, 3)
     with (
         share.of("a"),

@@ -123,7 +123,7 @@ def test_a_callback_that_fails_is_tried_again_for_over_twelve_hours(clock: Clock
 
 
 @pytest.mark.usefixtures("number")
-def test_what_kills_its_worker_is_claimed_alone_and_set_aside_after_its_last_try(
+def test_a_callback_that_kills_its_worker_is_claimed_alone_and_set_aside_after_its_last_try(
     clock: Clock,
 ) -> None:
     poison, other = store(messages(messages=[text("wamid.A")])), store(messages())
@@ -218,7 +218,7 @@ def test_an_account_update_has_the_numbers_of_the_account_checked(
 
 
 @pytest.mark.usefixtures("number")
-def test_whatever_else_the_platform_tells_is_kept_as_a_notice() -> None:
+def test_every_other_callback_of_the_platform_is_stored_as_a_notice() -> None:
     value = {"display_phone_number": "15550001111", "event": "PIN_CHANGED"}
     callback = ingest_now({"id": "2001", "changes": [{"field": "security", "value": value}]})
     assert callback.ingested_at is not None
@@ -238,7 +238,7 @@ def test_a_failure_is_explained_in_its_event_and_in_the_message(number: Number) 
     assert "Send a template" in expected["message"]
 
 
-def test_a_failed_status_says_the_same_of_the_number_as_an_answer(number: Number) -> None:
+def test_a_failed_status_changes_the_number_like_a_failed_send(number: Number) -> None:
     message = accepted_message(number)
     errors = [{"code": 131026}, {"code": 131031, "title": "Account locked"}]
     entry = messages(statuses=[status_of("wamid.1", "failed", errors=errors)])

@@ -92,7 +92,7 @@ def test_a_message_without_a_price_does_not_count(number: Number) -> None:
     assert totals() == {}
 
 
-def test_what_the_network_does_not_say_is_neither_billable_nor_of_a_category(
+def test_a_price_without_details_is_neither_billable_nor_in_a_category(
     number: Number,
 ) -> None:
     accepted_message(number)
@@ -121,7 +121,7 @@ def test_a_category_that_is_no_word_is_left_out(number: Number, category: str) -
     assert totals() == {outbound(""): 1}
 
 
-def test_what_is_undone_does_not_count_and_what_is_done_again_counts_once(number: Number) -> None:
+def test_a_rolled_back_status_does_not_count_and_a_repeated_one_counts_once(number: Number) -> None:
     """A bad item rolls back the transaction of all. Then each is ingested by itself."""
     accepted_message(number)
     store(_told("sent", UTILITY), messages(messages=[text("wamid.A")]))

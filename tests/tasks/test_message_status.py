@@ -98,7 +98,7 @@ def test_reports_that_come_twice_change_nothing(message: Message) -> None:
     assert _history(message) == ["pending", "sent", "delivered"]
 
 
-def test_a_delivery_that_is_reported_after_the_reading_is_still_an_event(
+def test_a_delivered_status_after_the_read_status_emits_an_event(
     message: Message,
 ) -> None:
     _accept(message)
@@ -129,7 +129,7 @@ def test_a_failure_and_a_delivery_end_alike_in_either_order(
     assert failed["data"]["error"] == {"code": ERROR[0], "message": explained(*ERROR)}
 
 
-def test_a_reading_makes_no_delivery_up(message: Message) -> None:
+def test_a_read_status_adds_no_delivered_status(message: Message) -> None:
     _accept(message)
     _report(message, READ)
     assert _kinds() == ["message.sent", "message.read"]
@@ -176,7 +176,7 @@ def test_the_events_time_is_the_networks(message: Message) -> None:
     assert {event["timestamp"] for event in _events()} == {"2026-11-20T09:30:01.000Z"}
 
 
-def test_what_the_network_says_of_an_accepted_message_is_kept_and_shown(message: Message) -> None:
+def test_the_networks_status_of_an_accepted_message_is_stored_and_shown(message: Message) -> None:
     with writing():
         message_status.record_acceptance(message, Acceptance("wamid.1", message_status="paused"))
     _report(message, DELIVERED)
@@ -298,7 +298,7 @@ def test_a_status_finds_its_message_after_the_number_went_to_another_account(
     assert _found("1001", "wamid.1", message.id) == message
 
 
-def test_statuses_that_are_read_together_see_what_each_other_did(message: Message) -> None:
+def test_statuses_in_one_batch_see_each_others_changes(message: Message) -> None:
     """The second one lacks our reference. The first one brought the network's identifier."""
     factories.webhook(Account.get_by_id(message.account_id))
     updates = [

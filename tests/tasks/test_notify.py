@@ -84,7 +84,7 @@ def test_a_webhook_that_fails_now_and_then_is_one_incident(
     assert Incident.select().count() == 1
 
 
-def test_a_disabled_webhook_goes_on_failing_until_it_is_well(
+def test_the_incidents_of_a_disabled_webhook_end_after_it_is_enabled(
     account: Account, mail: MailServer, clock: Clock
 ) -> None:
     webhook = factories.webhook(account)
@@ -155,7 +155,7 @@ def test_other_accounts_get_no_notification(account: Account, mail: MailServer) 
     assert [to for to, _ in mail.subjects] == [ADA]
 
 
-def test_a_chat_gets_the_words_and_nothing_that_it_takes_for_markup(
+def test_a_chat_message_escapes_markup(
     number: Number, receiver: Receiver, account: Account
 ) -> None:
     AlertTarget.keep(account.id, [], receiver.url("/services/T/B/x"))
@@ -268,7 +268,7 @@ def test_no_connection_to_a_database_is_held_while_mail_is_sent(
     assert mail.mails == []
 
 
-def test_a_test_says_of_each_target_what_went_wrong(
+def test_a_test_reports_the_error_of_each_target(
     account: Account, mail: MailServer, receiver: Receiver
 ) -> None:
     AlertTarget.keep(account.id, [ADA, BOB], receiver.url())

@@ -147,7 +147,7 @@ def test_an_error_of_the_network_moves_the_number_or_leaves_it(
     ],
 )
 @pytest.mark.parametrize("status", [DISCONNECTED, PROVISIONING])
-def test_a_late_error_says_nothing_of_a_number_that_is_not_connected(
+def test_a_late_error_does_not_change_a_disconnected_number(
     account: Account, status: NumberStatus, error: NetworkError
 ) -> None:
     """It may belong to another account by now, or to a new signup."""

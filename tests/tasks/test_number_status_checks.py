@@ -101,7 +101,7 @@ def test_a_banned_number_that_is_connected_again_is_active(
         (RefusedError("100", "Invalid parameter"), ACTIVE),
     ],
 )
-def test_an_error_instead_of_a_status_says_something_too(
+def test_an_error_of_a_check_changes_the_number_too(
     number: Number, platform: AskedPlatform, error: NetworkError, status: NumberStatus
 ) -> None:
     platform.error = error

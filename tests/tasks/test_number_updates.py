@@ -48,7 +48,7 @@ def _check(number: Number) -> None:
 
 
 @pytest.mark.parametrize("name", ["max_daily_conversations_per_business", "current_limit"])
-def test_a_new_limit_is_kept_and_told_once_and_has_the_quality_checked(
+def test_a_new_limit_is_stored_emits_one_event_and_requests_the_quality(
     number: Number, platform: AskedPlatform, name: str
 ) -> None:
     value = {"display_phone_number": OURS, "event": "ONBOARDING", name: "TIER_2K"}
@@ -65,7 +65,7 @@ def test_a_new_limit_is_kept_and_told_once_and_has_the_quality_checked(
 
 
 @pytest.mark.usefixtures("number")
-def test_another_limit_of_the_business_is_told_of_each_number_of_the_account(
+def test_a_changed_limit_of_the_business_emits_an_event_for_each_number_of_the_account(
     account: Account,
 ) -> None:
     factories.active_number(account, "1002", phone_number="15550002222")
@@ -126,7 +126,7 @@ def test_an_alert_is_told_of_the_numbers_that_it_is_about(
     assert {each["notice"]["description"] for each in told} == {"Not eligible."}
 
 
-def test_a_violation_is_told_and_is_the_reason_of_the_ban_that_follows(
+def test_a_violation_emits_an_event_and_is_the_reason_of_the_following_ban(
     number: Number, platform: AskedPlatform
 ) -> None:
     ingest_now(account_update("ACCOUNT_VIOLATION", violation_info={"violation_type": "SCAM"}))

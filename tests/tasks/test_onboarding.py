@@ -80,7 +80,7 @@ def test_a_number_that_is_ready_is_not_registered_again(
         (replace(CLAIM, waba_id="9"), "did not grant the business account 9"),
     ],
 )
-def test_a_claim_that_the_token_does_not_bear_out_is_refused(
+def test_a_claim_that_the_token_does_not_confirm_is_refused(
     link: SignupLink, platform: Platform, claim: onboarding.SignupClaim, why: str
 ) -> None:
     with pytest.raises(onboarding.SignupError, match=why):
@@ -130,7 +130,7 @@ def test_a_number_of_another_account_is_refused_before_the_code_is_spent(
     assert platform.asked == []
 
 
-def test_a_code_that_the_platform_does_not_take_is_told_from_other_errors(
+def test_a_refused_code_is_distinguished_from_other_errors(
     link: SignupLink, platform: Platform
 ) -> None:
     with pytest.raises(onboarding.CodeExpiredError, match="Start the signup again"):
@@ -141,7 +141,7 @@ def test_a_code_that_the_platform_does_not_take_is_told_from_other_errors(
 
 
 @pytest.mark.usefixtures("platform")
-def test_of_two_posts_of_a_claim_at_once_the_slower_goes_on_with_the_fasters_token(
+def test_the_slower_of_two_concurrent_posts_of_a_claim_uses_the_token_of_the_faster(
     link: SignupLink, platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def be_overtaken(code: str) -> str:
@@ -243,7 +243,7 @@ def test_a_number_that_was_disconnected_is_activated_again(
     assert _kinds() == ["number.activated", "number.activated"]
 
 
-def test_neither_code_nor_token_nor_pin_lie_open_or_get_into_a_text(
+def test_code_token_and_pin_are_encrypted_at_rest_and_not_in_the_repr(
     link: SignupLink, platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tests.fake_platform.TOKEN", "EAA-plain")

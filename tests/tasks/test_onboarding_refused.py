@@ -26,7 +26,7 @@ def test_an_unknown_pin_is_requested_and_then_stored(link: SignupLink, platform:
     assert platform.asked.count("exchange_code") == 1
 
 
-def test_a_pin_that_may_fit_one_number_is_not_taken_for_that_of_another(
+def test_the_pin_of_one_number_is_not_used_for_another(
     link: SignupLink, platform: Platform
 ) -> None:
     platform.interrupt("register")
@@ -50,7 +50,7 @@ def test_a_wrong_pin_does_not_replace_the_one_that_the_number_has(
 
 
 @pytest.mark.parametrize("code", ["131031", "131037", "131042", "131045", "133006"])
-def test_what_the_owner_must_do_at_the_platform_has_a_text_of_its_own(
+def test_errors_that_the_owner_must_fix_at_the_platform_have_a_specific_text(
     link: SignupLink, platform: Platform, code: str
 ) -> None:
     platform.errors = {"register": RefusedError(code, "(#131042) Payment issue")}

@@ -40,7 +40,7 @@ def _be_killed(
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("call", CALLS)
-def test_a_process_that_is_killed_at_any_call_leaves_a_signup_that_goes_on(
+def test_a_signup_continues_after_a_kill_at_any_call(
     link: SignupLink,
     platform: Platform,
     monkeypatch: pytest.MonkeyPatch,
@@ -62,7 +62,7 @@ def test_a_process_that_is_killed_at_any_call_leaves_a_signup_that_goes_on(
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_network_that_does_not_answer_leaves_a_signup_that_goes_on(
+def test_a_signup_continues_after_the_network_did_not_respond(
     link: SignupLink, platform: Platform, call: str
 ) -> None:
     platform.interrupt(call)
@@ -74,7 +74,7 @@ def test_a_network_that_does_not_answer_leaves_a_signup_that_goes_on(
     assert len(Number.all()) == 1
 
 
-def test_a_pin_that_the_platform_took_is_known_even_when_the_owner_does_not_repeat_it(
+def test_an_accepted_pin_is_stored_even_if_the_owner_does_not_repeat_it(
     link: SignupLink, platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _be_killed(link, platform, monkeypatch, "register", after=True)
@@ -107,7 +107,7 @@ def test_a_number_whose_signup_died_is_free_for_another_account_after_a_while(
     assert mine.status == NumberStatus.DISCONNECTED
 
 
-def test_the_sweep_lets_go_of_it_too(
+def test_the_sweep_releases_the_number_of_a_dead_signup(
     link: SignupLink,
     platform: Platform,
     monkeypatch: pytest.MonkeyPatch,

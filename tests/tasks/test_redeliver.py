@@ -56,7 +56,7 @@ def test_a_round_schedules_all() -> None:
     assert Redelivery.webhook_ids() == []
 
 
-def test_a_round_is_bounded_and_the_next_one_goes_on(
+def test_a_round_is_bounded_and_the_next_one_continues(
     webhook: Webhook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(redeliver, "MAX_PARTS", 2)
@@ -96,7 +96,7 @@ def test_a_queue_that_fails_is_no_end_of_a_redelivery(
     assert _pending() == 5
 
 
-def test_a_webhook_for_which_many_wait_is_refused_more_and_no_other(
+def test_a_webhook_with_many_waiting_redeliveries_is_refused_more_and_others_are_not(
     webhook: Webhook, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (redeliver, bulk_redelivery):

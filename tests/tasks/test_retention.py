@@ -52,7 +52,7 @@ def test_the_sweep_removes_what_is_older_than_the_setting(
     assert _counts() == [0, 0, 0, 0, 0]
 
 
-def test_thirty_days_are_kept_when_nothing_is_said(account: Account, clock: Clock) -> None:
+def test_retention_defaults_to_thirty_days(account: Account, clock: Clock) -> None:
     _delivered(account)
     clock.advance(days=30)
     retention.remove_old()
@@ -62,7 +62,7 @@ def test_thirty_days_are_kept_when_nothing_is_said(account: Account, clock: Cloc
     assert Delivery.select().count() == 0
 
 
-def test_a_round_is_bounded_and_the_next_one_goes_on(
+def test_a_round_is_bounded_and_the_next_one_continues(
     account: Account, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retention, "BATCH_SIZE", 2)

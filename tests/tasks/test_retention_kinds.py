@@ -202,7 +202,7 @@ def test_signups_and_notices_go_by_their_age_and_the_number_stays(
     assert Number.by_id(number.id) == number
 
 
-def test_one_that_waits_for_a_redelivery_is_as_old_as_before(
+def test_a_delivery_that_waits_for_a_redelivery_keeps_its_age(
     account: Account, clock: Clock
 ) -> None:
     """A receiver may take days for them, which would block all removal."""
@@ -214,7 +214,7 @@ def test_one_that_waits_for_a_redelivery_is_as_old_as_before(
     assert Redelivery.schedule_part(webhook_id, 50, 5_000) == 0
 
 
-def test_one_that_is_scheduled_anew_in_between_stays(
+def test_a_delivery_that_is_rescheduled_meanwhile_is_not_removed(
     account: Account, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between the query and the lock."""

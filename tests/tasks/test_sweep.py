@@ -62,7 +62,7 @@ def test_a_send_that_died_becomes_unknown_when_the_network_cannot_answer_any_mor
     assert _kinds() == [], "nobody knows that it failed"
 
 
-def test_an_answer_that_comes_after_all_still_counts(number: Number, clock: Clock) -> None:
+def test_a_late_acceptance_still_counts(number: Number, clock: Clock) -> None:
     message = factories.outbound(number)
     clock.advance(hours=1)
     sweep.sweep()

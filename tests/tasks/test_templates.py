@@ -97,7 +97,7 @@ def test_changes_of_one_moment_have_times_of_their_own(clock: Clock, number: Num
     assert clock.at == 1_795_167_000_000
 
 
-def test_an_old_callback_that_comes_late_or_again_does_not_turn_back(number: Number) -> None:
+def test_a_late_or_repeated_callback_does_not_restore_an_old_status(number: Number) -> None:
     known(number, definition(status="PENDING"))
     _status("APPROVED", at=AT)
     _status("PAUSED", at=AT + 60)
@@ -114,7 +114,7 @@ def test_the_end_of_a_pause_is_an_approval(number: Number, word: str) -> None:
     assert _statuses() == ["APPROVED"]
 
 
-def test_a_word_that_is_not_known_is_kept_and_shown_as_such(number: Number) -> None:
+def test_an_unknown_status_is_stored_and_shown_as_unknown(number: Number) -> None:
     known(number, definition())
     _status("INVENTED")
     assert (_row().status, _statuses()) == ("INVENTED", ["UNKNOWN"])
@@ -142,7 +142,7 @@ def test_quality_and_category_are_taken_over(number: Number) -> None:
         ("message_template_status_update", {"event": "PAUSED", "message_template_id": None}),
     ],
 )
-def test_a_callback_that_changes_no_known_template_has_the_list_read_only(
+def test_a_callback_without_a_known_change_only_requests_the_list(
     number: Number, field: str, value: dict[str, Any]
 ) -> None:
     known(number, definition())
@@ -237,7 +237,7 @@ def test_an_account_without_an_active_number_there_is_told_nothing(number: Numbe
     assert _told() == []
 
 
-def test_the_worker_reads_what_was_asked_for_and_then_every_hour(
+def test_the_worker_reads_a_requested_list_and_then_every_hour(
     clock: Clock, number: Number, network: Network
 ) -> None:
     template_lists.read_due()
@@ -259,7 +259,7 @@ def test_the_worker_reads_what_was_asked_for_and_then_every_hour(
         exceptions.ThrottledError("80008", "Too many"),
     ],
 )
-def test_a_network_that_cannot_be_asked_is_asked_again_later_and_later(
+def test_failed_reads_of_a_list_are_retried_with_back_off(
     clock: Clock, number: Number, network: Network, failure: exceptions.NetworkError
 ) -> None:
     templates.begin(number)
@@ -310,7 +310,7 @@ def test_a_worker_that_died_gives_its_list_back(
     assert network.asked == [("list", "2001")]
 
 
-def test_an_answer_that_a_callback_overtook_is_dropped_and_read_again(
+def test_a_list_older_than_a_callback_is_dropped_and_read_again(
     number: Number, network: Network
 ) -> None:
     known(number, definition(status="PENDING"))
@@ -328,7 +328,7 @@ def test_an_answer_that_a_callback_overtook_is_dropped_and_read_again(
     assert len(network.asked) == 2
 
 
-def test_the_first_list_tells_only_of_what_was_known_before(
+def test_the_first_list_emits_events_of_known_templates_only(
     number: Number, network: Network
 ) -> None:
     templates.add(number, definition(status="PENDING"))

@@ -68,7 +68,7 @@ def _near_special_ones() -> st.SearchStrategy[str]:
 
 
 @given(st.one_of(st.ip_addresses().map(str), _near_special_ones()))
-def test_what_python_calls_special_is_never_public(address: str) -> None:
+def test_addresses_that_python_calls_special_are_not_public(address: str) -> None:
     """Python's table is independent of our table, and smaller in older versions."""
     assert ipaddress.ip_address(address).is_global or not is_public(address)
 
@@ -153,7 +153,7 @@ def test_a_name_with_public_addresses_only_is_accepted(name_server: NameServer) 
     [["10.0.0.1"], ["8.8.8.8", "10.0.0.1"], ["10.0.0.1", "8.8.8.8"], ["8.8.8.8", "fd00::1"]],
     ids=" and ".join,
 )
-def test_one_local_address_among_public_ones_is_one_too_many(
+def test_a_name_with_one_local_address_is_refused(
     found: list[str], name_server: NameServer
 ) -> None:
     name_server.know("hook.example", found)

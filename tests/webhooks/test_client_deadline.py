@@ -75,14 +75,14 @@ def test_a_connection_that_nobody_serves_is_cut_off(listener: Listener) -> None:
 def test_a_connection_that_is_never_made_is_cut_off() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
         address = full.getsockname()
-        waiting = [_knock(address) for _ in range(4)]
+        waiting = [_start_connecting(address) for _ in range(4)]
         answered = post_one(f"http://127.0.0.1:{address[1]}/hook", timeout=TIMEOUT)
         for each in waiting:
             each.close()
     _assert_cut_off(answered)
 
 
-def _knock(address: tuple[str, int]) -> socket.socket:
+def _start_connecting(address: tuple[str, int]) -> socket.socket:
     """Start to connect without waiting."""
     caller = socket.socket()
     caller.settimeout(0)

@@ -50,7 +50,7 @@ def _pour(head: bytes, drop: bytes, written: list[int]) -> Callable[[Exchange], 
         *("headers", "header", "chunk extension", "trailers", "noise"),
     ],
 )
-def test_bytes_that_never_become_an_answer_are_not_read_until_the_deadline(
+def test_endless_invalid_bytes_are_not_read_until_the_deadline(
     receiver: Receiver, head: bytes, drop: bytes
 ) -> None:
     written = [0]
@@ -75,7 +75,7 @@ def test_an_endless_body_of_a_2xx_is_a_success_whose_beginning_is_kept(
     assert written[0] < BUFFERS
 
 
-def test_a_packed_answer_that_unpacks_to_nothing_is_read_no_further(receiver: Receiver) -> None:
+def test_a_compressed_response_without_content_is_not_read_to_its_end(receiver: Receiver) -> None:
     nothing = zlib.compressobj().flush(zlib.Z_FULL_FLUSH)
     written = [0]
     receiver.behave(_pour(OK + b"Content-Encoding: deflate\r\n\r\n", nothing, written))
@@ -93,7 +93,9 @@ def test_a_few_interim_answers_are_no_flood(receiver: Receiver) -> None:
     assert post_one(receiver.url()).body == "done"
 
 
-def test_a_kept_connection_may_carry_more_than_one_answer_may(receiver: Receiver) -> None:
+def test_the_limit_of_bytes_applies_to_each_response_of_a_kept_connection(
+    receiver: Receiver,
+) -> None:
     receiver.behave(answer(200, b"a" * 16 * 1024))
     count = MAX_RECEIVED // (16 * 1024) + 2
     assert all(each.success for each in post(*[receiver.url()] * count))

@@ -47,7 +47,7 @@ def test_no_spelling_of_a_local_address_is_called(
 
 
 @pytest.mark.parametrize("port", [0, 1, 80, 443, 65535])
-def test_no_port_makes_a_local_address_a_good_one(
+def test_a_local_address_is_refused_on_every_port(
     post_to: Callable[[str], Answer], port: int
 ) -> None:
     answered = post_to(f"https://127.0.0.1:{port}/hook")

@@ -44,7 +44,7 @@ def test_a_certificate_for_the_host_from_a_trusted_ca_is_accepted(
     assert request.body
 
 
-def test_the_receiver_is_asked_for_by_its_name_and_not_by_its_address(
+def test_the_tls_handshake_uses_the_receivers_name_and_not_its_address(
     authority: Authority, deliver: Deliver
 ) -> None:
     with closing(TlsReceiver(authority.server_context(HOST))) as receiver:
@@ -97,7 +97,7 @@ def fresh_trust() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("fresh_trust")
-def test_the_test_ca_is_unknown_to_a_client_that_was_not_told(
+def test_a_client_without_the_test_ca_refuses_its_certificates(
     authority: Authority, name_server: NameServer
 ) -> None:
     name_server.know(HOST, ["127.0.0.1"])
@@ -139,7 +139,7 @@ def test_tls_1_2_is_spoken(authority: Authority, deliver: Deliver) -> None:
         assert deliver(receiver).success
 
 
-def test_a_port_without_tls_is_not_told_from_one_where_nothing_listens(receiver: Receiver) -> None:
+def test_a_port_without_tls_gives_the_error_of_a_closed_port(receiver: Receiver) -> None:
     """No firewall protects the machine's own public address."""
     for port in (receiver.port, free_port()):
         answered = post_one(f"https://127.0.0.1:{port}/hook")

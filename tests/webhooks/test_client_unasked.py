@@ -22,7 +22,7 @@ async def _post_twice(url: str) -> list[Answer]:
 
 
 @pytest.mark.parametrize("pieces", [(OK, UNASKED), (OK + UNASKED,)], ids=["later", "at once"])
-def test_an_answer_that_nobody_asked_for_does_not_answer_the_next_request(
+def test_an_unrequested_response_is_not_used_for_the_next_request(
     receiver: Receiver, pieces: tuple[bytes, ...]
 ) -> None:
     def answer_twice(exchange: Exchange) -> None:

@@ -47,7 +47,7 @@ def test_a_short_body_is_kept_whole_however_it_comes(encoding: str, step: int) -
 
 
 @pytest.mark.parametrize("encoding", PACKERS)
-def test_of_a_long_body_the_bound_is_read_and_the_beginning_kept(encoding: str) -> None:
+def test_a_long_body_is_read_to_the_limit_and_its_start_is_stored(encoding: str) -> None:
     excerpt, taken = _read(encoding, PACKERS[encoding](LONG))
     assert excerpt.text() == "a" * KEPT_BYTES
     assert taken <= READ_LIMIT
@@ -55,7 +55,7 @@ def test_of_a_long_body_the_bound_is_read_and_the_beginning_kept(encoding: str) 
     assert excerpt.room == 0
 
 
-def test_packed_nothing_without_end_is_read_up_to_the_bound() -> None:
+def test_an_endless_compressed_body_without_content_is_read_to_the_limit() -> None:
     """Blocks that decompress to nothing never reach the limit of decompressed bytes."""
     packer = zlib.compressobj()
     nothing = packer.flush(zlib.Z_FULL_FLUSH) * 10_000
@@ -90,7 +90,7 @@ def test_an_empty_body_is_an_empty_text(encoding: str) -> None:
     assert _read(encoding, PACKERS[encoding](b""))[0].text() == ""
 
 
-def test_a_letter_on_the_bound_is_left_out_and_not_garbled() -> None:
+def test_a_character_split_by_the_limit_is_left_out() -> None:
     text = "a" * (KEPT_BYTES - 1) + "é"
     assert _read("", text.encode())[0].text() == "a" * (KEPT_BYTES - 1)
     assert _read("", "é".encode()[:1])[0].text() == "\ufffd", (

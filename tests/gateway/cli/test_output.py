@@ -30,5 +30,5 @@ def test_a_wider_terminal_shows_more(monkeypatch: pytest.MonkeyPatch) -> None:
     assert URL in CliRunner().invoke(listed).output
 
 
-def test_what_people_write_does_not_control_the_terminal() -> None:
+def test_control_characters_in_texts_are_not_printed() -> None:
     assert cut("a\x1b[2Jb\nc\u202ed", 80) == "a [2Jb c d"

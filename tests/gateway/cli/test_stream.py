@@ -98,7 +98,7 @@ def test_a_broken_stream_resumes_after_the_last_complete_event(broken: Script) -
     assert [said[0], *said[2:]] == ["Connected.", "Connected."]
 
 
-def test_silence_of_three_keep_alives_breaks_it() -> None:
+def test_a_stream_is_broken_after_three_missed_keep_alives() -> None:
     with FakeGateway(lambda _: None) as fake:
         fake._scripts = [_sends(block(1), ends=fake.hang), _goes_on]
         found, said = _read(fake, 3)
@@ -144,7 +144,7 @@ def test_an_unreachable_gateway_is_retried(status: int) -> None:
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409])
-def test_a_refusal_ends_it(status: int) -> None:
+def test_a_refused_request_ends_the_stream(status: int) -> None:
     with gateway(_sends(block(1)), lambda c: c.refuse(status, "NO")) as fake:
         with pytest.raises(RefusedError, match=f"{status} NO: The text of NO."):
             _read(fake, 2)

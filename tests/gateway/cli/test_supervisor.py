@@ -169,7 +169,7 @@ def test_a_part_that_does_not_stop_in_time_is_killed(
     assert is_gone(supervised.notes("deaf", "start")[0].pid)
 
 
-def test_children_of_a_killed_part_make_way_for_the_new_one(
+def test_children_of_a_killed_part_are_killed_when_it_is_restarted(
     supervise: Callable[..., Supervised],
 ) -> None:
     supervised = supervise("parent")

@@ -47,7 +47,7 @@ def test_a_key_opens_its_account_until_the_moment_it_is_revoked(account: Account
     assert _identified(key) is None
 
 
-def test_the_owner_of_a_valid_key_is_told_that_the_account_is_suspended(account: Account) -> None:
+def test_only_a_valid_key_gets_the_error_of_a_suspended_account(account: Account) -> None:
     _, key = ApiKey.issue(account, "ci")
     account.suspend()
     for given, is_told in ((key, True), (f"{key[:-1]}-", False)):
@@ -76,7 +76,7 @@ def test_a_writer_holds_no_request_up(account: Account) -> None:
         assert ApiKey.get_by_id(row.id).last_used_at is None
 
 
-def test_a_use_that_cannot_be_noted_fails_no_request(
+def test_a_failure_to_record_the_last_use_fails_no_request(
     account: Account,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,

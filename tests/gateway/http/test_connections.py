@@ -298,7 +298,7 @@ def test_a_body_that_keeps_coming_after_its_answer_ends_the_connection(
     assert pieces > 1
 
 
-def test_a_request_that_is_worked_on_has_time(server: Server, client: Client) -> None:
+def test_a_request_in_progress_does_not_time_out(server: Server, client: Client) -> None:
     client.say(POST % (b"slow", 0))
     client.socket.settimeout(4 * SHORT.tick + SHORT.head + SHORT.piece)
     with pytest.raises(TimeoutError):
@@ -306,7 +306,9 @@ def test_a_request_that_is_worked_on_has_time(server: Server, client: Client) ->
     assert not server.app.left.is_set()
 
 
-def test_a_body_behind_a_request_that_is_worked_on_has_time(server: Server, client: Client) -> None:
+def test_a_body_that_waits_for_a_request_in_progress_does_not_time_out(
+    server: Server, client: Client
+) -> None:
     client.say(POST % (b"slow", 0) + POST % (b"echo", 10) + b"half")
     client.socket.settimeout(4 * SHORT.tick + SHORT.head + SHORT.piece)
     with pytest.raises(TimeoutError):
@@ -367,7 +369,7 @@ def test_connections_are_limited_for_each_address(server: Server) -> None:
         assert again.hear().status == 200
 
 
-def test_this_machine_may_hold_any_number(server: Server) -> None:
+def test_connections_from_this_machine_are_not_limited(server: Server) -> None:
     with ExitStack() as stack:
         for _ in range(2 * MOST):
             client = stack.enter_context(closing(server.connect()))
@@ -383,7 +385,7 @@ def test_this_machine_may_hold_any_number(server: Server) -> None:
         ("2001:db8::1", "2001:db8:0:0:ffff::2"),
     ],
 )
-def test_these_count_as_one(first: str, second: str) -> None:
+def test_addresses_of_one_client_are_counted_together(first: str, second: str) -> None:
     limit = AddressLimit(1)
     counted = limit.enter(first, "")
     with pytest.raises(ConnectionRefusedError):
@@ -393,7 +395,7 @@ def test_these_count_as_one(first: str, second: str) -> None:
 
 
 @pytest.mark.parametrize("other", ["203.0.113.8", "2001:db8:0:1::1"])
-def test_these_count_apart(other: str) -> None:
+def test_addresses_of_different_clients_are_counted_separately(other: str) -> None:
     limit = AddressLimit(1)
     assert limit.enter("203.0.113.7", "")
     assert limit.enter("2001:db8::1", "")
@@ -413,7 +415,9 @@ def test_these_count_apart(other: str) -> None:
         ("", "127.0.0.1"),
     ],
 )
-def test_these_may_hold_any_number(address: str, proxies: Sequence[str] | str) -> None:
+def test_exempt_addresses_have_no_connection_limit(
+    address: str, proxies: Sequence[str] | str
+) -> None:
     limit = AddressLimit(1)
     assert [limit.enter(address, proxies) for _ in range(3)] == [None] * 3
 

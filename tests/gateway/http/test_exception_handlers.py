@@ -30,11 +30,11 @@ def _fail_lookup(**_: object) -> object:
     raise KeyError(SECRET)
 
 
-def _answer_with_what_is_no_json(**_: object) -> object:
+def _return_an_unserializable_value(**_: object) -> object:
     return {"secret": object()}
 
 
-def _answer_with_a_header_that_is_none(**_: object) -> object:
+def _return_an_invalid_header(**_: object) -> object:
     return {}, 200, {"X-Secret": f"{SECRET}\r\nX-Other: 1"}
 
 
@@ -85,7 +85,7 @@ def _check_logged(caplog: pytest.LogCaptureFixture, count: int) -> None:
 
 @pytest.mark.parametrize(
     "handler",
-    [_raise, _fail_lookup, _answer_with_what_is_no_json, _answer_with_a_header_that_is_none],
+    [_raise, _fail_lookup, _return_an_unserializable_value, _return_an_invalid_header],
 )
 def test_a_crash_of_any_operation_is_reported_without_its_reason(
     configure: Configure,
@@ -100,7 +100,7 @@ def test_a_crash_of_any_operation_is_reported_without_its_reason(
     _check_logged(caplog, len(all_operations()))
 
 
-def test_details_are_told_as_far_as_they_are_known() -> None:
+def test_an_error_contains_the_known_details() -> None:
     told = InvalidError("No.", network_code=131026, field="/to", message_id="msg_1").body
     assert json.loads(told)["error"]["details"] == {
         "networkCode": 131026,
@@ -117,14 +117,14 @@ def test_a_text_with_half_a_character_is_an_error_like_any_other() -> None:
     assert json.loads(answer.body)["error"]["message"] == "The network says \ud83d."
 
 
-def _too_much(**_: object) -> object:
+def _raise_throttled(**_: object) -> object:
     raise ThrottledError("Slow.", retry_after=7, network_code=130429, message_id="msg_1")
 
 
-def test_what_a_handler_tells_goes_out_with_its_details(
+def test_the_error_of_a_handler_is_returned_with_its_details(
     configure: Configure, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
-    app = _app(configure, monkeypatch, _too_much)
+    app = _app(configure, monkeypatch, _raise_throttled)
     for operation in all_operations():
         answered = _ask(app, operation, key)
         assert answered.header("retry-after") == "7"
@@ -158,7 +158,7 @@ def test_a_contract_violation_is_reported_with_its_location(
     assert (error["status"], error["details"]) == (400, details)
 
 
-def test_a_crash_before_any_handler_is_no_other(
+def test_a_crash_outside_of_handlers_has_the_same_error(
     configure: Configure,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,

@@ -86,7 +86,7 @@ def test_a_silent_redis_is_waited_for_once(silent: str, monkeypatch: pytest.Monk
     assert limiter.count(*STARTER).exceeded
 
 
-def test_what_is_no_http_is_counted_without_redis(silent: str) -> None:
+def test_invalid_http_is_counted_without_redis(silent: str) -> None:
     limiter = RateLimiter(PLANS, silent)
     assert _seconds(lambda: limiter.count_here(*ADDRESS)) < 0.1
     assert limiter.count_here(*ADDRESS).remaining == 0

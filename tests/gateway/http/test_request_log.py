@@ -101,7 +101,7 @@ def test_pages_and_probes_are_not_kept(key: str, path: str) -> None:
     assert _run(_ask(key, path=path)) == []
 
 
-def test_a_request_without_a_valid_key_is_nobodys(account: Account) -> None:
+def test_a_request_without_a_valid_key_belongs_to_no_account(account: Account) -> None:
     assert account.id
     assert _run(_ask("mk_live_unknown")) == _run(_ask(None)) == []
 

@@ -112,7 +112,7 @@ def nobody_listening() -> Iterator[str]:
         yield f"http://127.0.0.1:{held.getsockname()[1]}"
 
 
-def test_of_a_well_installation_without_a_worker_only_the_worker_is_a_problem(
+def test_in_a_healthy_installation_without_a_worker_only_the_worker_is_a_problem(
     settings: Settings,
 ) -> None:
     found = examine()
@@ -297,7 +297,7 @@ def test_a_page_in_place_of_the_challenge_is_a_problem(outside: Receiver) -> Non
 
 
 @pytest.mark.usefixtures("settings")
-def test_a_public_address_that_nobody_answers_at_is_a_problem_without_the_token(
+def test_an_unreachable_public_address_is_a_problem_and_the_token_is_not_printed(
     configure: Configure,
 ) -> None:
     with nobody_listening() as url:
@@ -324,7 +324,7 @@ def server() -> Iterator[MailServer]:
         yield started
 
 
-def _mails_through(url: str, configure: Configure) -> Mapping[str, Any]:
+def _check_mail_server(url: str, configure: Configure) -> Mapping[str, Any]:
     """What is found of this mail server, alone."""
     settings = configure(SMTP_URL=url, SMTP_FROM="gateway@example.com")
     return asdict(doctor.look("mail server", mail.check_mail, settings))
@@ -333,7 +333,7 @@ def _mails_through(url: str, configure: Configure) -> Mapping[str, Any]:
 def test_a_mail_server_is_greeted_logged_in_to_and_left_without_a_mail(
     server: MailServer, configure: Configure
 ) -> None:
-    found = _mails_through(server.url("ada:secret@"), configure)
+    found = _check_mail_server(server.url("ada:secret@"), configure)
     assert (found["state"], found["mend"]) == ("ok", None)
     assert found["found"] == "127.0.0.1 answers and accepts the login, without TLS."
     assert server.commands == ["EHLO", "AUTH", "QUIT"]
@@ -343,7 +343,7 @@ def test_a_login_that_the_mail_server_refuses_is_a_problem_and_not_printed(
     server: MailServer, configure: Configure
 ) -> None:
     server.refuses_logins = True
-    found = _mails_through(server.url("ada:secret@"), configure)
+    found = _check_mail_server(server.url("ada:secret@"), configure)
     assert found["state"] == "problem"
     assert "refused the login with 535" in found["found"]
     assert "user and password" in found["mend"]
@@ -356,10 +356,10 @@ def test_a_mail_server_that_accepts_and_stays_silent_or_is_away_is_a_problem(
     monkeypatch.setattr(mail, "ANSWER_SECONDS", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"smtp://ada:secret@127.0.0.1:{silent.getsockname()[1]}"
-        found = _mails_through(url, configure)
+        found = _check_mail_server(url, configure)
     assert (found["state"], "did not respond in time" in found["found"]) == ("problem", True)
     assert "host and port" in found["mend"]
-    assert "ConnectionRefusedError" in _mails_through(url, configure)["found"]
+    assert "ConnectionRefusedError" in _check_mail_server(url, configure)["found"]
 
 
 def test_webhooks_numbers_and_items_in_trouble_are_warnings(

@@ -158,7 +158,7 @@ def test_an_unreachable_server_is_reported_with_its_setting(
     _assert(look_at_queue(url), PROBLEM, "refused", "Check GATEWAY_QUEUE_URL")
 
 
-def test_a_queue_that_goes_along_with_the_database_is_mended_with_it(configure: Configure) -> None:
+def test_a_queue_in_the_database_is_fixed_together_with_it(configure: Configure) -> None:
     settings = configure(DATABASE_URL=f"postgresql://127.0.0.1:{free_port()}/gateway")
     _assert(_check("queue", settings), PROBLEM, "Check GATEWAY_DATABASE_URL")
 
@@ -223,7 +223,7 @@ def test_a_login_refused_by_redis_is_reported_with_the_fix(
     _assert(look_at_limits(url), PROBLEM, word, "GATEWAY_RATE_LIMIT_URL")
 
 
-def test_a_redis_that_counts_is_well_until_it_may_forget(
+def test_a_redis_for_rate_limits_is_healthy_unless_it_may_evict_keys(
     redis: RedisServer, look_at_limits: Look
 ) -> None:
     _assert(look_at_limits(redis.url(0)), OK, "counts for all web processes")

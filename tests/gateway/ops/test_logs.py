@@ -44,7 +44,7 @@ def test_a_json_line_has_time_level_logger_message_and_the_fields_given() -> Non
     }
 
 
-def test_a_text_line_says_the_same() -> None:
+def test_a_text_line_has_the_content_of_a_json_line() -> None:
     assert TextFormatter().format(_record("%d gone", 2, delivery_id="dlv_1")) == (
         "2026-11-20T09:30:00.250Z WARNING tasks.deliver: 2 gone delivery_id=dlv_1"
     )
@@ -113,7 +113,7 @@ def _configured(monkeypatch: pytest.MonkeyPatch, log_format: str) -> logging.For
     ("log_format", "formatter"),
     [("json", JsonFormatter), ("text", TextFormatter), ("auto", JsonFormatter)],
 )
-def test_away_from_a_terminal_lines_are_json_unless_text_is_asked_for(
+def test_without_a_terminal_lines_are_json_unless_text_is_configured(
     monkeypatch: pytest.MonkeyPatch, log_format: str, formatter: type[logging.Formatter]
 ) -> None:
     assert isinstance(_configured(monkeypatch, log_format), formatter)

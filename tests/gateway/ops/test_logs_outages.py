@@ -35,7 +35,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Seconds:
     return still
 
 
-def _peewees(cause: Exception) -> Exception:
+def _peewee_error(cause: Exception) -> Exception:
     """An error of the kind that Peewee raises."""
     return OperationalError(cause, *cause.args)
 
@@ -64,9 +64,9 @@ def _record(error: Exception, message: str = "%s failed") -> logging.LogRecord:
     "error",
     [
         REFUSED,
-        _peewees(REFUSED),
-        _raised_again(_peewees(REFUSED)),
-        _peewees(_peewees(REFUSED)),
+        _peewee_error(REFUSED),
+        _raised_again(_peewee_error(REFUSED)),
+        _peewee_error(_peewee_error(REFUSED)),
         BusyError(),
         psycopg.errors.AdminShutdown("it goes"),
         psycopg.errors.CannotConnectNow("it comes"),
@@ -75,8 +75,8 @@ def _record(error: Exception, message: str = "%s failed") -> logging.LogRecord:
         psycopg.errors.IdleInTransactionSessionTimeout("the client says nothing"),
         psycopg.InternalError("received 2 results from command 'COMMIT'"),
         RedisConnectionError("refused"),
-        _peewees(psycopg.errors.DiskFull("no space left")),
-        _peewees(_full()),
+        _peewee_error(psycopg.errors.DiskFull("no space left")),
+        _peewee_error(_full()),
     ],
     ids=repr,
 )
@@ -102,7 +102,7 @@ def test_another_message_comes_at_once() -> None:
 
 def test_an_outage_within_a_message_counts_as_well() -> None:
     def warning() -> logging.LogRecord:
-        args = (_peewees(REFUSED),)
+        args = (_peewee_error(REFUSED),)
         return logging.LogRecord("tasks.deliver", logging.WARNING, "", 0, "not yet: %s", args, None)
 
     assert limit_outages(warning())
@@ -121,7 +121,7 @@ def _after_an_outage() -> Exception:
     [
         lambda: ValueError("a mistake"),
         _after_an_outage,
-        lambda: _peewees(psycopg.errors.UndefinedTable("no such table")),
+        lambda: _peewee_error(psycopg.errors.UndefinedTable("no such table")),
     ],
     ids=["mistake", "mistake in an outage", "no table"],
 )

@@ -160,7 +160,7 @@ def _refuse() -> None:
     raise RedisError("away")
 
 
-def test_without_the_queue_everything_else_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_queue_all_other_metrics_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue.huey.storage, "queue_size", _refuse)
     told = {name for name, _ in _read()}
     assert "queue_tasks" not in told

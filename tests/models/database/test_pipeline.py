@@ -64,7 +64,7 @@ def test_a_percent_sign_is_written_twice(engine: PostgresEngine) -> None:
         assert engine.put("SELECT 7 %% 4 + %s", [1]).fetchall() == [(4,)]
 
 
-def test_a_transaction_begins_with_its_first_question(
+def test_a_transaction_begins_with_its_first_query(
     engine: PostgresEngine, other: psycopg.Connection[Any]
 ) -> None:
     """And its commit goes out with the queued statements."""
@@ -82,7 +82,7 @@ def test_a_transaction_begins_with_its_first_question(
     assert seen() == (0, 2)
 
 
-def test_an_answer_may_be_looked_at_later(engine: PostgresEngine) -> None:
+def test_a_result_can_be_read_later(engine: PostgresEngine) -> None:
     with engine.writing(["a key"]):
         first = engine.put(INSERT, [1, "a"])
         found = engine.put(IDS)
@@ -134,7 +134,7 @@ def test_a_failure_is_raised_by_the_next_read(engine: PostgresEngine) -> None:
     assert ids(engine) == []
 
 
-def test_a_failure_that_was_passed_over_is_no_commit(engine: PostgresEngine) -> None:
+def test_a_transaction_with_an_ignored_failure_does_not_commit(engine: PostgresEngine) -> None:
     def pass_over() -> None:
         with engine.writing(["a key"]):
             engine.put(INSERT, [1, "a"])
@@ -201,7 +201,7 @@ def test_a_statement_that_is_asked_often_is_prepared_once(engine: PostgresEngine
     assert len(names) == 2
 
 
-def test_what_is_prepared_outlives_a_savepoint_that_is_undone(engine: PostgresEngine) -> None:
+def test_prepared_statements_survive_a_rolled_back_savepoint(engine: PostgresEngine) -> None:
     """It is not prepared again next to the statements that the server still has."""
 
     def undo() -> None:
@@ -229,7 +229,7 @@ def test_psycopg_prepares_nothing_itself(engine: PostgresEngine) -> None:
     assert len(names) == 1
 
 
-def test_more_than_the_line_holds_gets_through(engine: PostgresEngine) -> None:
+def test_more_data_than_the_socket_buffers_hold_is_sent(engine: PostgresEngine) -> None:
     """Data flows in both directions at once: neither side may block until the other reads."""
     large = "x" * 1_000_000
     with engine.writing(["a key"]):
@@ -269,7 +269,7 @@ def _cut(engine: PostgresEngine, other: psycopg.Connection[Any]) -> None:
 
 
 @pytest.mark.parametrize("is_read", [True, False])
-def test_a_connection_that_is_cut_takes_along_what_waits(
+def test_a_lost_connection_fails_its_queued_statements(
     engine: PostgresEngine, other: psycopg.Connection[Any], *, is_read: bool
 ) -> None:
     """The next read reports it, at the latest the commit."""
@@ -305,7 +305,7 @@ def test_a_server_that_is_killed_is_told_by_its_connection(
     assert ids(engine) == []
 
 
-def test_a_thread_that_is_interrupted_leaves_no_answers_for_the_next(
+def test_an_interrupted_thread_leaves_no_results_for_the_next(
     engine: PostgresEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(*_: Any) -> None:
@@ -324,7 +324,7 @@ def test_a_thread_that_is_interrupted_leaves_no_answers_for_the_next(
 
 
 @pytest.mark.parametrize("use", [lambda engine: engine.execute_sql(IDS), lambda e: e.put(IDS)])
-def test_without_a_connection_nothing_is_asked(
+def test_without_a_connection_no_statement_is_sent(
     engine: PostgresEngine, use: Callable[[Any], Any]
 ) -> None:
     with pytest.raises(Exception, match="outside of reading"):

@@ -80,7 +80,7 @@ def meet(first: tuple[str, ...], second: tuple[str, ...]) -> None:
             done.result()
 
 
-def is_kept_waiting(first: Callable[[Callable[[], Any]], Any], second: Callable[[], Any]) -> bool:
+def is_blocked(first: Callable[[Callable[[], Any]], Any], second: Callable[[], Any]) -> bool:
     """True if ``second`` ends only after the transaction of ``first``, which stays open."""
     inside, leave = threading.Event(), threading.Event()
 
@@ -118,7 +118,7 @@ def test_transactions_without_a_common_key_run_concurrently() -> None:
 
 
 def test_transactions_that_share_a_key_follow_one_another() -> None:
-    assert is_kept_waiting(lambda stay: write(stay, "a", "b"), lambda: write(str, "b", "c"))
+    assert is_blocked(lambda stay: write(stay, "a", "b"), lambda: write(str, "b", "c"))
 
 
 def test_a_transaction_without_keys_waits_for_all_others() -> None:
@@ -126,7 +126,7 @@ def test_a_transaction_without_keys_waits_for_all_others() -> None:
         with writing():
             pass
 
-    assert is_kept_waiting(lambda stay: write(stay, "a"), alone)
+    assert is_blocked(lambda stay: write(stay, "a"), alone)
 
 
 def test_all_others_wait_for_a_transaction_without_keys() -> None:
@@ -134,7 +134,7 @@ def test_all_others_wait_for_a_transaction_without_keys() -> None:
         with writing():
             stay()
 
-    assert is_kept_waiting(alone, lambda: write(str, "a"))
+    assert is_blocked(alone, lambda: write(str, "a"))
 
 
 def test_a_transaction_that_needs_an_exclusive_lock_is_restarted() -> None:
@@ -178,7 +178,7 @@ def test_an_expired_key_that_is_claimed_again_is_not_deleted() -> None:
 
         write(work, "a")
 
-    assert is_kept_waiting(claim, lambda: write(IdempotencyKey.forget_expired, "b"))
+    assert is_blocked(claim, lambda: write(IdempotencyKey.forget_expired, "b"))
     found = IdempotencyKey.find(number.account_id, "order")
     assert found is not None
     assert found.fingerprint == "second"

@@ -97,7 +97,7 @@ def _sockets() -> int:
     return sum(link.name.startswith("socket:") for link in links)
 
 
-def test_one_that_is_cut_under_a_reader_gives_its_place_back(
+def test_a_connection_lost_during_a_read_returns_its_place_to_the_pool(
     engine: PostgresEngine, cut: Callable[[], None]
 ) -> None:
     def interrupted() -> None:
@@ -111,7 +111,7 @@ def test_one_that_is_cut_under_a_reader_gives_its_place_back(
 
 
 @pytest.mark.parametrize("keys", [None, ["a key"]])
-def test_one_that_is_cut_within_a_transaction_takes_all_of_it_along(
+def test_a_connection_lost_during_a_transaction_rolls_all_of_it_back(
     engine: PostgresEngine, cut: Callable[[], None], keys: list[str] | None
 ) -> None:
     def interrupted() -> None:
@@ -127,7 +127,7 @@ def test_one_that_is_cut_within_a_transaction_takes_all_of_it_along(
     assert _works_at_once(engine, 31 if keys else 32)
 
 
-def test_one_that_is_cut_before_the_commit_takes_all_of_it_along(
+def test_a_connection_lost_before_the_commit_rolls_all_of_it_back(
     engine: PostgresEngine, cut: Callable[[], None]
 ) -> None:
     def interrupted() -> None:

@@ -50,7 +50,7 @@ def test_each_transaction_has_its_settings(engine: PostgresEngine, keys: list[st
         assert _shown(engine) == SETTINGS
 
 
-def test_a_migration_has_its_time_and_its_lock(engine: PostgresEngine) -> None:
+def test_a_migration_has_no_timeouts_and_a_lock(engine: PostgresEngine) -> None:
     with engine.migrating():
         assert _shown(engine) == SETTINGS | {"enable_seqscan": "on"} | dict.fromkeys(TIMEOUTS, "0")
         locks = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"

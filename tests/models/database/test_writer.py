@@ -42,7 +42,7 @@ def test_each_caller_gets_the_result_of_its_own_work() -> None:
     assert len(_names()) == 100
 
 
-def test_work_that_fails_is_undone_alone() -> None:
+def test_only_the_failed_work_of_a_batch_is_rolled_back() -> None:
     def fail() -> None:
         with writing():
             Account.open("half", "pro")
@@ -55,7 +55,7 @@ def test_work_that_fails_is_undone_alone() -> None:
 
 
 @pytest.mark.sqlite("its own way to fail")
-def test_where_sqlite_undoes_all_of_it_each_is_tried_by_itself() -> None:
+def test_if_sqlite_rolls_back_the_whole_batch_each_work_is_retried_alone() -> None:
     def fill_the_disk() -> None:
         Account.open("x" * 200_000, "pro")
 
