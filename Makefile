@@ -29,11 +29,10 @@ BROWSER := chromium-headless-shell
 ALONE := contract_tests/test_attacks.py
 PYTEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --durations=25 --ignore=$(ALONE)
 # `make test` runs all tests on SQLite. On PostgreSQL it runs the tests of the database and of processes that share
-# work, the latter also behind PgBouncer, together with the test that kills processes. test_chaos.py, test_outage.py
-# and test_several_webs.py always start a Redis of their own. `make backends` runs all tests on both other backends.
+# work, the latter also behind PgBouncer. test_chaos.py, test_outage.py and test_several_webs.py start the other
+# servers themselves. `make backends` runs all tests on PostgreSQL, and on PostgreSQL and Redis.
 OF_DATABASE := tests/models tests/tasks/test_ingest.py tests/tasks/test_sweep.py
 OF_PROCESSES := contract_tests/test_two_workers.py contract_tests/test_idempotency.py
-OF_KILLS := contract_tests/chaos/test_chaos.py
 # $(call on,BACKEND,TESTS), $(call alone). Arguments that select no test are not an error.
 on = TEST_BACKEND=$(1) $(PYTEST) $(2) $(PYTEST_ARGS) || [ $$? -eq 5 ]
 alone = $(BIN)/pytest $(ALONE) $(PYTEST_ARGS) || [ $$? -eq 5 ]
@@ -58,7 +57,7 @@ test: $(VENV)/.docs node_modules/.installed | chromium runtimes servers ## Run a
 	@failed=0; \
 	$(call alone) || failed=1; \
 	$(call on,postgresql,$(OF_DATABASE) $(OF_PROCESSES)) || failed=1; \
-	$(call on,pgbouncer,$(OF_PROCESSES) $(OF_KILLS)) || failed=1; \
+	$(call on,pgbouncer,$(OF_PROCESSES)) || failed=1; \
 	$(PYTEST) tests contract_tests $(PYTEST_ARGS) || failed=1; \
 	exit $$failed
 

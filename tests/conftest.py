@@ -83,7 +83,9 @@ def configure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Confi
         _forget_network()
         return get_settings()
 
-    set_settings(DATA_DIR=str(tmp_path / "var"), SECRET_KEY="test-key-as-long-as-a-real-one-is")
+    monkeypatch.setenv(PREFIX + "DATA_DIR", str(tmp_path / "var"))
+    monkeypatch.setenv(PREFIX + "SECRET_KEY", "test-key-as-long-as-a-real-one-is")
+    get_settings.cache_clear()
     yield set_settings
     _forget_network()
     get_settings.cache_clear()

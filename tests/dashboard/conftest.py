@@ -4,14 +4,14 @@ import re
 from typing import IO, Protocol
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from dashboard.urls import blueprint
 from models.account import Account
-from models.user import User
+from models.user import Role, User
 from models.user_session import UserSession
+from tests.dashboard.world import application
+from tests.people import member
 
 
 class Visit(Protocol):
@@ -35,15 +35,13 @@ class Submit(Protocol):
 @pytest.fixture
 def user(account: Account) -> User:
     """A user of the account."""
-    return User.enrol(account, "ada@example.com", "correct horse battery")
+    return member(account, Role.OWNER, "ada")
 
 
 @pytest.fixture
 def browser() -> FlaskClient:
     """A browser signed in to the dashboard."""
-    app = Flask("pages")
-    app.register_blueprint(blueprint)
-    return app.test_client()
+    return application().test_client()
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from flask import Flask
 from flask.testing import FlaskClient
@@ -63,6 +64,8 @@ class View:
     route: str
 
 
+# Compiling the routes takes 30 ms.
+@cache
 def application() -> Flask:
     """The dashboard's application, without a rate limit."""
     app = Flask("pages")
