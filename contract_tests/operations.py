@@ -60,6 +60,9 @@ class Operation:
         return frozenset().union(*(self.fields(self.body_examples[name]) for name in earlier))
 
 
+_validators: dict[int, tuple[Schema, jsonschema_rs.Draft4Validator]] = {}
+
+
 def _fields(schema: Schema, value: Any, above: Path) -> Iterator[tuple[Path, Schema]]:
     if isinstance(value, list):
         for position, item in enumerate(value):
@@ -79,7 +82,10 @@ def _alternatives(schema: Schema) -> list[Schema]:
 
 
 def _fits(schema: Schema, value: Any) -> bool:
-    return jsonschema_rs.Draft4Validator(schema).is_valid(value)
+    # Creating a validator takes longer than using it. Its schema is kept, so that no other gets the same id.
+    if id(schema) not in _validators:
+        _validators[id(schema)] = schema, jsonschema_rs.Draft4Validator(schema)
+    return _validators[id(schema)][1].is_valid(value)
 
 
 def _of_others(schema: Schema, value: dict[str, Any]) -> set[str]:
