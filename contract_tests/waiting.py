@@ -45,10 +45,13 @@ def _is_free(port: int) -> bool:
 
 
 def wait_for(probe: Callable[[], T | None], what: str, seconds: float = WAIT_SECONDS) -> T:
-    """Poll ``probe`` until it returns a true value. Fails with ``what`` after the limit."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    """Poll ``probe`` until it returns a true value. Fails with ``what`` after the limit.
+
+    The pauses grow with the time waited, because most probes are requests, which take CPU time.
+    """
+    start = time.monotonic()
+    while (waited := time.monotonic() - start) < seconds:
         if found := probe():
             return found
-        time.sleep(0.02)
+        time.sleep(min(max(waited / 8, 0.02), 0.25))
     raise AssertionError(f"{what} did not happen within {seconds} s")

@@ -69,7 +69,8 @@ def node(request: web.Request) -> dict[str, Any]:
     """``GET {media_id}``: a download URL that is valid for a few minutes. Raises GraphError 100/33."""
     found, settings = _own_media(request), request.app[SETTINGS]
     expires_at = clock.now() + request.app[NETWORK].behaviour.media_url_ms / 1000
-    ends = f"{expires_at:.3f}"
+    # Rounded down, so that a life of 0 ms ends at once.
+    ends = f"{int(expires_at * 1000) / 1000:.3f}"
     signature = media.sign(settings.app_secret, found.id, ends)
     query = {"mid": found.id, "ext": ends, "hash": signature}
     return {

@@ -7,8 +7,12 @@ PATIENCE = 10.0
 
 
 def until(condition: Callable[[], object], what: str) -> None:
-    """Poll until the condition holds. Fails with ``what`` after the time limit."""
-    deadline = time.monotonic() + PATIENCE
+    """Poll until the condition holds. Fails with ``what`` after the time limit.
+
+    The pauses grow with the time waited, because polling takes CPU time from the work.
+    """
+    start = time.monotonic()
     while not condition():
-        assert time.monotonic() < deadline, f"{what} did not happen within {PATIENCE} s"
-        time.sleep(0.002)
+        waited = time.monotonic() - start
+        assert waited < PATIENCE, f"{what} did not happen within {PATIENCE} s"
+        time.sleep(min(max(waited / 8, 0.002), 0.1))
