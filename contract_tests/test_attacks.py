@@ -26,7 +26,7 @@ UNLIMITED = "starter=1000000,pro=1000000,anonymous=1000000"
 BOUND_SECONDS = 0.25
 BOUND_KIB = 400 * 1024
 # Each client sends a request every BOUND_SECONDS. A response within the bound delays no other request.
-CLIENTS, REQUESTS = 8, 8
+CLIENTS, REQUESTS = 8, 5
 HOPELESS_SECONDS = 2
 # The statuses that each attack must get, and those that it may get.
 ANSWERS: dict[str, tuple[set[int], set[int]]] = {
