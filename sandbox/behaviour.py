@@ -38,7 +38,7 @@ class Behaviour:
     twice, ``error_rate`` that of sends refused before acceptance. ``reorder`` mixes the statuses of
     each message. ``batch_size`` is the most updates in one callback.
     ``media_url_ms`` is how long the address of a media object's bytes may be used.
-    ``template_category`` is the category of templates that nobody created.
+    ``template_category`` is the category of unknown templates.
     """
 
     latency_ms: float = knob(0, milliseconds)

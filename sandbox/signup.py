@@ -12,7 +12,7 @@ from sandbox.network import Network
 from sandbox.numbering import digits_of, new_code, new_object_id
 
 CODE_LIFE = 30.0
-# Invented numbers count up from here, clear of the recipients with a fixed fate.
+# Invented numbers count up from here, outside of the recipients with a fixed result.
 FIRST_NUMBER = 15552000001
 MAX_NAME = 128
 _PIN = re.compile(r"[0-9]{6}")
