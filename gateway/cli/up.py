@@ -9,8 +9,8 @@ import click
 
 from gateway.cli import demo as demo_account
 from gateway.cli import up_file
-from gateway.cli.numbers import connect_sandbox_number
-from gateway.cli.processes import apply_migrations, host_option, port_option
+from gateway.cli.migrate import apply_migrations
+from gateway.cli.options import host_option, port_option
 from gateway.cli.supervisor import Supervisor
 from gateway.ops import tracing
 from gateway.ops.logs import configure_logging
@@ -130,6 +130,8 @@ def _greet(settings: Settings, *, demo: bool) -> None:
 
 
 def _greet_with_demo() -> None:
+    from gateway.cli.numbers import connect_sandbox_number  # noqa: PLC0415 - only a first start needs it
+
     accounts = Account.all()
     if Number.all() or any(a.name != demo_account.NAME for a in accounts):
         click.echo(f"Keys are shown once. For a new one: {_how_to_make_a_key(accounts)}")

@@ -1,0 +1,33 @@
+"""gateway sandbox: the local messaging network, in this process."""
+
+import os
+import sys
+
+import click
+
+from gateway.settings import get_settings
+
+
+@click.command()
+@click.option(
+    "--tls-port",
+    type=click.IntRange(1, 65535),
+    help="Also serve TLS as graph.facebook.com here, with a certificate authority in the data directory.",
+)
+def sandbox(tls_port: int | None) -> None:
+    """Run the local messaging network."""
+    settings = get_settings()
+    environment = {
+        "SANDBOX_CALLBACK_URL": f"{settings.public_url}/network/callback",
+        **os.environ,
+        "SANDBOX_PORT": str(settings.sandbox_port),
+        "SANDBOX_DATA_DIR": str(settings.data_dir),
+        "SANDBOX_APP_ID": settings.network_app_id,
+        "SANDBOX_CONFIG_ID": settings.network_config_id,
+        "SANDBOX_APP_SECRET": settings.network_app_secret.get_secret_value(),
+        "SANDBOX_VERIFY_TOKEN": settings.network_verify_token.get_secret_value(),
+    }
+    if tls_port is not None:
+        environment["SANDBOX_TLS_PORT"] = str(tls_port)
+    # The sandbox is a separate process.
+    os.execve(sys.executable, [sys.executable, "-m", "sandbox"], environment)  # noqa: S606
