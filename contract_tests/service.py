@@ -59,7 +59,7 @@ class Gateway:
             "GATEWAY_PUBLIC_URL": f"http://127.0.0.1:{self.port}",
             "GATEWAY_PLAN_LIMITS": "starter=100,pro=1000000,anonymous=1000000",
             "GATEWAY_WEBHOOK_LIMITS": "starter=20,pro=1000000",
-            "GATEWAY_SWEEP_INTERVAL": "0.5",
+            "GATEWAY_SWEEP_INTERVAL": "2",
             "SANDBOX_RETRY_CAP": "1",
             **state_of(folder),
             **settings,

@@ -85,7 +85,7 @@ class Service:
         return texts.count({"body": "healthy"}) >= self.sent
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     receiver = Receiver()
     with deployed(tmp_path_factory.mktemp("poison"), GATEWAY_DELIVERY_TIMEOUT="2") as parts:

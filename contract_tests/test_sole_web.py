@@ -98,9 +98,9 @@ def test_a_second_web_is_refused_in_one_line(parts: Parts) -> None:
     assert parts.is_ready()
 
 
-def test_a_second_web_with_a_shared_rate_limit_is_allowed(parts: Parts) -> None:
-    second = copy(parts)
-    second.environment = parts.environment | {"GATEWAY_RATE_LIMIT_URL": redis().url(0)}
+def test_a_second_web_with_a_shared_rate_limit_is_allowed(on_postgresql: Parts) -> None:
+    second = copy(on_postgresql)
+    second.environment = on_postgresql.environment | {"GATEWAY_RATE_LIMIT_URL": redis().url(0)}
     second.port = free_port()
     second.start_web()
     wait_for(second.is_ready, "a second web process", START_SECONDS)
