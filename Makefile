@@ -28,9 +28,9 @@ BROWSER := chromium-headless-shell
 # Tests that measure milliseconds run alone.
 ALONE := contract_tests/test_attacks.py
 PYTEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --durations=25 --ignore=$(ALONE)
-# `make test` runs all tests on SQLite. On PostgreSQL it runs the tests of the database and of processes that share
-# work, the latter also behind PgBouncer. test_chaos.py, test_outage.py and test_several_webs.py start the other
-# servers themselves. `make backends` runs all tests on PostgreSQL, and on PostgreSQL and Redis.
+# `make test` runs all tests on SQLite, those of the database on PostgreSQL too, and those of processes that share work
+# behind PgBouncer. test_chaos.py, test_outage.py and test_several_webs.py start the other servers themselves.
+# `make backends` runs all tests on PostgreSQL, and on PostgreSQL and Redis.
 OF_DATABASE := tests/models tests/tasks/test_ingest.py tests/tasks/test_sweep.py
 OF_PROCESSES := contract_tests/test_two_workers.py contract_tests/test_idempotency.py
 # $(call on,BACKEND,TESTS), $(call alone). Arguments that select no test are not an error.
@@ -56,8 +56,8 @@ run: $(VENV)/.runtime ## Start the whole service on this machine, with the sandb
 test: $(VENV)/.docs node_modules/.installed | chromium runtimes servers ## Run all tests (PYTEST_ARGS="-k retry")
 	@failed=0; \
 	$(call alone) || failed=1; \
-	$(call on,postgresql,$(OF_DATABASE) $(OF_PROCESSES)) || failed=1; \
-	$(call on,pgbouncer,$(OF_PROCESSES)) || failed=1; \
+	$(call on,postgresql,$(OF_DATABASE)) || failed=1; \
+	$(call on,pgbouncer,-n 2 $(OF_PROCESSES)) || failed=1; \
 	$(PYTEST) tests contract_tests $(PYTEST_ARGS) || failed=1; \
 	exit $$failed
 

@@ -106,7 +106,7 @@ def examine(settings: Settings) -> list[Check]:
     deadline = time.monotonic() + SECONDS
     for thread in threads.values():
         thread.join(max(0.0, deadline - time.monotonic()))
-    late = f"No answer within {SECONDS} s.", "See what holds it up, then run this again."
+    late = f"No result within {SECONDS} s.", "See what holds it up, then run this again."
     return [found.get(name, Check(name, PROBLEM, *late)) for name in threads]
 
 

@@ -23,6 +23,22 @@ from gateway.cli import cli
 cli.main(sys.argv[1:], standalone_mode=False)
 print("\\n" + " ".join(sys.modules))
 """
+# A command that prints whether the collector runs, and whether it skips the modules.
+PRINT_COLLECTOR = """
+import gc, sys, types
+import click
+from gateway import cli
+
+@click.command()
+def probe():
+    click.echo(f"{gc.isenabled()} {gc.get_freeze_count() > 0}")
+
+module = sys.modules["gateway.cli.probe"] = types.ModuleType("gateway.cli.probe")
+module.probe = probe
+cli.MODULES["probe"] = ("probe", "")
+sys.argv = ["gateway", "probe"]
+cli.main()
+"""
 
 
 def _imported_by(*arguments: str) -> set[str]:
@@ -69,6 +85,12 @@ def test_help_takes_little_of_the_processor() -> None:
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     took = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     assert took < HELP_SECONDS
+
+
+def test_the_garbage_collector_runs_again_when_a_command_starts() -> None:
+    script = [sys.executable, "-c", PRINT_COLLECTOR]
+    done = subprocess.run(script, capture_output=True, text=True, check=True, timeout=30)
+    assert done.stdout == "True True\n"
 
 
 def test_help_fits_a_terminal_of_80_columns() -> None:

@@ -419,7 +419,7 @@ def test_a_check_that_hangs_is_reported_and_not_waited_for(
     assert time.monotonic() - started < 10
     go_on.set()
     for name in ("queue", "worker"):
-        assert (found[name]["state"], found[name]["found"]) == ("problem", "No answer within 2 s.")
+        assert (found[name]["state"], found[name]["found"]) == ("problem", "No result within 2 s.")
     assert found["database"]["state"] == "ok"
 
 
