@@ -27,7 +27,7 @@ _numbers = itertools.count(1)
 @cache
 def postgres() -> PostgresServer:
     """The PostgreSQL server of this test process."""
-    # Statistics of tables with one row would change the plans that tests check.
+    # Statistics of tables with few rows would change the plans that tests check.
     server = PostgresServer(autovacuum="off").start()
     atexit.register(server.close)
     return server

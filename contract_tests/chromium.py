@@ -17,7 +17,7 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    # A page is open for a second. Compiling its scripts to fast code took a quarter of Chromium's time.
+    # Pages are open for a second. Optimizing their scripts took a quarter of Chromium's CPU time.
     "--js-flags=--no-opt --no-maglev",
     # A request to any other host fails, and appears as an error in the console.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",

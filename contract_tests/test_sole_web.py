@@ -70,7 +70,7 @@ def behind_pgbouncer(
 
 @pytest.fixture(scope="module", params=["on_sqlite", "on_postgresql", "behind_pgbouncer"])
 def parts(request: pytest.FixtureRequest) -> Parts:
-    """Both services."""
+    """Each of the three services."""
     found: Parts = request.getfixturevalue(request.param)
     return found
 

@@ -33,7 +33,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "service_window": "Only templates after 24 hours without a message",
         "service_window_refusal": "Where the refusal comes: answer or status",
         "pair_limit": "One message to a person every 6 seconds",
-        "throughput_per_second": "Messages a second of a number, both ways; 0: no limit",
+        "throughput_per_second": "Messages a second, both ways; 0: no limit",
         "register_limit": "10 registrations of a number in 72 hours",
         "token_life_seconds": "Life of new tokens in seconds; 0: no end",
         "strict_sends": "Refuse content that WhatsApp refuses",

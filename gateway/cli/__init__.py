@@ -53,7 +53,7 @@ class LazyGroup(click.Group):
             return None
         module = importlib.import_module(f"gateway.cli.{MODULES[cmd_name][0]}")
         if not gc.isenabled():
-            # Modules are permanent. Collections skip them, also the last one when the process ends.
+            # Modules are permanent. Later collections skip them, including the one at exit.
             gc.freeze()
             gc.enable()
         command: click.Command = getattr(module, cmd_name.replace("-", "_"))
@@ -81,7 +81,7 @@ def main() -> None:
     """The console script."""
     # Only the owner can read files that any library creates.
     os.umask(0o077)
-    # Imports create many objects and no garbage. The collector took a fifth of a start.
+    # Imports create many objects and no garbage. The collector took a fifth of the start-up time.
     gc.disable()
     try:
         cli()

@@ -1,4 +1,4 @@
-"""gateway sandbox: the local messaging network, in this process."""
+"""gateway sandbox: the local messaging network."""
 
 import os
 import sys
@@ -29,5 +29,5 @@ def sandbox(tls_port: int | None) -> None:
     }
     if tls_port is not None:
         environment["SANDBOX_TLS_PORT"] = str(tls_port)
-    # The sandbox is a separate process.
+    # The sandbox replaces this process, and imports none of the gateway's modules.
     os.execve(sys.executable, [sys.executable, "-m", "sandbox"], environment)  # noqa: S606

@@ -69,7 +69,7 @@ def test_a_receiver_that_closes_its_connections_is_not_taken_for_a_failure(
     forwarder = Forwarder(receiver.url(), SECRET)
     for number in range(100):
         assert [made.is_done for made in forwarder.forward(event(number), lambda: None)] == [True]
-    # It did close them. Two connections can have the same port, one after the other.
+    # The receiver closed the connections. A later connection can get the same port again.
     assert len({request.peer for request in receiver.requests}) > 50
 
 
