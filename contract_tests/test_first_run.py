@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from contract_tests.first_run import FirstRun
+from contract_tests.first_run import LAST_LINE, FirstRun
 from contract_tests.harness import (
     WAIT_SECONDS,
     Customer,
@@ -86,6 +86,11 @@ def test_the_greeting_lists_addresses_key_and_account(up: FirstRun) -> None:
     assert [(n["id"], n["phoneNumber"], n["status"]) for n in listed] == [
         tuple(demo.number.values())
     ]
+
+
+def test_no_log_line_interrupts_the_greeting(up: FirstRun) -> None:
+    printed = up.greeting()
+    assert '"logger"' not in printed[printed.index("Base URL") : printed.index(LAST_LINE)]
 
 
 def test_the_printed_curl_line_sends_and_signed_events_come_within_a_second(

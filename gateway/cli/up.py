@@ -117,6 +117,12 @@ def _wait_until_open(places: Places, supervisor: Supervisor) -> None:
 
 
 def _greet(settings: Settings, *, demo: bool) -> None:
+    """Print the addresses, and the credentials of the demo account or how to make new ones."""
+    demo = demo and settings.uses_sandbox
+    accounts = Account.all() if demo else []
+    is_first_run = demo and not Number.all() and all(a.name == demo_account.NAME for a in accounts)
+    # Before the first line, because connecting a number makes the web process log a request.
+    account = _demo_account(accounts) if is_first_run else None
     url = settings.public_url
     click.echo(f"Base URL    {url}/api")
     click.echo(f"Swagger UI  {url}/api/ui/")
@@ -124,26 +130,25 @@ def _greet(settings: Settings, *, demo: bool) -> None:
     click.echo(f"Dashboard   {url}/dashboard/")
     if settings.uses_sandbox:
         click.echo(f"Sandbox     {settings.network_url}/")
-        if demo:
-            _greet_with_demo()
+    if account:
+        demo_account.greet(demo_account.new_credentials(account))
+    elif demo and not is_first_run:
+        click.echo(f"Keys are shown once. For a new one: {_how_to_make_a_key(accounts)}")
     click.echo("Stop with Ctrl-C.")
 
 
-def _greet_with_demo() -> None:
+def _demo_account(accounts: list[Account]) -> Account | None:
+    """The demo account with a number. None, and the reason on stderr, if no number can be connected."""
     from gateway.cli.numbers import connect_sandbox_number  # noqa: PLC0415 - only a first start needs it
 
-    accounts = Account.all()
-    if Number.all() or any(a.name != demo_account.NAME for a in accounts):
-        click.echo(f"Keys are shown once. For a new one: {_how_to_make_a_key(accounts)}")
-        return
     # An earlier first run may have stopped after this step.
     account = accounts[0] if accounts else Account.open(demo_account.NAME, "starter")
     try:
         connect_sandbox_number(account, None)
     except click.ClickException as error:
         click.echo(f"No demo number: {error.message}", err=True)
-        return
-    demo_account.greet(demo_account.new_credentials(account))
+        return None
+    return account
 
 
 def _how_to_make_a_key(accounts: list[Account]) -> str:
