@@ -59,8 +59,8 @@ def parse(body: bytes) -> list[Part]:
     """All items of a callback. A body that is no callback yields one Unreadable."""
     try:
         callback = read_json(body)
-    except ValueError:
-        return [Part(Unreadable("The body is not JSON."), lambda: body)]
+    except ValueError as error:
+        return [Part(Unreadable(str(error)), lambda: body)]
     if not isinstance(callback, dict):
         return [Part(Unreadable("The body is not a JSON object."), lambda: body)]
     return [

@@ -29,6 +29,7 @@ from networks.exceptions import (
     NumberInDoubtError,
     ThrottledError,
 )
+from networks.nesting import TOO_DEEP, is_too_deep
 
 HTTP_OK, HTTP_OK_LIMIT = 200, 300
 HTTP_UNAUTHORIZED, HTTP_FORBIDDEN, HTTP_NOT_FOUND, HTTP_TOO_MANY = 401, 403, 404, 429
@@ -168,7 +169,7 @@ class GraphClient:
 
 
 def read_json(body: bytes) -> Any:
-    """The value of a JSON text of the platform. Raises ValueError if it is not JSON.
+    """The value of a JSON text of the platform. Raises ValueError with the reason if it cannot be used.
 
     Apps that cut a text may leave half of a surrogate pair, which can be neither stored nor sent. It becomes
     a replacement character.
@@ -176,10 +177,14 @@ def read_json(body: bytes) -> Any:
     try:
         value = json.loads(body)
         text = json.dumps(value, ensure_ascii=False)
-        # Halves of a pair are not printable. Most bodies are, and need no second pass.
-        return value if text.isprintable() else json.loads(text.encode("utf-8", "replace"))
+    except ValueError:
+        raise ValueError("The body is not JSON.") from None
     except RecursionError:
-        raise ValueError("The JSON is nested too deeply.") from None
+        raise ValueError(TOO_DEEP) from None
+    if is_too_deep(body, value):
+        raise ValueError(TOO_DEEP)
+    # Halves of a pair are not printable. Most bodies are, and need no second pass.
+    return value if text.isprintable() else json.loads(text.encode("utf-8", "replace"))
 
 
 def required(answer: Any, name: str) -> str:

@@ -11,12 +11,14 @@ import pytest
 from contract_tests.conformance.events import check_message
 from contract_tests.conformance.exchange import Api
 from contract_tests.conformance.kinds_of_message import (
+    FLOW,
     LINK,
     VARIANTS,
     Content,
     buttons,
     choice,
     plain,
+    pressable,
 )
 from contract_tests.conformance.limits_of_message import LIMITS, REFUSED_BY_NETWORK
 from contract_tests.conformance.world import Hooks, Sandbox, new_recipient, send
@@ -172,6 +174,28 @@ def test_an_error_of_a_nested_value_names_its_path(api: Api, number: dict[str, s
     told = refused.json()["error"]["message"]
     assert told.startswith("Request body, interactive.footer.text: ")
     assert "60" in told
+
+
+def test_a_content_of_most_levels_is_sent_and_listed_and_a_deeper_one_refused(
+    api: Api, sandbox: Sandbox, number: dict[str, str]
+) -> None:
+    def nested(levels: int) -> Content:
+        data: dict[str, Any] = {}
+        for _ in range(levels - 1):
+            data = {"a": data}
+        payload = {"screen": "A", "data": data}
+        given = FLOW | {"flow_id": "1", "flow_action_payload": payload}
+        return pressable("flow", given)
+
+    # The body, interactive, action, parameters and flow_action_payload are five levels.
+    answer, _ = deliver(api, number, nested(95))
+    assert api.get("/messages")["data"][0]["id"] == answer.json()["id"]
+    refused, to = deliver(api, number, nested(96), 400)
+    assert (
+        refused.json()["error"]["message"]
+        == "Request body: it is nested more than 100 levels deep."
+    )
+    assert sandbox.accepted(to) == []
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from starlette.types import Receive, Scope
 from gateway.api.operations import LARGE_BODY
 from gateway.api.schema_errors import Complaint, Schema, complaint
 from gateway.http.edge import replayed
+from networks.nesting import MOST_LEVELS, is_too_deep
 
 MEDIA_TYPE = "application/json"
 FORM_TYPE = "multipart/form-data"
@@ -102,12 +103,11 @@ class JsonBody:
             return None, Complaint((), "it is empty. Send a JSON object.")
         try:
             payload = orjson.loads(body)
-            return payload, _mistake(self._schema, payload)
         except orjson.JSONDecodeError as error:
             return None, Complaint((), f"it is not valid JSON in UTF-8: {error}")
-        except ValueError:
-            # The schema's checker gives up some levels of nesting before the parser does.
-            return None, Complaint((), "it is nested too deeply.")
+        if is_too_deep(body, payload):
+            return None, Complaint((), f"it is nested more than {MOST_LEVELS} levels deep.")
+        return payload, _mistake(self._schema, payload)
 
 
 class FormBody:
