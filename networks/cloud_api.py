@@ -112,17 +112,8 @@ class CloudApi:
 
     async def list_numbers(self, waba_id: str, access_token: str) -> list[NumberProfile]:
         """GET /{waba_id}/phone_numbers, all its pages."""
-        profiles: list[NumberProfile] = []
-        params = {"fields": NUMBER_FIELDS, "limit": "100"}
-        while True:
-            answer = await self._graph.call(
-                "GET", f"{waba_id}/phone_numbers", token=access_token, params=params
-            )
-            profiles += [_profile(item) for item in members(answer, "data", list)]
-            paging = answer.get("paging")
-            if not isinstance(paging, dict) or "next" not in paging:
-                return profiles
-            params = params | {"after": required(paging.get("cursors"), "after")}
+        items = await self._graph.list_all(f"{waba_id}/phone_numbers", access_token, NUMBER_FIELDS)
+        return [_profile(item) for item in items]
 
     async def subscribe(self, waba_id: str, access_token: str) -> None:
         """POST /{waba_id}/subscribed_apps."""

@@ -35,6 +35,9 @@ HTTP_OK, HTTP_OK_LIMIT = 200, 300
 HTTP_UNAUTHORIZED, HTTP_FORBIDDEN, HTTP_NOT_FOUND, HTTP_TOO_MANY = 401, 403, 404, 429
 # Far larger than any response of the Graph API.
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
+PER_PAGE = 100
+# The platform allows a business account 6,000 templates. A longer list is an error of the network.
+MAX_PAGES = 100
 # Enough for 100 MiB of media over a slow line. Each read within that time has the ordinary deadline.
 MEDIA_SECONDS = 600
 # Hosts that are never reached through a proxy.
@@ -82,6 +85,19 @@ class GraphClient:
         headers = {} if body is None else {"Content-Type": "application/json"}
         data = None if body is None else orjson.dumps(body)
         return await self.post(method, path, token, headers, data, params=params)
+
+    async def list_all(self, path: str, token: str, fields: str) -> list[Any]:
+        """The objects of all pages of a list. Raises a class of networks.exceptions."""
+        found: list[Any] = []
+        params = {"fields": fields, "limit": str(PER_PAGE)}
+        for _ in range(MAX_PAGES):
+            answer = await self.call("GET", path, token=token, params=params)
+            found += members(answer, "data", list)
+            paging = answer.get("paging")
+            if not isinstance(paging, dict) or "next" not in paging:
+                return found
+            params = params | {"after": required(paging.get("cursors"), "after")}
+        raise AmbiguousError("answer", "The network's list does not end.")
 
     async def post(
         self,

@@ -8,16 +8,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from networks.exceptions import AmbiguousError, NumberInDoubtError, NumberLostError
-from networks.graph import GraphClient, members, required
+from networks.exceptions import NumberInDoubtError, NumberLostError
+from networks.graph import GraphClient, required
 from networks.interface import Sender, TemplateDefinition
 
 FIELDS = (
     "id,name,language,status,category,components,quality_score,rejected_reason,parameter_format"
 )
-PER_PAGE = 100
-# The platform allows an account 6,000 templates. A longer list is an error of the network.
-MAX_PAGES = 100
 # The platform's values for a missing reason.
 NO_REASON = {"", "NONE"}
 # The quality of a template with too few sends for a score.
@@ -26,19 +23,9 @@ NO_SCORE = "UNKNOWN"
 
 async def fetch(graph: GraphClient, sender: Sender, waba_id: str) -> list[TemplateDefinition]:
     """All templates of the account."""
-    found: list[TemplateDefinition] = []
-    params = {"fields": FIELDS, "limit": str(PER_PAGE)}
     async with _of_account():
-        for _ in range(MAX_PAGES):
-            answer = await graph.call(
-                "GET", f"{waba_id}/message_templates", token=sender.access_token, params=params
-            )
-            found += [read_template(item) for item in members(answer, "data", list)]
-            paging = answer.get("paging")
-            if not isinstance(paging, dict) or "next" not in paging:
-                return found
-            params = params | {"after": required(paging.get("cursors"), "after")}
-    raise AmbiguousError("answer", "The network's list of templates does not end.")
+        items = await graph.list_all(f"{waba_id}/message_templates", sender.access_token, FIELDS)
+        return [read_template(item) for item in items]
 
 
 async def create(

@@ -17,8 +17,8 @@ from networks.exceptions import (
     RefusedError,
     ThrottledError,
 )
+from networks.graph import MAX_PAGES
 from networks.interface import Sender, TemplateDefinition
-from networks.templates import MAX_PAGES
 from tests.receiver import Exchange, Receiver, answer
 
 SENDER = Sender("1001", "token-1")
