@@ -1,4 +1,4 @@
-"""Claims due deliveries (design, section 2.3). models.attempt records the results of attempts.
+"""Claims due deliveries (ADR 6). models.attempt records the results of attempts.
 
 A claim counts the attempt and leases the delivery. So an attempt counts even if the worker dies in it.
 """
@@ -130,6 +130,7 @@ def _due_webhooks(slow: Any, now: Any, per_webhook: Any, busy: Any, limit: Any) 
             Webhook.slow == slow,
             Webhook.trial_minute_at.is_null()
             | (Webhook.trial_minute_at + MINUTE_MS <= clock.shared(now))
+            | (Webhook.trial_minute_at > clock.shared(now))
             | (Webhook.trial_events < MOST_ON_TRIAL)
             | fn.EXISTS(again.select(again.id).where(again.webhook == Webhook.id, IS_DUE_AGAIN)),
         )

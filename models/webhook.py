@@ -1,4 +1,4 @@
-"""Webhooks: the endpoints that get an account's events (specification, Webhook)."""
+"""Webhooks: the endpoints that get an account's events."""
 
 import base64
 import json
@@ -20,7 +20,7 @@ SHOWN_CHARACTERS = 4
 SECRET_BYTES = 32
 # The most events a minute for a url that has never responded with 2xx. Retries do not count.
 MOST_ON_TRIAL, MINUTE_MS = 10, 60_000
-# For this many ms after a rotation the previous secret also signs (decision 32).
+# For this many ms after a rotation the previous secret also signs (ADR 37).
 SECRET_OVERLAP_MS = 24 * 60 * 60 * 1000
 
 
@@ -203,7 +203,9 @@ class Webhook(Owned):
     def _trial_minute(self, now: int) -> tuple[int, int]:
         """The start of the current minute of its url on trial, and its events since then."""
         since = self.trial_minute_at or 0
-        return (now, 0) if since + MINUTE_MS <= now else (since, self.trial_events)
+        # A start in the future: the clock was set back.
+        is_current = since <= now < since + MINUTE_MS
+        return (since, self.trial_events) if is_current else (now, 0)
 
     def trial_room(self, now: int) -> int:
         """How many more events its url on trial may get in this minute."""

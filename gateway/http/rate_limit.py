@@ -1,4 +1,4 @@
-"""Rate limits: a fixed window of 60 s for each account, or client address (decision 13).
+"""Rate limits: a fixed window of 60 s for each account, or client address (docs/rate-limits.md).
 
 One process counts in its memory. Several count together in Redis. While Redis does not answer, each counts
 for itself, and no request waits for Redis (docs/decisions/0028-limits-without-redis.md).
@@ -119,13 +119,18 @@ class _Own:
     def add(self, caller: str, requests: int) -> tuple[int, float]:
         """See RateLimiter."""
         now = time.time()
+
+        def is_open(ends: float) -> bool:
+            # A later end than any window can have: the clock was set back.
+            return now < ends <= now + WINDOW_SECONDS
+
         with self._lock:
-            if now >= self._tidy_at:
+            if not is_open(self._tidy_at):
                 # Delete the windows that have ended.
-                self._open = {caller: w for caller, w in self._open.items() if w[0] > now}
+                self._open = {caller: w for caller, w in self._open.items() if is_open(w[0])}
                 self._tidy_at = now + WINDOW_SECONDS
             ends, count = self._open.get(caller, (0.0, 0))
-            if ends <= now:
+            if not is_open(ends):
                 ends, count = now + WINDOW_SECONDS, 0
             if requests:
                 self._open[caller] = ends, count + requests

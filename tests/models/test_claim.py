@@ -324,6 +324,15 @@ def test_the_events_of_a_trial_are_counted_over_all_claims_of_a_minute(
 
 
 @pytest.mark.usefixtures("on_trial")
+def test_a_trial_goes_on_after_the_clock_was_set_back(clock: Clock) -> None:
+    terms = Terms(100, LEASE_MS)
+    assert len(claim_due(100, terms)) == 10
+    clock.advance(hours=-1)
+    assert len(claim_due(100, terms)) == 10
+    assert claim_due(100, terms) == []
+
+
+@pytest.mark.usefixtures("on_trial")
 def test_retries_do_not_count_against_the_trial_of_a_url(clock: Clock) -> None:
     terms = Terms(100, LEASE_MS)
     first = claim_due(100, terms)

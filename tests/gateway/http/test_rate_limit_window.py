@@ -78,6 +78,15 @@ def test_retry_after_is_long_enough_and_never_zero(
     assert not _count(limiter, STARTER).exceeded
 
 
+def test_a_window_lasts_at_most_60_seconds_after_the_clock_was_set_back(
+    limiter: RateLimiter, now: Now
+) -> None:
+    assert _count(limiter, STARTER, 4).exceeded
+    now.at -= 3600
+    window = _count(limiter, STARTER)
+    assert (window.exceeded, window.retry_after) == (False, 61)
+
+
 def test_callers_are_counted_apart(limiter: RateLimiter) -> None:
     assert _count(limiter, STARTER, 4).exceeded
     assert _count(limiter, None, 3).exceeded
