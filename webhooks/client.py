@@ -1,7 +1,8 @@
 """The HTTP client that sends deliveries on an event loop. It calls only allowed addresses.
 
-One deadline covers the whole exchange, from the look-up of the name to the last byte. The client follows
-no redirects, has no cookies, and ignores the environment: no proxy, no netrc.
+One deadline covers the whole exchange, from the look-up of the name to the last byte. Only the check whether
+the request is still wanted does not count, because it waits for the database and not for the receiver. The
+client follows no redirects, has no cookies, and ignores the environment: no proxy, no netrc.
 """
 
 import asyncio
@@ -9,7 +10,8 @@ import functools
 import socket
 import ssl
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -58,19 +60,47 @@ class WithdrawnError(Exception):
 MayStart = Callable[[], Awaitable[bool]]
 
 
+class _Deadline:
+    """The deadline of an exchange, and the time that it has taken. Both stop while it is paused."""
+
+    def __init__(self, seconds: float) -> None:
+        self._started = time.monotonic()
+        self.timeout = asyncio.timeout(seconds)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        paused_at, end = time.monotonic(), self.timeout.when()
+        self.timeout.reschedule(None)
+        try:
+            yield
+        finally:
+            pause = time.monotonic() - paused_at
+            self._started += pause
+            # Refused if the exchange ended meanwhile, because the receiver closed the connection.
+            with suppress(RuntimeError):
+                self.timeout.reschedule(None if end is None else end + pause)
+
+    @property
+    def elapsed_ms(self) -> int:
+        return round((time.monotonic() - self._started) * 1000)
+
+
 class _Body(BytesPayload):
     """Checks that the request is still wanted right before its first byte is sent."""
 
-    def __init__(self, body: bytes, may_start: MayStart | None) -> None:
+    def __init__(self, body: bytes, may_start: MayStart | None, deadline: _Deadline) -> None:
         super().__init__(body, content_type=CONTENT_TYPE)
         self._may_start = may_start
+        self._deadline = deadline
         self.is_withdrawn = False
 
     async def write_with_length(
         self, writer: AbstractStreamWriter, content_length: int | None
     ) -> None:
         """Send the headers, which aiohttp holds until then, and the body. Raises WithdrawnError."""
-        self.is_withdrawn = self._may_start is not None and not await self._may_start()
+        if self._may_start is not None:
+            with self._deadline.paused():
+                self.is_withdrawn = not await self._may_start()
         if self.is_withdrawn:
             raise WithdrawnError
         await super().write_with_length(writer, content_length)
@@ -237,13 +267,13 @@ class WebhookClient:
 
         ``may_start`` is called before the first byte is sent. If it returns False, raises WithdrawnError.
         """
-        payload = _Body(body, may_start)
-        started = time.monotonic()
+        deadline = _Deadline(self._timeout)
+        payload = _Body(body, may_start, deadline)
         status: int | None = None
         kept: str | None = None
         timed_out = False
         try:
-            async with asyncio.timeout(self._timeout):
+            async with deadline.timeout:
                 status, kept = await self._exchange(url, payload, headers)
             error = None if status in SUCCESS else f"The receiver returned {status}."
         except TimeoutError:
@@ -253,8 +283,7 @@ class WebhookClient:
             if payload.is_withdrawn:
                 raise WithdrawnError from None
             error = f"No response: {_reason(exception)}"
-        duration_ms = round((time.monotonic() - started) * 1000)
-        return Answer(status, error, kept, duration_ms, timed_out)
+        return Answer(status, error, kept, deadline.elapsed_ms, timed_out)
 
     async def _exchange(self, url: str, body: _Body, headers: dict[str, str]) -> tuple[int, str]:
         if self._session is None:
@@ -272,10 +301,12 @@ class WebhookClient:
 
 
 async def _read_excerpt(response: aiohttp.ClientResponse) -> str:
-    """The beginning of the response body. The connection of a longer response is closed."""
+    """The beginning of the response body. The connection of a longer or incomplete response is closed."""
     excerpt = Excerpt(response.headers.get("Content-Encoding", ""))
-    while excerpt.room and (chunk := await response.content.read(excerpt.room)):
-        excerpt.add(chunk)
+    # The status alone says whether the receiver has the event, so an incomplete body is no failure.
+    with suppress(aiohttp.ClientError, OSError):
+        while excerpt.room and (chunk := await response.content.read(excerpt.room)):
+            excerpt.add(chunk)
     return excerpt.text()
 
 

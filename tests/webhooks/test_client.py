@@ -1,4 +1,4 @@
-"""The client against real receivers (specification, Delivery rules)."""
+"""The client against real receivers: what counts as a success, and what is kept of a response."""
 
 import gzip
 import socket
@@ -71,8 +71,8 @@ def _cut(exchange: Exchange) -> None:
     exchange.close_connection = True
 
 
-def _cut_short(exchange: Exchange) -> None:
-    exchange.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this")
+def _cut_in_head(exchange: Exchange) -> None:
+    exchange.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1")
     exchange.close_connection = True
 
 
@@ -81,12 +81,35 @@ def _send_invalid_http(exchange: Exchange) -> None:
     exchange.close_connection = True
 
 
-@pytest.mark.parametrize("behave", [_cut, _cut_short, _send_invalid_http])
+@pytest.mark.parametrize("behave", [_cut, _cut_in_head, _send_invalid_http])
 def test_half_an_answer_is_a_failure(
     receiver: Receiver, behave: Callable[[Exchange], None]
 ) -> None:
     receiver.behave(behave)
     assert post_one(receiver.url()).error == "No response: the connection was lost."
+
+
+@pytest.mark.parametrize("status", [200, 500])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"Content-Length: 100\r\n\r\nonly this",
+        b"Transfer-Encoding: chunked\r\n\r\n9\r\nonly this\r\n",
+    ],
+    ids=["length", "chunks"],
+)
+def test_the_status_counts_even_if_the_body_is_incomplete(
+    receiver: Receiver, status: int, body: bytes
+) -> None:
+    def cut_in_body(exchange: Exchange) -> None:
+        exchange.wfile.write(b"HTTP/1.1 %d Status\r\n" % status + body)
+        exchange.close_connection = True
+
+    receiver.behave(cut_in_body)
+    error = None if status == 200 else "The receiver returned 500."
+    for answered in post(receiver.url(), receiver.url()):
+        assert (answered.status_code, answered.error) == (status, error)
+        assert answered.body == "only this"
 
 
 def test_one_kibibyte_of_a_long_response_is_kept(receiver: Receiver) -> None:

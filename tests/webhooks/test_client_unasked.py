@@ -5,7 +5,7 @@ import asyncio
 import pytest
 import uvloop
 
-from tests.receiver import Exchange, Receiver
+from tests.receiver import Exchange, Receiver, hang
 from tests.webhooks.posting import BODY, HEADERS, make_client
 from webhooks.client import Answer, WithdrawnError
 
@@ -53,3 +53,21 @@ def test_a_request_that_is_withdrawn_is_not_sent(receiver: Receiver) -> None:
 
     uvloop.run(post_three())
     assert len(receiver.at()) == 2
+
+
+def test_the_check_before_the_first_byte_does_not_count_against_the_receiver(
+    receiver: Receiver,
+) -> None:
+    async def wait_for_the_database() -> bool:
+        await asyncio.sleep(0.6)
+        return True
+
+    async def run() -> tuple[Answer, Answer]:
+        async with make_client(timeout=0.5) as client:
+            quick = await client.post(receiver.url(), BODY, HEADERS, wait_for_the_database)
+            receiver.behave(hang)
+            return quick, await client.post(receiver.url(), BODY, HEADERS, wait_for_the_database)
+
+    quick, hung = uvloop.run(run())
+    assert (quick.success, quick.duration_ms < 500) == (True, True)
+    assert (hung.timed_out, 499 <= hung.duration_ms < 1000) == (True, True)
