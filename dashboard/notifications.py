@@ -3,7 +3,7 @@
 import re
 from urllib.parse import urlsplit
 
-from flask import Response, abort, request
+from flask import Response, request
 
 from dashboard.guard import account
 from dashboard.paging import PER_PAGE, offset
@@ -11,7 +11,6 @@ from dashboard.site import blueprint, go, show
 from gateway.settings import get_settings
 from models.incident import AlertTarget, Incident
 from tasks import notify, subscriptions
-from tasks.fair_share import TooMuchAtOnceError
 from webhooks.address import AddressRefusedError
 
 PATH = "/dashboard/notifications"
@@ -27,7 +26,7 @@ def notifications() -> Response:
 
 @blueprint.post("/notifications")
 def keep_notifications() -> Response:
-    """Replace the recipients."""
+    """Replace the recipients. Raises TooMuchAtOnceError."""
     target = AlertTarget.of(account().id)
     emails = list(dict.fromkeys(request.form.get("emails", "").split()))
     try:
@@ -35,20 +34,15 @@ def keep_notifications() -> Response:
         url = _chosen_url(target)
     except (ValueError, AddressRefusedError) as error:
         return _page(target, status=422, problem=str(error), emails=emails)
-    except TooMuchAtOnceError:
-        abort(429)
     AlertTarget.keep(target.account_id, emails, url)
     return go(PATH, say="notifications-saved")
 
 
 @blueprint.post("/notifications/test")
 def test_notifications() -> Response:
-    """Send a test to all recipients, and show the results."""
+    """Send a test to all recipients, and show the results. Raises TooMuchAtOnceError."""
     target = AlertTarget.of(account().id)
-    try:
-        return _page(target, results=notify.test(target.account_id))
-    except TooMuchAtOnceError:
-        abort(429)
+    return _page(target, results=notify.test(target.account_id))
 
 
 def _check(emails: list[str]) -> None:

@@ -15,6 +15,14 @@ from models.webhook import Webhook
 Row = TypeVar("Row", bound=Model)
 Owned = TypeVar("Owned", Message, Number, Webhook)
 
+# What to do so that a number becomes ACTIVE. A reason that quotes an error of the network may contain it too
+# (networks.error_codes).
+REMEDIES = {
+    NumberStatus.PROVISIONING: "Wait until its signup has finished, then try again.",
+    NumberStatus.DISCONNECTED: "Send the number's owner a new signup link.",
+    NumberStatus.BANNED: "Appeal in WhatsApp Manager.",
+}
+
 
 def owned(model: type[Owned], row_id: str, account_id: str, field: str | None = None) -> Owned:
     """The row with this identifier. Raises NotFoundError, or ForbiddenError for another account's.
@@ -36,16 +44,21 @@ def own_contact(account_id: str, contact_id: str, field: str | None = None) -> C
 
 
 def no_access(kind: str, row_id: str, *, exists: bool, field: str | None = None) -> ApiError:
-    """403 for another account's row, 404 for one that does not exist (specification, Authentication)."""
+    """403 for another account's row, 404 for one that does not exist."""
     if exists:
         return ForbiddenError(f"The {kind} {row_id} belongs to a different account.", field=field)
     return NotFoundError(f"There is no {kind} {row_id}.", field=field)
 
 
 def inactive(number: Number, action: str) -> ConflictError:
-    """409 for an action of a number that is not ACTIVE, with the network's reason."""
-    reason = f" {number.status_reason}" if number.status_reason else ""
-    return ConflictError(f"The number {number.id} is {number.status} and cannot {action}.{reason}")
+    """409 for an action of a number that is not ACTIVE, with the network's reason and what to do."""
+    reason, remedy = number.status_reason or "", REMEDIES[NumberStatus(number.status)]
+    sentences = (
+        f"The number {number.id} is {number.status} and cannot {action}.",
+        f"Reason: {reason.rstrip('.')}." if reason else "",
+        "" if remedy in reason else remedy,
+    )
+    return ConflictError(" ".join(filter(None, sentences)))
 
 
 def active_number(number_id: str, account_id: str, action: str) -> Number:
@@ -57,7 +70,7 @@ def active_number(number_id: str, account_id: str, action: str) -> Number:
 
 
 def page_json(page: Page[Row], render: Callable[[Row], dict[str, Any]]) -> dict[str, Any]:
-    """The paginated object (specification, Paginated list). ``render`` renders a row."""
+    """The paginated object of the contract. ``render`` renders a row."""
     return {
         "data": [render(row) for row in page.rows],
         "pagination": {"total": page.total, "limit": page.limit, "offset": page.offset},

@@ -1,4 +1,4 @@
-"""Tag signup of the contract: the public routes of a signup link (decision 22)."""
+"""Tag signup of the contract: the public routes of a signup link."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -52,7 +52,10 @@ def _answering() -> Iterator[None]:
         kind, field = _ANSWERS.get(type(error), (InvalidError, None))
         raise kind(str(error), field=field) from None
     except NumberTakenError:
-        raise ConflictError("This phone number is connected to another account.") from None
+        raise ConflictError(
+            "This phone number is connected to another account. Disconnect it there first, or start again"
+            " with another number."
+        ) from None
     except network.NetworkError as error:
         raise _answer_to_network(error) from None
 

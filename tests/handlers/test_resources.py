@@ -3,9 +3,11 @@
 import pytest
 
 from handlers.errors import ForbiddenError, NotFoundError
-from handlers.resources import owned
+from handlers.resources import inactive, owned
 from models.account import Account
-from models.number import Number
+from models.number import Number, NumberStatus
+from networks.error_codes import told
+from networks.exceptions import NumberBannedError, NumberLostError
 from tests import factories
 
 
@@ -27,3 +29,42 @@ def test_what_does_not_exist_is_not_found(account: Account) -> None:
 def test_a_resource_of_another_account_is_forbidden(account: Account, foreign: Number) -> None:
     with pytest.raises(ForbiddenError, match="different account"):
         owned(Number, foreign.id, account.id)
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "text"),
+    [
+        (NumberStatus.PROVISIONING, None, "Wait until its signup has finished, then try again."),
+        (NumberStatus.DISCONNECTED, None, "Send the number's owner a new signup link."),
+        (
+            NumberStatus.DISCONNECTED,
+            "DELETED",
+            "Reason: DELETED. Send the number's owner a new signup link.",
+        ),
+        (NumberStatus.BANNED, "SPAM", "Reason: SPAM. Appeal in WhatsApp Manager."),
+    ],
+)
+def test_the_error_of_an_inactive_number_says_what_to_do(
+    number: Number, status: NumberStatus, reason: str | None, text: str
+) -> None:
+    number.status, number.reason = status, reason
+    expected = f"The number {number.id} is {status} and cannot send. {text}"
+    assert inactive(number, "send").message == expected
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "remedy"),
+    [
+        (NumberStatus.DISCONNECTED, NumberLostError("190", "Expired."), "a new signup link."),
+        (
+            NumberStatus.BANNED,
+            NumberBannedError("131031", "Locked."),
+            "Appeal in WhatsApp Manager.",
+        ),
+    ],
+)
+def test_a_reason_that_says_what_to_do_is_not_repeated(
+    number: Number, status: NumberStatus, error: NumberLostError | NumberBannedError, remedy: str
+) -> None:
+    number.status, number.reason = status, told(error)
+    assert inactive(number, "send").message.count(remedy) == 1

@@ -1,0 +1,18 @@
+"""The errors of a signup through the API."""
+
+import pytest
+
+from handlers.errors import ConflictError
+from handlers.signup import complete_signup
+from models.account import Account
+from models.number import Number
+from models.signup import SignupLink
+
+
+def test_a_number_of_another_account_is_a_conflict_that_says_what_to_do(number: Number) -> None:
+    link = SignupLink.open(Account.open("Rival", "pro"), "rival")
+    claim = {"code": "c", "phone_number_id": number.phone_number_id, "waba_id": number.waba_id}
+    with pytest.raises(
+        ConflictError, match="Disconnect it there first, or start again with another"
+    ):
+        complete_signup(link.slug, claim)
