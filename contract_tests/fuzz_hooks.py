@@ -160,7 +160,7 @@ def read_bytes(_context: DeserializationContext, response: Response) -> str:
 
 @schemathesis.check
 def errors_name_their_status(_context: CheckContext, response: Response, _case: AnyCase) -> None:
-    """``error.status`` is the HTTP status (specification, Errors), which a schema cannot express."""
+    """``error.status`` is the HTTP status, which a schema cannot express."""
     if response.status_code >= ERROR:
         assert response.json()["error"]["status"] == response.status_code
 

@@ -12,7 +12,7 @@ import requests
 from contract_tests.harness import Customer, Gateway, Receiver, wait_for
 
 OWNER, STRANGER = "owner", "stranger"
-# The sandbox's network accepts it and then reports it as failed (design, sandbox control).
+# The sandbox's network accepts it and then reports it as failed (docs/sandbox.md).
 FAILING_RECIPIENT = "15550100002"
 PERSON = "15551234567"
 

@@ -37,7 +37,7 @@ class Received:
         return event
 
     def is_signed_with(self, secret: str) -> bool:
-        """Whether the signature matches the raw body (specification, Signature)."""
+        """Whether the signature matches the raw body (docs/receiving.md)."""
         digest = hmac.new(secret.encode(), self.body, hashlib.sha256).hexdigest()
         return self.headers.get("x-service-signature") == f"sha256={digest}"
 

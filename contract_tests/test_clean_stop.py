@@ -25,7 +25,7 @@ from contract_tests.parts import Parts, deployed, seconds_to_end
 
 MESSAGES = 60
 DELIVERY_TIMEOUT = 3
-# The design, section 2: a worker ends within DELIVERY_TIMEOUT and 2 s.
+# In seconds. A stopped worker first ends its attempts, which take up to DELIVERY_TIMEOUT, and has 2 s more.
 LONGEST_STOP = DELIVERY_TIMEOUT + 2
 # The longest time until a request arrives that was claimed at the moment of the signal.
 ON_ITS_WAY = 1.0

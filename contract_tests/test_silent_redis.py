@@ -1,4 +1,4 @@
-"""Redis accepts data and answers nothing: sends and deliveries continue (design, section 2.3).
+"""Redis accepts data and answers nothing: sends and deliveries continue (ADR 6).
 
 ``SILENT_SECONDS`` sets how long Redis is silent.
 """

@@ -1,4 +1,4 @@
-"""Error responses of the API (specification, Errors): the codes and the JSON object."""
+"""Error responses of the API (docs/errors.md): the codes and the JSON object."""
 
 import json
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ class ApiError(Exception):
     """An error response. ``message`` says what is wrong and what to do.
 
     ``headers`` are headers of the response. ``retry_after``, in seconds, becomes one of them. The other
-    parameters are details for programs (decision 30 of the design), None if unknown. ``field`` is a JSON
+    parameters are details for programs, None if unknown. ``field`` is a JSON
     pointer (RFC 6901) into the request body or to a query parameter. ``network_code`` is the messaging
     network's error code. ``message_id`` is the message that was stored for the request.
     """

@@ -1,6 +1,6 @@
 """The endpoint of the network's callbacks, /network/callback, which is not part of the contract.
 
-A callback is stored unchanged before the response, and ingested later (design, section 2.2).
+A callback is stored unchanged before the response, and ingested later (docs/architecture.md, One callback).
 gateway.http.callback_endpoint is its HTTP part.
 """
 

@@ -1,4 +1,4 @@
-"""Maps the network's errors to error responses of the API (decision 15 of the design)."""
+"""Maps the network's errors to error responses of the API."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

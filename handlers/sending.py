@@ -1,4 +1,4 @@
-"""Sends messages, once for each Idempotency-Key (design, section 2.1 and decisions 14 to 16).
+"""Sends messages, once for each Idempotency-Key (docs/architecture.md, One request; ADR 5).
 
 The claim of the key and the message are committed before the call of the network, and the call holds no
 database connection. If the process dies in between, the claim remains, and a claimed key never sends again.

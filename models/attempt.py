@@ -1,4 +1,4 @@
-"""Attempts: the result of each request to an endpoint, and what it changes (design, section 2.3)."""
+"""Attempts: the result of each request to an endpoint, and what it changes."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping

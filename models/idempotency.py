@@ -1,7 +1,7 @@
 """Idempotency keys: a claim before the request to the network, the response after it.
 
 A row without a response is a claim. No other request takes it over, because the network may have received
-the message (decisions 14 and 15 of the design). The response of an accepted message is built from the
+the message (ADR 5). The response of an accepted message is built from the
 message, so only other responses are stored here.
 """
 

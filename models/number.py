@@ -1,4 +1,4 @@
-"""Numbers: connected phone numbers and their lifecycle (specification, States and transitions).
+"""Numbers: connected phone numbers and their lifecycle.
 
 ``check_due_at`` is the time of the next check of a number (tasks.number_status).
 """

@@ -1,4 +1,4 @@
-"""Ingests stored callbacks (design, section 2.2): many in one transaction, one by one if that fails.
+"""Ingests stored callbacks: many in one transaction, one by one if that fails.
 
 An item that cannot be ingested is set aside. An operator sees it there and can replay it
 (docs/decisions/0016-statuses-in-any-order.md).

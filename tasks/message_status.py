@@ -150,7 +150,7 @@ def _tell_number(message: Message, update: StatusUpdate) -> None:
 
 
 def give_up(message_id: str) -> None:
-    """Fail a message whose outcome stayed unknown for 24 hours (decision 15)."""
+    """Fail a message whose outcome stayed unknown for 24 hours (ADR 5)."""
     error = ("outcome_unknown", "The messaging network reported no outcome within 24 hours.")
     with writing():
         message, now = Message.by_id(message_id), clock.now()

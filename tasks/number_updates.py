@@ -1,6 +1,6 @@
 """Records the network's other information about numbers: quality, messaging limit, name, notices.
 
-Each change is stored with the number and emitted as ``number.updated`` (decision 29 of the design).
+Each change is stored with the number and emitted as ``number.updated``.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Connects a number through the platform's embedded signup (specification, What the service does).
+"""Connects a number through the platform's embedded signup (ADR 5).
 
 The code expires after 30 seconds, so this runs in the request. Values from the browser are only a claim:
 the token must give access to the business account and the number. The code works only once, so its token

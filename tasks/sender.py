@@ -1,4 +1,4 @@
-"""The client for requests to receivers, headers of past attempts, and tests of webhooks (decision 11)."""
+"""The client for requests to receivers, headers of past attempts, and tests of webhooks."""
 
 from gateway.settings import get_settings
 from models import clock

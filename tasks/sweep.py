@@ -71,7 +71,7 @@ def recall() -> None:
 
 
 def _settle() -> None:
-    """End the wait for outcomes of sends that never came (decision 15).
+    """End the wait for outcomes of sends that never came (ADR 5).
 
     Each message has its own transaction, so a failure affects no other.
     """

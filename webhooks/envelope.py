@@ -1,4 +1,4 @@
-"""The JSON of events (specification, Envelope, Message, Number).
+"""The JSON of events: the envelope and the resources in it (docs/webhooks.md).
 
 The API returns the same objects, so they are defined only here.
 """

@@ -1,4 +1,4 @@
-"""The event kinds (specification, Event kinds)."""
+"""The event kinds: the schema EventKind of the contract."""
 
 from enum import StrEnum
 

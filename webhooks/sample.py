@@ -1,4 +1,4 @@
-"""The sample event of a test delivery (specification, POST /webhooks/<webhook_id>/test)."""
+"""The sample event of a test delivery (the operation testWebhook)."""
 
 from collections.abc import Callable
 

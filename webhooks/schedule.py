@@ -1,4 +1,4 @@
-"""The retry schedule of deliveries (specification, Delivery rules)."""
+"""The retry schedule of deliveries (the setting GATEWAY_RETRY_SCHEDULE)."""
 
 import random
 from dataclasses import dataclass

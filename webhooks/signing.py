@@ -1,6 +1,6 @@
-"""The headers of a delivery with its two signatures: of the specification, and of Standard Webhooks.
+"""The headers of a delivery with its two signatures: X-Service-Signature, and that of Standard Webhooks.
 
-X-Service-Signature follows the specification (Signature of outbound webhook deliveries). Standard Webhooks
+X-Service-Signature covers the body only (docs/receiving.md). Standard Webhooks
 (docs/decisions/0037-standard-webhooks.md) also covers identifier and time, and allows several signatures.
 """
 
@@ -32,8 +32,7 @@ def headers(
 ) -> dict[str, str]:
     """The headers of attempt ``number`` at the time ``at``, in milliseconds. The current secret comes first.
 
-    X-Service-Signature uses only the current secret (decision 6), Standard Webhooks' signature uses all of
-    them (decision 32).
+    X-Service-Signature uses only the current secret, Standard Webhooks' signature uses all of them (ADR 37).
     """
     seconds = at // 1000
     return {

@@ -1,7 +1,7 @@
 """Fixtures: one service for the whole suite, one with the default settings, and a web part for production.
 
-The docstring of a test in this folder quotes the sentence of the specification that it verifies,
-or names a decision beyond the specification.
+The docstring of a test in this folder states the rule of the API that it verifies. If quotes surround the
+rule, the words beside them say what follows from it.
 """
 
 import subprocess

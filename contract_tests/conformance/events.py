@@ -76,7 +76,7 @@ class Callbacks:
 
 
 def check_message(message: dict[str, Any]) -> None:
-    """Specification, Message object: all its eight fields are present and not empty."""
+    """The eight basic fields of a Message are present and not empty."""
     assert message.keys() >= MESSAGE_FIELDS
     strings = MESSAGE_FIELDS - {"body"}
     assert all(isinstance(message[name], str) and message[name] for name in strings)

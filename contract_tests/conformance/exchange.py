@@ -1,8 +1,8 @@
 """An API client that checks every exchange against the contract.
 
 openapi-core, a second reader of openapi.yaml that shares no code with the service, checks each request
-that is meant to be valid, and every response with its headers. The specification's rules for every
-response (error shape, rate limit headers, dates, phone numbers) are checked here too.
+that is meant to be valid, and every response with its headers. The rules for every response
+(error shape, rate limit headers, dates, phone numbers) are checked here too.
 """
 
 import re
@@ -34,7 +34,7 @@ DATES = {
 PEOPLE, PHONES = {"fromNumber", "toNumber"}, {"phoneNumber"}
 DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 PHONE = re.compile(r"[1-9]\d{6,14}", re.ASCII)
-# Decision 26 of the design: the user id replaces an unknown phone number.
+# The user id replaces an unknown phone number.
 PERSON = re.compile(r"[1-9]\d{6,14}|[A-Z]{2}\.(ENT\.)?[A-Za-z0-9]{1,128}", re.ASCII)
 NUMERAL = re.compile(r"\d+", re.ASCII)
 RATE_LIMIT = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
@@ -136,7 +136,7 @@ class Api:
 
 
 def check_conventions(response: requests.Response) -> None:
-    """Check the specification's rules for every response."""
+    """Check the rules for every response."""
     check_rate_limit(response)
     if response.status_code == requests.codes.no_content:
         assert response.content == b""
@@ -157,7 +157,7 @@ def is_file(response: requests.Response) -> bool:
 
 
 def check_rate_limit(response: requests.Response) -> None:
-    """Specification, Limits: three integers on every response, the last a Unix time."""
+    """Rate limit headers: three integers on every response, the last a Unix time."""
     limit, remaining, reset = (response.headers[name] for name in RATE_LIMIT)
     assert all(NUMERAL.fullmatch(value) for value in (limit, remaining, reset))
     assert 0 <= int(remaining) <= int(limit)
@@ -166,7 +166,7 @@ def check_rate_limit(response: requests.Response) -> None:
 
 
 def check_error(response: requests.Response, status: int) -> str:
-    """Specification, Errors: the only body shape. Returns the message."""
+    """Check the only body shape of errors. Returns the message."""
     assert response.status_code == status, response.text
     assert response.headers["Content-Type"] == "application/json"
     body = response.json()
@@ -185,7 +185,7 @@ def check_error(response: requests.Response, status: int) -> str:
 
 
 def check_values(body: Any) -> None:
-    """Specification, General conventions: the form of dates and phone numbers."""
+    """Check the form of dates and phone numbers."""
     for name, value in _fields(body):
         if name in DATES and value is not None:
             assert DATE.fullmatch(value), f"{name} is {value!r}"

@@ -1,4 +1,4 @@
-"""Specification, Authentication and API key: who may make requests."""
+"""Authentication and API keys: who may make requests."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Specification, General conventions, Number, Base address: formats that apply everywhere."""
+"""General conventions, Number, base address: formats that apply everywhere."""
 
 import json
 
@@ -67,7 +67,7 @@ def test_a_content_type_in_any_case_is_validated(api: Api, number: dict[str, str
 )
 @pytest.mark.parametrize("path", ["/messages/send", "/webhooks"])
 def test_another_content_type_is_refused(api: Api, path: str, content_type: str) -> None:
-    """The conventions again; 415 is beyond the specification."""
+    """The conventions again. The status is 415."""
     api.post(path, 415, data=b"{}", headers={"Content-Type": content_type})
 
 
@@ -149,14 +149,14 @@ def test_the_shortest_and_the_longest_international_numbers_are_accepted(
     "path", ["/numbers", "/messages", "/webhooks", "/numbers/{number}", "/messages/send"]
 )
 def test_an_unknown_query_parameter_is_refused(api: Api, number: dict[str, str], path: str) -> None:
-    """Beyond the specification: a misspelt name is an error."""
+    """A misspelt name is an error."""
     method = "POST" if path == "/messages/send" else "GET"
     body = text_to(number["id"], new_recipient()) if method == "POST" else None
     api.call(method, path.format(number=number["id"]) + "?limits=5", 400, json=body)
 
 
 def test_an_unknown_property_is_refused(api: Api, number: dict[str, str]) -> None:
-    """Beyond the specification: in every request body, nested objects included."""
+    """In every request body, nested objects included."""
     text = text_to(number["id"], new_recipient())
     hook = {"url": "https://example.com/", "events": ["message.read"]}
     for path, body in (

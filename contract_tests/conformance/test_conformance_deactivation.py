@@ -1,4 +1,4 @@
-"""Specification, Delivery rule 4: ten consecutive failures deactivate a webhook, and reactivation."""
+"""Ten consecutive failures deactivate a webhook. Its owner can activate it again."""
 
 from collections.abc import Callable
 
@@ -111,7 +111,7 @@ def test_an_inactive_webhook_gets_nothing_until_it_is_activated_and_redelivered(
 
 
 def test_activation_resets_the_failure_count(hooks: Hooks, write: Write) -> None:
-    """Beyond the specification: only ten new failures in a row deactivate it again."""
+    """Only ten new failures in a row deactivate it again."""
     hook = hooks("message.received", reply=always(500))
     write(TEN)
     wait_inactive(hook)
@@ -161,7 +161,7 @@ def test_disabling_a_webhook_stops_its_deliveries(hooks: Hooks, write: Write) ->
 
 
 def test_a_single_delivery_can_be_redelivered(hooks: Hooks, write: Write) -> None:
-    """Beyond the specification: with the same body and a new retry schedule."""
+    """With the same body and a new retry schedule."""
     switch = Switch(500)
     hook = hooks("message.received", reply=switch)
     write(1)
@@ -176,7 +176,7 @@ def test_a_single_delivery_can_be_redelivered(hooks: Hooks, write: Write) -> Non
 
 
 def test_only_deliveries_of_the_given_period_are_redelivered(hooks: Hooks, write: Write) -> None:
-    """Beyond the specification: since and until of the bulk redelivery, and of the list."""
+    """The parameters since and until of the bulk redelivery, and of the list."""
     hook = hooks("message.received")
     write(1)
     hook.wait_states("delivered", 1)

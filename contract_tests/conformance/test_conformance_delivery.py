@@ -1,4 +1,4 @@
-"""Specification, Delivery rules 1 to 3 and 5: failures, retries, and when they end."""
+"""Deliveries: failures, retries, and when they end."""
 
 import threading
 from datetime import datetime
@@ -171,7 +171,7 @@ def test_a_failing_receiver_delays_no_other(
 def test_the_response_of_a_receiver_is_stored(
     sandbox: Sandbox, hooks: Hooks, number: dict[str, str]
 ) -> None:
-    """Beyond the specification: GET /deliveries/{id} shows the payload and every attempt."""
+    """GET /deliveries/{id} shows the payload and every attempt."""
     hook = hooks("message.received", reply=statuses(500))
     sandbox.write(number["phoneNumber"], new_recipient())
     delivery = only_delivery(hook, "delivered")

@@ -1,4 +1,4 @@
-"""Specification, Errors: one body shape, and the code of each condition.
+"""Errors: one body shape, and the code of each condition.
 
 Every exchange of the suite that ends in an error is checked for the shape. This module tests the
 conditions that belong to no resource.
@@ -95,7 +95,7 @@ def test_an_unknown_path_is_not_found(gateway: Gateway, api: Api, method: str, p
 
 @pytest.mark.parametrize("path", PATHS)
 def test_an_unsupported_method_is_not_allowed(api: Api, contract: Contract, path: str) -> None:
-    """Beyond the specification: 405, and the header Allow lists the contract's methods."""
+    """405, and the header Allow lists the contract's methods."""
     has = {verb.upper() for verb in VERBS if verb in contract.document["paths"][path]}
     allowed = has | ({"HEAD"} if "GET" in has else set())
     known = next(operation for operation in OPERATIONS if operation.path == path)
@@ -114,7 +114,7 @@ def test_an_unsupported_method_is_not_allowed(api: Api, contract: Contract, path
 def test_a_body_of_one_mebibyte_is_accepted_and_one_byte_more_is_not(
     api: Api, number: dict[str, str]
 ) -> None:
-    """Beyond the specification: 413 above 1 MiB. White space makes the body long."""
+    """413 above 1 MiB. White space makes the body long."""
     body = json.dumps(text_to(number["id"], new_recipient())).encode()
     headers = {"Content-Type": "application/json"}
     api.post("/messages/send", data=body.ljust(MEBIBYTE), headers=headers)

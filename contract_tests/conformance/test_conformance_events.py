@@ -1,4 +1,4 @@
-"""Specification, Events and Message object: which events are sent, to which webhooks, with which content.
+"""Events: which are sent, to which webhooks, with which content.
 
 Each event that a test waits for is checked against its callback in the contract and for its signature.
 """
@@ -30,14 +30,14 @@ def second_number(gateway: Gateway, customer: Customer) -> dict[str, str]:
 
 
 def test_the_contract_describes_the_eight_kinds(callbacks: Callbacks) -> None:
-    """The table of event kinds."""
+    """The contract has one callback for each kind."""
     assert callbacks.kinds == set(KINDS)
 
 
 def test_an_inbound_message_is_received(
     sandbox: Sandbox, hooks: Hooks, number: dict[str, str]
 ) -> None:
-    """'message.received: An inbound message arrives'; the table of the Message object."""
+    """'message.received: An inbound message arrives'; the fields of the Message object."""
     hook, person = hooks("message.received"), new_recipient()
     sandbox.write(number["phoneNumber"], person, text="Where is my order? \U0001f69a")
     [event] = hook.wait_kind("message.received")

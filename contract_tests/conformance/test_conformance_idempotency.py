@@ -1,4 +1,4 @@
-"""Specification, POST /messages/send, Idempotency: a repeated request never sends twice.
+"""Idempotency of POST /messages/send: a repeated request never sends twice.
 
 Concurrent requests and an unreachable or silent network: contract_tests/test_idempotency.py.
 """

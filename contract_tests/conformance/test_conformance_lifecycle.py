@@ -1,4 +1,4 @@
-"""Specification, States and transitions of a Number: connected, disconnected, banned, and back."""
+"""States and transitions of a Number: connected, disconnected, banned, and back."""
 
 import secrets
 from collections.abc import Iterator
@@ -81,7 +81,7 @@ def test_each_way_of_disconnecting_a_number_has_one_event(
 def test_a_ban_of_one_number_leaves_the_business_accounts_other_number_active(
     gateway: Gateway, sandbox: Sandbox, hooks: Hooks, anyone: Api, customer: Customer
 ) -> None:
-    """Decision 2 of the design. The callback names the account, so the gateway checks each number."""
+    """The callback names the account, so the gateway checks each number."""
     claims = [sandbox.sign_up()]
     claims.append(sandbox.sign_up(waba_id=claims[0]["waba_id"]))
     numbers = []
@@ -109,7 +109,7 @@ def test_a_ban_of_one_number_leaves_the_business_accounts_other_number_active(
 def test_a_banned_number_shows_the_reason_quality_and_limit(
     sandbox: Sandbox, hooks: Hooks, disposable_number: dict[str, str]
 ) -> None:
-    """Decision 29: quality, messaging limit and the reason of a ban."""
+    """Number and event have the quality, the messaging limit and the reason of the ban."""
     hook = hooks("number.banned", "number.updated", number_ids=[disposable_number["id"]])
     sandbox.set_status(disposable_number["phoneNumber"], "BANNED")
     data = wait_transition(hook, disposable_number, "number.banned")

@@ -1,4 +1,4 @@
-"""Specification, Limits, with the default limits and delays.
+"""Limits, with the default values and delays.
 
 A refused client passes after Retry-After: tests/gateway/http/test_rate_limit_window.py.
 """
@@ -103,7 +103,7 @@ def test_the_101st_request_of_all_keys_together_is_refused_until_the_window_ends
 def test_requests_without_a_valid_key_count_against_their_address(
     shipped: Gateway, contract: Contract, starter: Api
 ) -> None:
-    """Beyond the specification: 100 a minute, including public routes, apart from every account."""
+    """100 a minute, including public routes, apart from every account."""
     anyone = Api(shipped.api, None, contract)
     invalid = Api(shipped.api, "mk_live_" + "x" * 43, contract)
     start = standing(anyone.call("GET", "/signup/nothing", 404))
@@ -121,7 +121,7 @@ def test_input_that_is_not_http_counts_against_its_address(shipped: Gateway) -> 
 
 
 def test_the_plan_starter_has_20_webhooks(starter: Api) -> None:
-    """Beyond the specification: a plan limits the webhooks, also for concurrent requests."""
+    """A plan limits the webhooks, also for concurrent requests."""
     body = {"url": "http://127.0.0.1:9/hook", "events": ["message.sent"]}
 
     def create(_: int) -> requests.Response:

@@ -1,4 +1,4 @@
-"""Beyond the specification: media are uploaded and downloaded, and messages are marked read."""
+"""Media are uploaded and downloaded, and messages are marked read."""
 
 import hashlib
 import os

@@ -1,7 +1,6 @@
-"""Specification, POST /messages/send, beyond type text: every type of the messaging network.
+"""POST /messages/send with every type of the messaging network.
 
-'Payloads for types other than text: not shown': each content is under the key named like the type, and
-reaches the network in its protocol's exact shape.
+Each content is under the key named like the type, and reaches the network in its protocol's exact shape.
 """
 
 from typing import Any
@@ -99,7 +98,7 @@ def test_a_value_at_a_limit_is_sent_and_one_beyond_it_is_not(
 def test_a_refusal_by_the_network_has_its_code_and_message(
     api: Api, sandbox: Sandbox, number: dict[str, str], body: Content, code: int
 ) -> None:
-    """Decision 30: details of an error."""
+    """The details of the error have the network's code and the stored message."""
     with sandbox.behaving(strict_sends=True):
         refused, to = deliver(api, number, body, 400, fits=True)
     details = refused.json()["error"]["details"]

@@ -1,4 +1,4 @@
-"""Specification, POST /messages/send and Message. Beyond the specification: reading messages."""
+"""POST /messages/send, the Message, and reading messages."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ LONGEST = 4096
 def test_the_response_has_both_identifiers_and_the_status_sent(
     api: Api, sandbox: Sandbox, number: dict[str, str]
 ) -> None:
-    """'Response: object with id, wa_message_id, status'; 'sent is the value shown'."""
+    """'Response: object with id, wa_message_id, status', with the status sent."""
     to = new_recipient()
     sent = send(api, number["id"], to).json()
     assert set(sent) == {"id", "wa_message_id", "status"}
@@ -84,7 +84,7 @@ def test_every_field_of_a_text_is_required(api: Api, number: dict[str, str], nam
 def test_a_field_of_the_wrong_kind_is_refused(
     api: Api, sandbox: Sandbox, number: dict[str, str], change: dict[str, Any]
 ) -> None:
-    """The table of the body again: a string, a string, a string, an object with a string."""
+    """number_id, to and type are strings, text is an object with a string."""
     to = new_recipient()
     refused = api.call("POST", "/messages/send", 400, json=text_to(number["id"], to) | change)
     assert api.contract.refuses(refused.request)
@@ -93,14 +93,14 @@ def test_a_field_of_the_wrong_kind_is_refused(
 
 @pytest.mark.parametrize("letter", ["x", "\u00fc", "\U0001f44b"])
 def test_a_text_may_have_4096_characters(api: Api, number: dict[str, str], letter: str) -> None:
-    """Beyond the specification: the network's limit."""
+    """The limit is the network's."""
     send(api, number["id"], new_recipient(), text=letter * LONGEST)
 
 
 def test_a_message_is_stored_with_the_fields_of_the_message_object(
     api: Api, number: dict[str, str]
 ) -> None:
-    """The table of the Message object, for an outbound message."""
+    """The fields of the Message object, for an outbound message."""
     to = new_recipient()
     sent = send(api, number["id"], to, text="Keep me").json()
     message = api.get(f"/messages/{sent['id']}")
@@ -116,14 +116,14 @@ def test_a_message_is_stored_with_the_fields_of_the_message_object(
 
 
 def test_a_message_stores_all_its_statuses(api: Api, number: dict[str, str]) -> None:
-    """Beyond the specification: GET /messages/{id}."""
+    """GET /messages/{id}."""
     sent = send(api, number["id"], new_recipient()).json()
     message = wait_status(api, sent["id"], "read")
     assert steps(message) == {"pending", "sent", "delivered", "read"}
 
 
 def test_messages_are_listed_newest_first(api: Api, number: dict[str, str]) -> None:
-    """Beyond the specification: GET /messages."""
+    """GET /messages."""
     to = new_recipient()
     sent = [send(api, number["id"], to).json()["id"] for _ in range(3)]
     listed = [m["id"] for m in api.get("/messages", params={"limit": "3"})["data"]]
@@ -133,7 +133,7 @@ def test_messages_are_listed_newest_first(api: Api, number: dict[str, str]) -> N
 def test_messages_can_be_filtered(
     api: Api, sandbox: Sandbox, hooks: Hooks, number: dict[str, str]
 ) -> None:
-    """Beyond the specification: by number, direction and status."""
+    """By number, direction and status."""
     hook = hooks("message.received")
     person = new_recipient()
     sandbox.write(number["phoneNumber"], person)
@@ -157,7 +157,7 @@ def test_messages_can_be_filtered(
 
 
 def test_messages_are_found_by_each_of_their_properties(api: Api, number: dict[str, str]) -> None:
-    """Beyond the specification: by person, type, network's identifier, error and time."""
+    """By person, type, network's identifier, error and time."""
     person = new_recipient()
     sent = send(api, number["id"], person).json()
     message = wait_status(api, sent["id"], "read")

@@ -1,4 +1,4 @@
-"""Specification, Authentication 4 and Errors: 403 for another account's resource, 404 for none."""
+"""Ownership: 403 for another account's resource, 404 for none."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Specification, Paginated list, Pagination and Limits: limit and offset of every list."""
+"""Pagination: limit and offset of every list."""
 
 from typing import Any
 

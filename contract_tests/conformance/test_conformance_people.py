@@ -21,7 +21,7 @@ def contacts(api: Api, **wanted: str) -> list[dict[str, Any]]:
 def test_a_person_stays_one_contact_from_the_first_message_on(
     api: Api, sandbox: Sandbox, hooks: Hooks, number: dict[str, str]
 ) -> None:
-    """Decisions 25 and 26 of the design: user ids, and the sender of a message."""
+    """A reply goes to fromNumber: the phone number, or the user id if no phone number is known."""
     hook = hooks("message.received", "message.delivered", "contact.updated")
     user_id, first, second = f"US.{secrets.randbelow(10**15)}", new_recipient(), new_recipient()
     sandbox.change_person(user_id, username="ana.b", name="Ana", hidden=True)
@@ -112,7 +112,7 @@ def test_a_person_who_opted_out_gets_no_marketing(
     templates: dict[str, str],
     how: str,
 ) -> None:
-    """Decision 31 of the design: 409 CONFLICT, before a request to the network."""
+    """409 CONFLICT, before a request to the network."""
     hook, to = hooks("contact.updated"), new_recipient()
 
     def send_template(category: str, expect: int) -> Any:

@@ -1,6 +1,6 @@
-"""Specification, Errors and Message, with a network that refuses, throttles, fails and is silent.
+"""Errors and messages with a network that refuses, throttles, fails and is silent.
 
-The sandbox's recipients with a fixed result cause each outcome of a send (decision 15 of the design).
+The sandbox's recipients with a fixed result cause each outcome of a send (docs/testing.md).
 """
 
 import pytest

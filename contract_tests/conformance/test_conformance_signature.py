@@ -1,4 +1,4 @@
-"""Specification, Signature of outbound webhook deliveries, and POST .../rotate-secret."""
+"""The signature X-Service-Signature of deliveries, and POST .../rotate-secret."""
 
 import hmac
 import json

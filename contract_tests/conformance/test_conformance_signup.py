@@ -1,4 +1,4 @@
-"""Specification, Signup link: its public routes connect a number."""
+"""Signup links: their public routes connect a number."""
 
 import secrets
 import subprocess
@@ -203,7 +203,7 @@ def test_a_number_of_another_account_is_a_conflict(
 def test_a_disconnected_number_is_activated_again_as_the_same_number(
     api: Api, anyone: Api, sandbox: Sandbox, hooks: Hooks, links: Links
 ) -> None:
-    """Decision 23 of the design: the same account connects the same phone number again."""
+    """The same account connects the same phone number again."""
     hook = hooks("number.activated", "number.disconnected")
     number = complete(anyone, links.create()["slug"], sandbox.sign_up())
     sandbox.set_status(number["phoneNumber"], "DISCONNECTED")
@@ -267,7 +267,7 @@ def test_a_failed_signup_leaves_the_number_available(
 def test_a_number_with_a_pin_of_its_own_is_connected_with_that_pin(
     anyone: Api, sandbox: Sandbox, links: Links, api: Api
 ) -> None:
-    """Beyond the specification: 409 asks for the PIN, and the same request with the PIN continues."""
+    """409 asks for the PIN, and the same request with the PIN continues."""
     slug = links.create()["slug"]
     claim = sandbox.sign_up(pin="202611")
     for attempt in (claim, claim | {"pin": "000000"}):
@@ -281,7 +281,7 @@ def test_a_number_with_a_pin_of_its_own_is_connected_with_that_pin(
 def test_the_pin_of_a_number_is_stored_for_its_next_signup(
     anyone: Api, sandbox: Sandbox, hooks: Hooks, links: Links
 ) -> None:
-    """Beyond the specification: the owner need not enter the PIN again."""
+    """The owner need not enter the PIN again."""
     hook = hooks("number.disconnected")
     claim = sandbox.sign_up(pin="202611") | {"pin": "202611"}
     number = complete(anyone, links.create()["slug"], claim)
@@ -294,7 +294,7 @@ def test_the_pin_of_a_number_is_stored_for_its_next_signup(
 def test_a_claim_can_be_corrected_without_a_new_code(
     anyone: Api, sandbox: Sandbox, links: Links
 ) -> None:
-    """Beyond the specification: a completed step is not repeated."""
+    """A completed step is not repeated."""
     slug, claim = links.create()["slug"], sandbox.sign_up()
     complete(anyone, slug, claim | {"phone_number_id": "1"}, 400)
     assert complete(anyone, slug, claim)["status"] == "ACTIVE"

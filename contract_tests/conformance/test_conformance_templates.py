@@ -76,7 +76,7 @@ def test_a_template_is_created_reviewed_sent_changed_and_deleted(
     number: dict[str, str],
     path: str,
 ) -> None:
-    """Decision 29 of the design: template.updated, a Template, for each change."""
+    """The event template.updated, with a Template, for each change."""
     api, hook, to = hooks.api, hooks(KIND, number_ids=[number["id"]]), new_recipient()
     made = gateway.cli(
         "users", "create", f"{secrets.token_hex(6)}@example.com", "--account", customer.account_id
@@ -147,7 +147,7 @@ def state(template: dict[str, Any]) -> tuple[Any, ...]:
 def test_a_repeated_callback_has_one_event(
     gateway: Gateway, sandbox: Sandbox, hooks: Hooks, path: str
 ) -> None:
-    """Decision 29 of the design: one event for each change, although the network repeats its callbacks."""
+    """One event for each change, although the network repeats its callbacks."""
     api, hook = hooks.api, hooks(KIND)
     template = create(api, path)
     with sandbox.behaving(duplicate_rate=1):

@@ -1,4 +1,4 @@
-"""Specification, POST /webhooks/<webhook_id>/test: the result for every response of the receiver."""
+"""POST /webhooks/{webhook_id}/test: the result for every response of the receiver."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Specification, Versioning: the contract has a version, and the service serves it."""
+"""Versioning: the contract has a version, and the service serves it."""
 
 import re
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ def test_the_contract_is_served_as_json_too(gateway: Gateway) -> None:
 
 
 def test_the_contract_has_a_semantic_version(contract: Contract) -> None:
-    """'Versioning scheme': info.version."""
+    """The version is info.version."""
     assert SEMANTIC.fullmatch(contract.document["info"]["version"])
 
 
@@ -69,7 +69,7 @@ def operations(contract: Contract) -> Iterator[tuple[str, str, dict[str, Any]]]:
 def test_every_operation_describes_the_errors_that_any_request_may_get(
     contract: Contract, status: int
 ) -> None:
-    """The table of errors: the contract lists the errors that a client must expect."""
+    """The contract lists the errors that a client must expect."""
     for path, verb, operation in operations(contract):
         is_public = operation.get("security") == []
         if not (status == 401 and is_public):

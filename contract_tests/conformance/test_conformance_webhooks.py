@@ -1,4 +1,4 @@
-"""Specification, POST /webhooks and Webhook. Beyond the specification: list, change and delete."""
+"""Webhooks: create, list, change and delete."""
 
 import re
 import secrets
@@ -16,7 +16,7 @@ MASKED = re.compile(r"whsec_\*{4}[A-Za-z0-9+/]{3}=", re.ASCII)
 
 
 def test_the_response_is_a_webhook_with_its_one_time_secret(hooks: Hooks) -> None:
-    """'Response: a Webhook object including the one-time secret'; the table of its fields."""
+    """'Response: a Webhook object including the one-time secret', with all its fields."""
     hook = hooks("message.received", "message.read").resource
     assert set(hook) == FIELDS
     assert hook["url"].startswith(hooks.receiver.url("/"))
@@ -72,7 +72,7 @@ def test_each_kind_of_event_can_be_subscribed_to(hooks: Hooks) -> None:
 
 
 def test_duplicate_values_count_once(hooks: Hooks, number: dict[str, str]) -> None:
-    """Decision 20: duplicate kinds count once."""
+    """Kinds and numbers."""
     hook = hooks("message.read", "message.sent", "message.read", number_ids=[number["id"]] * 2)
     assert hook.read()["events"] == ["message.read", "message.sent"]
     assert hook.read()["numberIds"] == [number["id"]]
@@ -183,7 +183,7 @@ def test_a_stored_local_url_gets_no_requests_in_production(
 def test_a_change_leaves_the_other_properties_alone(
     api: Api, hooks: Hooks, number: dict[str, str]
 ) -> None:
-    """Beyond the specification: PATCH /webhooks/{id}."""
+    """PATCH /webhooks/{id}."""
     hook = hooks("message.read")
     expected = hook.read()
     for change in (
@@ -214,7 +214,7 @@ def test_a_changed_webhook_gets_events_by_its_new_settings(
 
 
 def test_webhooks_are_listed_newest_first(api: Api, hooks: Hooks) -> None:
-    """Beyond the specification: GET /webhooks."""
+    """GET /webhooks."""
     made = [hooks("message.read").id for _ in range(3)]
     assert [w["id"] for w in api.get("/webhooks", params={"limit": "3"})["data"]] == made[::-1]
 
@@ -222,7 +222,7 @@ def test_webhooks_are_listed_newest_first(api: Api, hooks: Hooks) -> None:
 def test_a_webhook_is_deleted_with_its_deliveries(
     api: Api, sandbox: Sandbox, hooks: Hooks, number: dict[str, str]
 ) -> None:
-    """Beyond the specification: DELETE answers 204, and the webhook gets no further requests."""
+    """DELETE answers 204, and the webhook gets no further requests."""
     hook, control = hooks("message.received"), hooks("message.received")
     sandbox.write(number["phoneNumber"], new_recipient())
     hook.wait()

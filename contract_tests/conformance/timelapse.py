@@ -1,6 +1,6 @@
 """Makes single rows of the service's database look older.
 
-The only part of the suite that is not a client. Tests cannot wait the hours or days of the specification.
+The only part of the suite that is not a client. Tests cannot wait hours or days.
 So this ages the row that holds the time, and the tests then observe the service.
 """
 

@@ -1,4 +1,4 @@
-"""Identifies the caller by the API key of a request (specification, Authentication).
+"""Identifies the caller by the API key of a request.
 
 The edge identifies the caller once, because the rate limit needs to know the account too. The contract's
 security scheme then only looks at the result.

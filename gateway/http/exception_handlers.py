@@ -1,4 +1,4 @@
-"""Renders every exception as an error response (specification, Errors)."""
+"""Renders every exception as an error response in the common shape (docs/errors.md)."""
 
 import http
 import logging

@@ -1,4 +1,4 @@
-"""What the settings mean: the defaults of the specification, and what follows from one another."""
+"""What the settings mean: the documented defaults, and what follows from one another."""
 
 import stat
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""API keys (specification, API key)."""
+"""API keys: their form, their digests, revocation and last use."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""Recording outcomes: retries, discarded events, deactivation (specification, Delivery rules)."""
+"""Recording outcomes: retries, discarded events, deactivation."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Idempotency keys: each stands for one request of one account, for 24 hours (specification, Limits)."""
+"""Idempotency keys: each stands for one request of one account, for 24 hours."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The test delivery of a webhook (specification, POST /webhooks/<webhook_id>/test)."""
+"""The test delivery of a webhook (the operation testWebhook)."""
 
 import asyncio
 import hashlib

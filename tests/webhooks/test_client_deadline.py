@@ -1,4 +1,4 @@
-"""One deadline for the whole exchange (specification, Delivery rules)."""
+"""One deadline for the whole exchange."""
 
 import asyncio
 import socket

@@ -1,4 +1,4 @@
-"""The format of events on the wire (specification, Envelope, Message, Number)."""
+"""The format of events on the wire: the envelope, messages and numbers."""
 
 import json
 

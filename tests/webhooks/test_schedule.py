@@ -1,4 +1,4 @@
-"""The retry schedule: about 30 seconds, 5 minutes, 30 minutes (specification, Delivery rules)."""
+"""The retry schedule: about 30 seconds, 5 minutes, 30 minutes."""
 
 import pytest
 

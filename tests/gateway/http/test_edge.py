@@ -1,4 +1,4 @@
-"""The edge: rules for every request (specification, Limits and Errors)."""
+"""The edge: rules for every request, such as limits and the shape of errors."""
 
 import pytest
 from starlette.exceptions import HTTPException

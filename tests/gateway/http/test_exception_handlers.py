@@ -1,4 +1,4 @@
-"""A crash in any handler is a 500 in the standard error shape, without details (specification, Errors)."""
+"""A crash in any handler is a 500 in the standard error shape, without details."""
 
 import json
 from collections.abc import Callable
