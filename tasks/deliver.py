@@ -267,7 +267,12 @@ class Engine:
             known_at = claimed_at
             while self._loop.time() >= known_at + STALE_SECONDS:
                 known_at = self._loop.time()
-                if not await self._in_database(partial(is_wanted, claimed)):
+                try:
+                    if not await self._in_database(partial(is_wanted, claimed)):
+                        return False
+                except UNAVAILABLE as error:
+                    # Not the receiver's failure, and the claim may be void.
+                    logger.warning("delivery %s is not sent now: %s", claimed.delivery_id, error)
                     return False
             return True
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from peewee import OperationalError
 
 from models import secret
 from models.account import Account
@@ -266,6 +267,25 @@ def test_an_attempt_is_as_old_as_the_beginning_of_its_claim(
     with _running():
         until(lambda: _states(webhook) == [DeliveryState.SKIPPED], "an end of the delivery")
     assert receiver.at() == []
+
+
+def test_a_database_that_fails_before_the_first_byte_is_not_the_receivers_failure(
+    account: Account, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deliver, "STALE_SECONDS", 0)
+    [delivery] = factories.deliveries(account, factories.webhook(account, receiver.url()))
+
+    def fail_once(_: object) -> bool:
+        monkeypatch.setattr(deliver, "STALE_SECONDS", 10)
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr(deliver, "is_wanted", fail_once)
+    with _running():
+        receiver.wait()
+        until(lambda: Attempt.select().count() == 1, "the recorded attempt")
+    [attempt] = Attempt.of(delivery)
+    assert (attempt.number, attempt.success) == (1, True)
+    assert len(receiver.at()) == 1
 
 
 def test_a_retry_needs_neither_the_queue_nor_a_wake_up(
