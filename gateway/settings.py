@@ -289,7 +289,7 @@ def _unknown_names() -> list[str]:
     given |= {name.upper() for name in DotEnvSettingsSource(Settings).env_vars}
     known = {PREFIX + name.upper() for name in Settings.model_fields} | {PROFILE}
     unknown = sorted(name for name in given - known if name.startswith(PREFIX))
-    return [f"{name} is not a setting; see docs/configuration.md" for name in unknown]
+    return [f"{name} is not a setting; see the page Configuration of the documentation" for name in unknown]
 
 
 def _one_line(error: ErrorDetails) -> str:

@@ -63,7 +63,7 @@ async def send(account_id: str, body: dict[str, Any], key: str | None) -> Respon
     fingerprint = hashlib.sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).hexdigest()
     try:
         if (limit := get_settings().due_limit) and await pressure.is_above(limit):
-            telemetry.PUT_OFF.inc()
+            telemetry.REFUSED_BUSY.inc()
             raise ThrottledError(
                 "The gateway is behind with its deliveries. Nothing was sent. Try again in"
                 f" {RETRY_AFTER_PRESSURE} seconds.",

@@ -215,7 +215,8 @@ def _end_of(
     """The state of a delivery after an attempt, and the time of its next attempt or None."""
     if outcome.success:
         return DeliveryState.DELIVERED, None
-    if (delay := retry_delay(delivery.tries)) is None:
+    # Without tries it was redelivered during this attempt.
+    if (delay := retry_delay(delivery.tries) if delivery.tries else 0) is None:
         return DeliveryState.FAILED, None
     # The webhook may have been disabled during this attempt.
     if (now := active.get(delivery.webhook_id)) is None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, NamedTuple
 
-from peewee import Select, fn
+from peewee import Case, Select, fn
 
 from models import clock
 from models.attempt import NO_OUTCOME, Attempt, Outcome
@@ -380,7 +380,8 @@ def give_back(claimed: ClaimedDelivery) -> None:
             due=True,
             lease_token=None,
             next_attempt_at=clock.now(),
-            tries=Delivery.tries - 1,
+            # 0 if it was redelivered meanwhile.
+            tries=Case(None, [(Delivery.tries > 0, Delivery.tries - 1)], 0),
             attempt_count=Delivery.attempt_count - 1,
         )
         given_back.where(*_is_held(claimed.delivery_id, claimed.lease_token)).execute()

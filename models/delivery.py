@@ -205,9 +205,13 @@ class Delivery(BaseModel):
         return int(query.execute())
 
     def redeliver(self) -> None:
-        """Schedule for now, and restart the retry schedule. A waiting delivery becomes due."""
+        """Schedule for now, and restart the retry schedule. A waiting delivery becomes due.
+
+        During an attempt this holds only if the attempt fails (models.attempt): its success is enough.
+        """
         with writing():
-            self.schedule_anew([self.id], list(DeliveryState), clock.now(), due=True)
+            if not self.schedule_anew([self.id], list(DeliveryState), clock.now(), due=True):
+                Delivery.update(tries=0).where(Delivery.id == self.id).execute()
             self.__data__.update(Delivery.get_by_id(self.id).__data__)
 
     @classmethod
@@ -246,6 +250,7 @@ class Delivery(BaseModel):
         """The time of the last scheduled redelivery, at most ``latest``. Now if there is none."""
         # Only redeliveries wait without a try.
         waiting = (cls.webhook == webhook_id) & (cls.state == IS_PENDING) & (cls.tries == 0)
+        waiting &= cls.lease_token.is_null()
         between = cls.next_attempt_at.between(now, latest)
         last = cls.select(fn.MAX(cls.next_attempt_at)).where(waiting, ~cls.due, between).scalar()
         return now if last is None else int(last)

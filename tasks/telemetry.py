@@ -28,7 +28,9 @@ SEND_FAILURES: dict[type[network.NetworkError], str] = {
     network.AmbiguousError: "ambiguous",
 }
 SENDS = Counter("gateway_sends", "Messages sent to the network, by outcome", ["outcome"])
-PUT_OFF = Counter("gateway_sends_put_off", "Sends refused with 429 because too much work was due")
+REFUSED_BUSY = Counter(
+    "gateway_sends_refused_busy", "Sends refused with 429 because too much work was due"
+)
 CALLBACKS = Counter("gateway_callbacks", "Callbacks from the network, by outcome", ["outcome"])
 # An alert on an increase needs a series that already exists at 0.
 for _outcome in ("accepted", *SEND_FAILURES.values(), "number"):

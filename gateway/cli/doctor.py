@@ -44,7 +44,10 @@ CHECKS: dict[str, tuple[Probe, str | None]] = {
     "mail server": (mail.check_mail, None),
 }
 # The driver's text names the refused part. The page describes the setup of each server.
-REFUSED = "Check {}, and that its server runs and lets the gateway in: docs/operations.md."
+REFUSED = (
+    "Check {}, and that its server runs and lets the gateway in: see the page Operations of the"
+    " documentation."
+)
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Check:
     name: str
     state: str
     found: str
-    mend: str | None = None
+    fix: str | None = None
 
 
 @click.command()
@@ -66,8 +69,8 @@ def doctor(context: click.Context, *, as_json: bool) -> None:
     Checks settings, data directory, key, database, queue, rate limits, worker, network, callback
     address and mail server. The exit status is 1 when there is a problem; warnings leave it at 0.
     """
-    mend = "Correct it in the environment or in .env; see docs/configuration.md."
-    checks = [Check("settings", PROBLEM, mistake, mend) for mistake in find_mistakes()]
+    fix = "Correct it in the environment or in .env; see the page Configuration of the documentation."
+    checks = [Check("settings", PROBLEM, mistake, fix) for mistake in find_mistakes()]
     if not checks:
         up_file.join(load_settings())
         checks = [Check("settings", OK, "All make sense."), *examine(get_settings())]
@@ -145,7 +148,7 @@ def _print(checks: list[Check]) -> None:
         click.echo(
             click.style(check.state, fg=COLOURS[check.state]) + text.removeprefix(check.state)
         )
-        if check.mend:
-            click.echo(wrapper.fill(f"{INDENT}-> {check.mend}"))
+        if check.fix:
+            click.echo(wrapper.fill(f"{INDENT}-> {check.fix}"))
     states = [check.state for check in checks]
     click.echo(f"\nProblems: {states.count(PROBLEM)}, warnings: {states.count(WARNING)}.")

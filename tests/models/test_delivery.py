@@ -6,7 +6,7 @@ import pytest
 
 from models.account import Account
 from models.attempt import record_outcomes
-from models.claim import Terms
+from models.claim import Terms, give_back
 from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
 from models.page import Page
@@ -122,6 +122,29 @@ def test_redelivering_during_an_attempt_does_not_double_it(account: Account) -> 
     assert claim_due(1, Terms(1, 1000)) == []
     record_outcomes([factories.success(claimed)], lambda _: None, 10)
     assert Delivery.get_by_id(delivery.id).state == DeliveryState.DELIVERED
+
+
+def test_redelivering_during_an_attempt_that_fails_starts_a_fresh_retry_schedule(
+    account: Account, clock: Clock
+) -> None:
+    [delivery] = factories.deliveries(account, factories.webhook(account))
+    [claimed] = claim_due(1, Terms(1, 1000))
+    delivery.redeliver()
+    record_outcomes([factories.failure(claimed)], lambda _: None, 10)
+    row = Delivery.get_by_id(delivery.id)
+    assert (row.state, row.tries, row.next_attempt_at) == (PENDING, 0, clock.at)
+    [again] = claim_due(1, Terms(1, 1000))
+    assert again.attempt_number == 2
+    record_outcomes([factories.failure(again)], lambda tries: {1: 30.0}[tries], 10)
+    assert Delivery.get_by_id(delivery.id).next_attempt_at == clock.at + 30_000
+
+
+def test_redelivering_before_an_attempt_that_is_given_back_counts_no_try(account: Account) -> None:
+    [delivery] = factories.deliveries(account, factories.webhook(account))
+    [claimed] = claim_due(1, Terms(1, 1000))
+    delivery.redeliver()
+    give_back(claimed)
+    assert Delivery.get_by_id(delivery.id).tries == 0
 
 
 def test_the_deliveries_of_events_know_their_webhooks(account: Account) -> None:

@@ -2,7 +2,7 @@
 
 
 class UnwellError(Exception):
-    """A warning, ``UnwellError(found, mend)``: what is wrong, and how to fix it."""
+    """A warning, ``UnwellError(found, fix)``: what is wrong, and how to fix it."""
 
     state = "warning"
 

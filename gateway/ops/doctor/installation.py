@@ -121,8 +121,8 @@ def check_database(settings: Settings) -> str:
         raise BrokenError(f"The file is damaged: {damage}", "Stop the service; restore a backup.")
     if file.journal_mode != "wal":
         raise BrokenError(f"Its journal is {file.journal_mode}, not WAL.", "Use a local disk.")
-    whole = "whole" if file.is_complete else f"whole as far as {QUICK_CHECK_SECONDS} s went"
-    return f"Migrated, {whole}, WAL, {file.size / MIB:.1f} MiB."
+    within = "" if file.is_complete else f" in the first {QUICK_CHECK_SECONDS} s of the check"
+    return f"Migrated, no damage found{within}, WAL, {file.size / MIB:.1f} MiB."
 
 
 def _check_migrations() -> None:
@@ -150,7 +150,7 @@ def _check_postgresql(settings: Settings) -> str:
     if server.encoding != "UTF8":
         raise BrokenError(
             f"Its encoding is {server.encoding}, which cannot hold every text.",
-            "Create the database again with the encoding UTF8: docs/operations.md.",
+            "Create the database again with the encoding UTF8: see the page Operations of the documentation.",
         )
     _check_migrations()
     if server.synchronous_commit == "off":
@@ -163,7 +163,8 @@ def _check_postgresql(settings: Settings) -> str:
     wanted += settings.database_connections + WORKER_QUEUE_CONNECTIONS
     if wanted > server.connections:
         raise UnwellError(
-            f"It takes {server.connections} connections; one machine's parts may want {wanted}.",
+            f"PostgreSQL allows {server.connections} connections, but the processes of one machine can use"
+            f" {wanted}.",
             "Raise its max_connections, or lower GATEWAY_DATABASE_CONNECTIONS.",
         )
     return (
@@ -191,10 +192,10 @@ def check_network(settings: Settings) -> str:
     try:
         its_time = ask_time(where, ANSWER_SECONDS)
     except NotReachedError as error:
-        start = "Start the sandbox: gateway sandbox" if settings.uses_sandbox else "Let it through."
-        raise BrokenError(
-            f"{where} is not reached. {error.reason}", f"Mend GATEWAY_NETWORK_URL. {start}"
-        ) from None
+        fix = "Correct GATEWAY_NETWORK_URL, or allow outgoing connections to it in the firewall."
+        if settings.uses_sandbox:
+            fix = "Start the sandbox (gateway sandbox), or correct GATEWAY_NETWORK_URL."
+        raise BrokenError(f"{where} is not reached. {error.reason}", fix) from None
     if its_time is None:
         return f"{where} answers."
     skew = abs((datetime.now(UTC) - its_time.astimezone(UTC)).total_seconds())
@@ -237,4 +238,4 @@ def check_callback_address(settings: Settings) -> str:
     if status != HTTPStatus.OK:
         said = status or "something else"
         raise BrokenError(f"{url} answers {said}.", "Have the proxy pass it on to the gateway.")
-    return f"{url} gives the challenge back."
+    return f"{url} answers the verification request."

@@ -45,7 +45,7 @@ def check_worker(_: Settings) -> str:
 def check_deliveries(_: Settings) -> str:
     """No delivery is long overdue."""
     late = Backlog.read().oldest_due_seconds
-    return _unless_overdue("delivery", late, "If a worker runs, its endpoint is slow.")
+    return _unless_overdue("delivery", late, "If a worker runs, the webhook's endpoint is slow.")
 
 
 def check_callbacks(_: Settings) -> str:
@@ -60,7 +60,7 @@ def check_events(_: Settings) -> str:
     if feed.is_held_back(clock.now() - LATE_SECONDS * 1000):
         raise UnwellError(
             f"Readers cannot see events that are {LATE_SECONDS} s old.",
-            "See what delays them: docs/operations.md, Events that wait.",
+            "See what delays them: the section Events that wait, on the page Operations of the documentation.",
         )
     return "Readers see all events."
 
@@ -92,7 +92,8 @@ def check_numbers(_: Settings) -> str:
         return f"All of {len(numbers)} are ACTIVE."
     raise UnwellError(
         f"Of {len(numbers)}, {len(idle)} are not ACTIVE, first {idle[0]}.",
-        "See why: gateway numbers notices; send the owner a new signup link.",
+        "See why: gateway numbers notices. Send the owner of a DISCONNECTED number a new signup link. A BANNED"
+        " number becomes ACTIVE when its ban ends, without a signup.",
     )
 
 
