@@ -188,6 +188,11 @@ def _response(
 
 
 async def _replay(known: IdempotencyKey, fingerprint: str) -> Response:
+    if known.message_id is None:
+        raise ConflictError(
+            "The message of this Idempotency-Key was erased with its contact. Nothing was sent."
+            " Use a new key."
+        )
     if known.fingerprint != fingerprint:
         raise ConflictError(
             "This Idempotency-Key was used with another request body. Use a new key."

@@ -18,6 +18,7 @@ from models.contact import IDS, Contact, ContactChange
 from models.database import reading, writing
 from models.delivery import Delivery
 from models.event import Event
+from models.idempotency import IdempotencyKey
 from models.message import IS_PERSONS, IS_UNSETTLED, Message
 
 # Messages removed in one transaction. Each may have events, deliveries, attempts and a block of the search
@@ -167,7 +168,8 @@ def _remove(account_id: str, messages: Any) -> Counter[str]:
     """Remove the messages of a query, the events about them, and their words from the index."""
     ids = [row.id for row in messages]
     removed = _remove_events(ids)
-    # The history and the idempotency keys go with their message.
+    IdempotencyKey.erase(ids)
+    # The history goes with its message.
     removed["messages"] = Message.delete().where(Message.id.in_(ids)).execute()
     search.forget(account_id, ids)
     return +removed

@@ -5,6 +5,8 @@ the message (ADR 5). The response of an accepted message is built from the
 message, so only other responses are stored here.
 """
 
+from collections.abc import Sequence
+
 from peewee import BigAutoField, BigIntegerField, ForeignKeyField, IntegerField, TextField
 
 from models import clock
@@ -17,14 +19,17 @@ SERVER_ERROR = 500
 
 
 class IdempotencyKey(BaseModel):
-    """The request that first carried ``key`` in this account, and its error response if it has one."""
+    """The request that first carried ``key`` in this account, and its error response if it has one.
 
-    message_id: str
+    If its message was erased, a row has neither a message nor a response. Its key never sends again.
+    """
+
+    message_id: str | None
     id = BigAutoField()
     account = ForeignKeyField(Account, lazy_load=False, index=False)
     key = TextField()
     fingerprint = TextField()
-    message = ForeignKeyField(Message, lazy_load=False, on_delete="CASCADE")
+    message = ForeignKeyField(Message, lazy_load=False, null=True, on_delete="SET NULL")
     response_status = IntegerField(null=True)
     response_body = TextField(null=True)
     retry_after = IntegerField(null=True)
@@ -74,6 +79,12 @@ class IdempotencyKey(BaseModel):
     def release(cls, message: Message) -> None:
         """Delete the claim of ``message``: the request certainly did not reach the network."""
         cls.delete().where(cls.message == message.id).execute()
+
+    @classmethod
+    def erase(cls, message_ids: Sequence[str]) -> None:
+        """Remove all but the keys from the requests that wrote these messages, before they are deleted."""
+        query = cls.update(fingerprint="", response_status=None, response_body=None)
+        query.where(cls.message.in_(message_ids)).execute()
 
     @classmethod
     def forget_expired(cls) -> int:

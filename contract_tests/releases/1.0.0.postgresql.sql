@@ -65,7 +65,7 @@ CREATE INDEX IF NOT EXISTS "message_inbound" ON "message" ("account_id", "id") W
 CREATE INDEX IF NOT EXISTS "message_time" ON "message" ("account_id", "created_at", "id");
 CREATE INDEX IF NOT EXISTS "message_rare_type" ON "message" ("account_id", "type", "id") WHERE type NOT IN ('text', 'template');
 CREATE INDEX IF NOT EXISTS "message_contact" ON "message" ("contact_id", "id") WHERE contact_id IS NOT NULL;
-CREATE TABLE IF NOT EXISTS "idempotency_key" ("id" BIGSERIAL NOT NULL PRIMARY KEY, "account_id" TEXT NOT NULL, "key" TEXT NOT NULL, "fingerprint" TEXT NOT NULL, "message_id" TEXT NOT NULL, "response_status" INTEGER, "response_body" TEXT, "retry_after" INTEGER, "created_at" BIGINT NOT NULL, FOREIGN KEY ("account_id") REFERENCES "account" ("id"), FOREIGN KEY ("message_id") REFERENCES "message" ("id") ON DELETE CASCADE);
+CREATE TABLE IF NOT EXISTS "idempotency_key" ("id" BIGSERIAL NOT NULL PRIMARY KEY, "account_id" TEXT NOT NULL, "key" TEXT NOT NULL, "fingerprint" TEXT NOT NULL, "message_id" TEXT, "response_status" INTEGER, "response_body" TEXT, "retry_after" INTEGER, "created_at" BIGINT NOT NULL, FOREIGN KEY ("account_id") REFERENCES "account" ("id"), FOREIGN KEY ("message_id") REFERENCES "message" ("id") ON DELETE SET NULL);
 CREATE INDEX IF NOT EXISTS "idempotency_key_message_id" ON "idempotency_key" ("message_id");
 CREATE INDEX IF NOT EXISTS "idempotency_key_created_at" ON "idempotency_key" ("created_at");
 CREATE UNIQUE INDEX IF NOT EXISTS "idempotency_key_account_id_key" ON "idempotency_key" ("account_id", "key");

@@ -242,4 +242,21 @@ def test_a_send_ends_as_usual_while_its_person_is_erased(
     body = {"number_id": number.id, "to": "US.1", "type": "text", "text": {"body": "Yes"}}
     response = asyncio.run(sending.send(number.account_id, body, "key-1"))
     assert response.status_code == status
-    assert [row.select().count() for row in (Message, Event, Contact, IdempotencyKey)] == [0] * 4
+    assert [row.select().count() for row in (Message, Event, Contact)] == [0] * 3
+    [key] = IdempotencyKey.select()
+    assert (key.message_id, key.fingerprint, key.response_body) == (None, "", None)
+
+
+def test_the_key_of_an_erased_message_never_sends_again(
+    number: Number, network: Network, clock: Clock
+) -> None:
+    body = {"number_id": number.id, "to": "US.1", "type": "text", "text": {"body": "Yes"}}
+    asyncio.run(sending.send(number.account_id, body, "key-1"))
+    [contact] = Contact.select()
+    handlers.delete_contact(number.account_id, contact.id)
+    for changed in ({}, {"to": "US.2"}):
+        with pytest.raises(ConflictError, match="was erased with its contact"):
+            asyncio.run(sending.send(number.account_id, body | changed, "key-1"))
+    assert len(network.asked) == 1
+    clock.advance(hours=24)
+    assert asyncio.run(sending.send(number.account_id, body, "key-1")).status_code == 200

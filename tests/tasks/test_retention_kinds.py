@@ -15,7 +15,6 @@ from models.claim import Terms
 from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
 from models.event import Event
-from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus, StatusChange
 from models.notice import Notice
 from models.number import Number
@@ -130,18 +129,17 @@ def test_an_event_stays_as_long_as_its_message(
 
 
 @pytest.mark.parametrize("status", list(MessageStatus))
-def test_settled_messages_go_with_history_and_key_and_unsettled_ones_never(
+def test_settled_messages_go_with_their_history_and_unsettled_ones_never(
     number: Number, clock: Clock, status: MessageStatus
 ) -> None:
     message = factories.outbound(number)
     with writing():
         message.advance(status, at=clock.at)
-        IdempotencyKey.claim(number.account_id, "key", "f", message)
     clock.advance(days=400)
     settled = status not in {MessageStatus.PENDING, MessageStatus.UNKNOWN}
     assert MESSAGES.remove(clock.at, 10) == int(settled)
-    kept = (*_count(Message, IdempotencyKey), StatusChange.select().exists())
-    assert kept == ((0, 0, False) if settled else (1, 1, True))
+    kept = (*_count(Message), StatusChange.select().exists())
+    assert kept == ((0, False) if settled else (1, True))
 
 
 def test_ingested_callbacks_go_by_the_time_of_their_ingestion(
