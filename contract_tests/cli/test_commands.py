@@ -244,6 +244,9 @@ def test_webhooks_and_deliveries_are_listed(cli: Cli, customer: Customer) -> Non
     assert "pending  message.sent" in cli.text(*of_it)
     assert cli.json(*of_it, "--state", "failed") == []
     assert cli.text(*of_it, "--state", "failed") == "None.\n"
+    of_all = cli.json("deliveries", "list")
+    assert [d for d in of_all if d["webhookId"] == webhook["id"]] == cli.json(*of_it)
+    assert [d["id"] for d in of_all] == sorted((d["id"] for d in of_all), reverse=True)
 
 
 def test_long_names_and_addresses_fit_into_80_columns(cli: Cli, gateway: Gateway) -> None:

@@ -3,6 +3,7 @@
 import sys
 import time
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import click
@@ -29,9 +30,7 @@ BAR_WIDTH = 30
 FINAL_STATES = [str(s) for s in DeliveryState if s is not DeliveryState.PENDING]
 
 
-webhook_option = partial(
-    click.option, "--webhook", "webhook_id", required=True, help="Of this webhook."
-)
+webhook_option = partial(click.option, "--webhook", "webhook_id", help="Of this webhook.")
 
 
 @click.group()
@@ -70,11 +69,16 @@ def deliveries() -> None:
 @since_option()
 @until_option()
 @prints("id", "createdAt", "state", "event")
-def list_deliveries(webhook_id: str, event: str | None, **which: Any) -> list[dict[str, Any]]:
-    """List the newest deliveries of a webhook."""
-    found(Webhook.by_id(webhook_id), "webhook", webhook_id)
-    page = Delivery.page(webhook_id, MAX_LISTED, 0, kind=event, **which)
-    return [delivery_handlers.render(delivery) for delivery in page.rows]
+def list_deliveries(
+    webhook_id: str | None, event: str | None, **which: Any
+) -> list[dict[str, Any]]:
+    """List the newest deliveries, of a webhook or of all."""
+    chosen = [webhook.id for webhook in Webhook.all()]
+    if webhook_id is not None:
+        chosen = [found(Webhook.by_id(webhook_id), "webhook", webhook_id).id]
+    pages = [Delivery.page(each, MAX_LISTED, 0, kind=event, **which).rows for each in chosen]
+    newest = sorted(chain(*pages), key=lambda row: row.id, reverse=True)[:MAX_LISTED]
+    return [delivery_handlers.render(delivery) for delivery in newest]
 
 
 @deliveries.command("show")
@@ -93,7 +97,7 @@ def show_delivery(delivery_id: str, *, as_json: bool) -> None:
 
 
 @deliveries.command("redeliver")
-@webhook_option()
+@webhook_option(required=True)
 @since_option(required=True)
 @until_option()
 @click.option(
