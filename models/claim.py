@@ -103,7 +103,8 @@ def _suspects(now: Any, last_try: Any) -> Any:
 def _due_webhooks(slow: Any, now: Any, per_webhook: Any, busy: Any, limit: Any) -> Any:
     """Webhooks of a lane with a due delivery: the first of each account, then the second.
 
-    Webhooks at their cap, or of a ``busy`` account, come last. Otherwise webhooks that hang fill the limit.
+    Attempts in flight count as turns. Otherwise the oldest backlogs would take every small room. Webhooks at
+    their cap, or of a ``busy`` account, come last. Otherwise webhooks that hang would fill the limit.
     Walks the partial index of due deliveries from webhook to webhook. So the cost does not depend on the
     number of due or waiting deliveries.
     """
@@ -123,8 +124,9 @@ def _due_webhooks(slow: Any, now: Any, per_webhook: Any, busy: Any, limit: Any) 
     is_in_flight = (leased.webhook == Webhook.id) & _is_in_flight(leased, now)
     in_flight = leased.select(fn.COUNT(leased.id)).where(is_in_flight)
     is_full = (in_flight >= per_webhook) | is_in(Webhook.account, busy)
+    columns = (is_full.alias("is_full"), in_flight.alias("in_flight"), due.alias("due_at"))
     found = (
-        Webhook.select(Webhook.id, Webhook.account, is_full.alias("is_full"), due.alias("due_at"))
+        Webhook.select(Webhook.id, Webhook.account, *columns)
         .join(waiting, on=(waiting.c.webhook_id == Webhook.id))
         .where(
             Webhook.slow == slow,
@@ -136,12 +138,12 @@ def _due_webhooks(slow: Any, now: Any, per_webhook: Any, busy: Any, limit: Any) 
         )
         .alias("found")
     )
-    turn = fn.ROW_NUMBER().over(
-        partition_by=[found.c.account_id, found.c.is_full], order_by=[found.c.due_at]
-    )
+    of_account = [found.c.account_id, found.c.is_full]
+    turn = fn.ROW_NUMBER().over(partition_by=of_account, order_by=[found.c.due_at])
+    earlier = fn.SUM(found.c.in_flight).over(partition_by=of_account)
     return (
         Select([found], [found.c.id, found.c.account_id, found.c.is_full, clock.shared(now)])
-        .order_by(found.c.is_full, turn, found.c.due_at)
+        .order_by(found.c.is_full, turn + earlier, found.c.due_at)
         .limit(limit)
         .with_cte(waiting)
     )

@@ -265,6 +265,18 @@ def test_accounts_take_turns(account: Account, clock: Clock) -> None:
     assert late.id in _webhooks(_claim(room=2))
 
 
+def test_an_account_without_attempts_comes_before_older_backlogs(clock: Clock) -> None:
+    others = [Account.open("Other", "starter") for _ in range(4)]
+    for other in others:
+        factories.deliveries(other, factories.webhook(other), factories.webhook(other), count=5)
+    clock.advance(seconds=1)
+    assert len(_claim(room=4)) == 4
+    late = Account.open("Late", "starter")
+    webhook = factories.webhook(late)
+    factories.deliveries(late, webhook)
+    assert webhook.id in _webhooks(_claim(room=2))
+
+
 def test_webhooks_at_their_cap_take_up_no_turn_of_their_account(
     account: Account, clock: Clock
 ) -> None:
