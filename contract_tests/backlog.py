@@ -9,7 +9,7 @@ from contract_tests.stored import Stored
 
 
 def write_skipped(stored: Stored, customer: Customer, webhook_id: str, count: int) -> None:
-    """The deliveries that accumulate while a webhook is inactive."""
+    """The deliveries that accumulate while a webhook is disabled."""
     at = round(time.time() * 1000)
     events, deliveries = [], []
     for position in range(count):

@@ -144,7 +144,7 @@ def _run(commands: Sequence[Command]) -> dict[str, Any]:
     try:
         with contextlib.redirect_stderr(said):
             return {"printed": _run_all(commands)}
-    except BaseException:  # noqa: BLE001 - whatever it is, it is told to who asked
+    except BaseException:  # noqa: BLE001 - the caller gets every error as text
         return {"error": f"{commands}: {said.getvalue()}{traceback.format_exc()}"}
 
 

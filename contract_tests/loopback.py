@@ -20,7 +20,7 @@ def main() -> None:
         # Connecting a datagram socket sends nothing.
         if probe.connect_ex(SOMEWHERE) != errno.ENETUNREACH:
             sys.exit("This network has a route to other machines.")
-    os.execvp(sys.argv[1], sys.argv[1:])  # noqa: S606 - no shell, and a command of ours
+    os.execvp(sys.argv[1], sys.argv[1:])  # noqa: S606 - no shell, and our own command
 
 
 if __name__ == "__main__":

@@ -115,8 +115,8 @@ def _explanation(asked: Asked, rows: list[Delivery]) -> str:
     sentences.append(f"The oldest was created at {created} UTC.")
     if len(rows) == MAX_REDELIVERIES:
         sentences.append(
-            f"These are the oldest {len(rows):,}, the most at a time. Repeat it for the rest: the next page"
-            " continues after them."
+            f"One request can redeliver at most {MAX_REDELIVERIES:,} deliveries; these are the oldest. The"
+            " next page offers the rest."
         )
     return " ".join(sentences)
 

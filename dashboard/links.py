@@ -62,7 +62,7 @@ def confirm_revoke_link(link_id: str) -> Response:
     row = _open_link(link_id)
     return confirm(
         title=f"Revoke the link “{row.slug}”?",
-        text="Anyone who opens it reads that it was withdrawn. This cannot be undone.",
+        text="The link stops working; its page says that it was revoked. This cannot be undone.",
         action="Revoke link",
         back=PATH,
     )

@@ -62,8 +62,8 @@ CLOSED = {
     "revoked": Outcome(
         "revoked",
         410,
-        "This link was withdrawn",
-        ("Its sender withdrew it. If you did not expect that, ask them.",),
+        "This link was revoked",
+        ("Its sender revoked it. If you did not expect that, ask them.",),
     ),
 }
 TAKEN = Outcome(

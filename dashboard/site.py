@@ -37,7 +37,9 @@ SEARCH = "/dashboard/search"
 SANDBOX = "/dashboard/sandbox"
 # A flash cookie holds one of these names, so a forged cookie cannot show other texts.
 SAID = {
-    "contact-erased": "The contact is erased. What is left of many messages follows within minutes.",
+    "contact-erased": (
+        "The contact is erased. If it has thousands of messages, the rest are removed within minutes."
+    ),
     "invitation-withdrawn": "The invitation is withdrawn. Its link no longer works.",
     "key-revoked": "The key is revoked. Requests with it are refused.",
     "link-created": "The signup link is ready. Send it to the number's owner.",
@@ -49,7 +51,9 @@ SAID = {
     "opted-out": "This person gets no marketing any more.",
     "password-changed": "The password is changed. All other sessions have ended.",
     "password-reset": "The password is changed. Sign in with it.",
-    "redeliveries-full": "The oldest 10,000 are scheduled, the most at a time. Here is the rest.",
+    "redeliveries-full": (
+        "The oldest 10,000 deliveries are scheduled, the maximum for one request. This page offers the rest."
+    ),
     "redeliveries-scheduled": "The redelivery is scheduled. The worker takes the oldest first.",
     "redelivery-scheduled": "The redelivery is scheduled.",
     "reply-sent": "The message is sent. Its state is shown beside it.",

@@ -289,7 +289,8 @@ def _unknown_names() -> list[str]:
     given |= {name.upper() for name in DotEnvSettingsSource(Settings).env_vars}
     known = {PREFIX + name.upper() for name in Settings.model_fields} | {PROFILE}
     unknown = sorted(name for name in given - known if name.startswith(PREFIX))
-    return [f"{name} is not a setting; see the page Configuration of the documentation" for name in unknown]
+    where = "see the page Configuration of the documentation"
+    return [f"{name} is not a setting; {where}" for name in unknown]
 
 
 def _one_line(error: ErrorDetails) -> str:

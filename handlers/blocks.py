@@ -16,7 +16,7 @@ from networks.interface import BlockResult
 # The pattern of PersonId in the contract.
 PERSON = re.compile(r"[1-9][0-9]{6,14}|[A-Z]{2}\.(ENT\.)?[A-Za-z0-9]{1,128}", re.ASCII)
 LISTING = Asked(
-    verb="list whom it has blocked",
+    verb="list its blocked people",
     done="changed",
     thing="request",
     unclear="so the list could not be read. Try again.",

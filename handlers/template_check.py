@@ -54,9 +54,9 @@ def _require_unknown(number: Number, name: str, language: str) -> None:
     TemplateList.ask(number)
 
 
-def _refuse(field: str, problem: str) -> None:
+def _refuse(field: str, problem: str, joint: str = ": ") -> None:
     place = f"{PLACE}{field}"
-    raise InvalidError(f"Request body, {place[1:].replace('/', '.')}: {problem}", field=place)
+    raise InvalidError(f"Request body, {place[1:].replace('/', '.')}{joint}{problem}", field=place)
 
 
 class _Given:
@@ -97,29 +97,26 @@ class _Given:
             self._check_file(form.lower())
 
     def _check_file(self, kind: str) -> None:
-        expected = f"its header takes one parameter of the type {kind}"
+        expected = f"the header of {self._title} takes one parameter of the type {kind}"
         given = list(self._of("header"))
         if not given:
-            _refuse(
-                "/components", f"{self._title} has a header, but the request has none: {expected}."
-            )
+            _refuse("/components", f"the component header is missing; {expected}.")
         for place, component in given:
             parameters = component.get("parameters") or []
             if len(parameters) != 1:
                 _refuse(
-                    f"{place}/parameters",
-                    f"{len(parameters)} parameters for {self._title}; {expected}.",
+                    f"{place}/parameters", f"{expected}, and the request has {len(parameters)}."
                 )
             found = str(parameters[0].get("type", "")).lower()
             if found != kind:
-                _refuse(f"{place}/parameters/0/type", f"{found!r} for {self._title}; {expected}.")
+                _refuse(f"{place}/parameters/0/type", f"{found!r} does not fit; {expected}.")
 
     def _check_text(self, kind: str, text: str) -> None:
         variables = list(dict.fromkeys(VARIABLE.findall(text)))
         given = list(self._of(kind))
         if variables and not given:
-            expected = _expected(kind, variables)
-            _refuse("/components", f"the component {kind} of {self._title} is missing; {expected}.")
+            expected = self._expected(kind, variables)
+            _refuse("/components", f"the component {kind} is missing; {expected}.")
         for place, component in given:
             self._check_parameters(
                 f"{place}/parameters", kind, variables, component.get("parameters") or []
@@ -128,30 +125,36 @@ class _Given:
     def _check_parameters(
         self, place: str, kind: str, variables: list[str], parameters: list[dict[str, Any]]
     ) -> None:
-        expected = _expected(kind, variables)
+        expected = self._expected(kind, variables)
         if len(parameters) != len(variables):
-            _refuse(place, f"{len(parameters)} parameters for {self._title}; {expected}.")
+            remedy = "" if variables else " Omit the component."
+            _refuse(place, f"{expected}, and the request has {len(parameters)}.{remedy}")
         for position, parameter in enumerate(parameters):
             found = str(parameter.get("type", "")).lower()
             if found in {"image", "video", "document", "location", "payload"}:
-                _refuse(f"{place}/{position}/type", f"{found!r} for {self._title}; {expected}.")
+                _refuse(f"{place}/{position}/type", f"{found!r} does not fit; {expected}.")
         if not all(variable.isdecimal() for variable in variables):
-            self._check_names(place, variables, parameters, expected)
+            self._check_names(place, kind, variables, parameters)
 
     def _check_names(
-        self, place: str, variables: list[str], parameters: list[dict[str, Any]], expected: str
+        self, place: str, kind: str, variables: list[str], parameters: list[dict[str, Any]]
     ) -> None:
+        noun = "parameter" if len(variables) == 1 else "parameters"
+        expected = f"The {kind} of {self._title} takes the {noun} {_listed(variables)}."
         missing = set(variables)
         for position, parameter in enumerate(parameters):
-            name = parameter.get("parameter_name")
+            name, where = parameter.get("parameter_name"), f"{place}/{position}/parameter_name"
+            if name is None:
+                _refuse(where, f"is missing. {expected}", joint=" ")
             if name not in missing:
-                _refuse(
-                    f"{place}/{position}/parameter_name",
-                    f"{name!r} for {self._title}; {expected}."
-                    if name is not None
-                    else f"missing for {self._title}; {expected}.",
-                )
+                _refuse(where, f"{name!r} is unknown or given twice. {expected}")
             missing.discard(str(name))
+
+    def _expected(self, kind: str, variables: list[str]) -> str:
+        if not variables:
+            return f"the {kind} of {self._title} takes no parameters"
+        noun = "parameter" if len(variables) == 1 else "parameters"
+        return f"the {kind} of {self._title} takes {len(variables)} {noun} ({_listed(variables)})"
 
     def _check_buttons(self) -> None:
         buttons = self._parts.get("BUTTONS", {}).get("buttons")
@@ -159,7 +162,7 @@ class _Given:
         given = {str(each.get("index")): (place, each) for place, each in self._of("button")}
         for index, (place, component) in given.items():
             if not index.isdecimal() or int(index) >= len(buttons):
-                _refuse(f"{place}/index", f"{self._title} has {len(buttons)} buttons, from 0.")
+                _refuse(f"{place}/index", f"{self._title} has {_indexes(len(buttons))}.")
             self._check_button(place, component, buttons[int(index)])
         for position, button in enumerate(buttons):
             if _is_variable_url(button) and str(position) not in given:
@@ -183,9 +186,17 @@ def _is_variable_url(button: dict[str, Any]) -> bool:
     return is_url and bool(VARIABLE.search(str(button.get("url") or "")))
 
 
-def _expected(kind: str, variables: list[str]) -> str:
-    if not variables:
-        return f"its {kind} takes none, so omit the component"
-    listed = ", ".join(f"{{{{{variable}}}}}" for variable in variables)
-    noun = "parameter" if len(variables) == 1 else "parameters"
-    return f"its {kind} takes {len(variables)} {noun}: {listed}"
+def _listed(variables: list[str]) -> str:
+    return ", ".join(f"{{{{{variable}}}}}" for variable in variables)
+
+
+def _indexes(buttons: int) -> str:
+    """The number of buttons of a template, and the indexes that a send may name."""
+    match buttons:
+        case 0:
+            return "no buttons; omit the component"
+        case 1:
+            return "1 button; index must be 0"
+        case 2:
+            return "2 buttons; index must be 0 or 1"
+    return f"{buttons} buttons; index must be a number from 0 to {buttons - 1}"

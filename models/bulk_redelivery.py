@@ -107,7 +107,7 @@ class Redelivery(BaseModel):
         """Schedule one second's share of the webhook after its scheduled deliveries. Returns how many.
 
         None when no batch is left, ``ahead_ms`` are full, or the webhook is behind. Skips a delivery that has
-        left the chosen states: it was delivered again already. An inactive webhook gets nothing.
+        left the chosen states: it was delivered again already. A disabled webhook gets nothing.
         """
 
         def schedule() -> int | None:

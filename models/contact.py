@@ -1,8 +1,8 @@
 """Contacts: the people with whom a number exchanges messages.
 
-A person is one contact. The network identifies people by phone number, user id or both, and both may change.
-Two contacts that turn out to be one person are merged. The history records how the gateway knows
-(docs/decisions/0041-one-contact-for-a-person.md).
+A person is one contact of each number. The network identifies people by phone number, user id or both, and
+both may change. Two contacts of a number that turn out to be one person are merged. The history records how
+the gateway knows (docs/decisions/0041-one-contact-for-a-person.md).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -22,7 +22,8 @@ def classify(
 ) -> NetworkError:
     """The exception for an error of the network.
 
-    A code that is not in the table counts as a refusal. It is logged, so that it can be added.
+    A code that is not in the table counts as a refusal, or with a 5xx status as an unclear outcome. It is
+    logged, so that it can be added.
     """
     if (code, subcode) == (PARAMETER, UNKNOWN_OBJECT):
         return NumberLostError(str(code), reason)

@@ -1,4 +1,4 @@
-"""Sends callbacks: batched, concurrent, retried until a 2xx."""
+"""Sends callbacks: batched, concurrent, retried until a 2xx or for seven days."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LINGER = 0.02
 class Outbox:
     """Takes updates and delivers them.
 
-    An update is written off in the journal when its callback got a 2xx.
+    An update is written off in the journal when its callback got a 2xx, or when the sandbox gives up.
     """
 
     def __init__(self, network: Network, settings: Settings, timetable: Timetable) -> None:
@@ -63,13 +63,13 @@ class Outbox:
             self._flush_timer = asyncio.get_running_loop().call_later(LINGER, self._flush)
 
     def release(self, keys: list[str]) -> None:
-        """Updates with these keys are delivered: wake up the tasks that wait for them."""
+        """Updates with these keys are written off: wake up the tasks that wait for them."""
         for key in keys:
             if key in self._awaited:
                 self._awaited[key].set()
 
     async def written_off(self, key: str) -> None:
-        """Return once the pending update with this key is delivered."""
+        """Return when the pending update with this key is written off."""
         event = self._awaited.setdefault(key, asyncio.Event())
         try:
             await event.wait()
@@ -114,7 +114,7 @@ class Outbox:
         return encode(payload)
 
     async def _write_off(self, keys: list[str]) -> None:
-        """Record these updates as delivered. If the disk is full, try again later."""
+        """Record that these updates are no longer pending. If the disk is full, try again later."""
         while True:
             try:
                 self._network.record({"fact": "done", "keys": keys})

@@ -1,4 +1,4 @@
-"""The network's entities. Plain data; only ``state.py`` changes them."""
+"""The network's entities. Plain data; only ``network.py`` changes them."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ _RATINGS = {"FLAGGED": "RED", "UNFLAGGED": "GREEN"}
 def announce(
     network: Network, waba: Waba, body: dict[str, Any], app_id: str, number: Number | None = None
 ) -> str:
-    """Record an announcement and its effects; the key under which it is owed.
+    """Record an announcement and its effects. Returns the key of the update that must still be sent.
 
     ``{event, ...}`` is an ``account_update``, ``{field, value}`` any other field, about this ``number``
     or the first of the account. What is not given is filled in. Raises ValueError with the reason; then

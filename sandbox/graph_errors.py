@@ -249,7 +249,10 @@ def no_such_object(method: str, object_id: str) -> GraphError:
 
 
 def strange_host(host: str) -> GraphError:
-    """Code 10: the platform has no such error, and a refusal that needs a person is the nearest."""
+    """Code 10 for an unknown host.
+
+    The platform has no such error; this is its closest one that a retry does not fix.
+    """
     message = f"(#10) {STRANGE_HOST}: {host!r}"
     return GraphError(403, {"message": message, "type": "OAuthException", "code": 10})
 

@@ -24,8 +24,8 @@ EXTRAS = ("biz_opaque_callback_data", "context")
 class Order:
     """A send request in its shape.
 
-    ``to`` is a wa_id, or a user id if ``by_user_id``; ``given_to`` is what the client wrote. ``flaw`` is
-    why the platform does not take it all the same, None where it does.
+    ``to`` is a wa_id, or a user id if ``by_user_id``; ``given_to`` is what the client wrote. ``flaw`` is the
+    error with which the platform refuses a request of the right shape, or None.
     """
 
     to: str

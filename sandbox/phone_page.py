@@ -71,8 +71,8 @@ def page_of(text: str, nonce: str) -> web.Response:
 async def get_conversation(request: web.Request) -> web.Response:
     """What the page polls: a conversation with its ticks, the people, and the numbers.
 
-    Answers 204 while ``version`` is still how it looks. ``shown`` is how much of its end is
-    wanted.
+    Answers 204 if ``version`` is current. ``shown`` is the number of messages to return, counted from the
+    newest.
     """
     network, query = request.app[NETWORK], request.query
     number_id, person = query.get("number", ""), named(query.get("person", "")) or ""
@@ -107,7 +107,7 @@ async def get_file(request: web.Request) -> web.StreamResponse:
 def _chosen(request: web.Request, number_id: str) -> list[str]:
     """The people whose phones are shown, at least one."""
     people = [named(each) or "" for each in request.query.getall("person", [])][:MOST_PHONES]
-    if len(people) < 2:  # noqa: PLR2004 - only beside others may a phone be nobody's yet
+    if len(people) < 2:  # noqa: PLR2004 - a phone without a person is allowed only next to other phones
         people = list(filter(None, people))
     return people or [conversations.latest_person(request.app[NETWORK], number_id)]
 

@@ -22,7 +22,7 @@ PAUSE_SECONDS = 0.005
 
 class InactiveWebhookError(Exception):
     def __init__(self, webhook_id: str) -> None:
-        super().__init__(f"The webhook {webhook_id} is inactive. Set active to true first.")
+        super().__init__(f"The webhook {webhook_id} is disabled. Set active to true first.")
 
 
 def redeliver_one(delivery: Delivery) -> None:

@@ -16,7 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "build" / "prose"
-NO_PROSE = ("#!", "# noqa", "# type:")
+# Comments that suppress a linter's finding. Their prose is the reason, after the dash.
+SUPPRESSIONS = ("# noqa", "# type:")
 # Strings of fewer words are names, keys or formats.
 FEWEST_WORDS = 4
 CODE = re.compile(
@@ -66,6 +67,16 @@ def _inside(literal: str) -> str:
     return bare[quotes:-quotes]
 
 
+def _comment(comment: str) -> str:
+    """A comment's text. A reason is a sentence, like a message."""
+    if comment.startswith("#!"):
+        return ""
+    if not comment.startswith(SUPPRESSIONS):
+        return comment.lstrip("# ")
+    reason = comment.partition(" - ")[2]
+    return reason and f"{reason}."
+
+
 def _ends(tokens: list[tokenize.TokenInfo], position: int) -> bool:
     """Whether a string is complete: no other literal continues it."""
     layout = {tokenize.NL, tokenize.COMMENT}
@@ -80,8 +91,8 @@ def python(source: str) -> str:
     tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
     for position, token in enumerate(tokens):
         line = token.start[0]
-        if token.type == tokenize.COMMENT and not token.string.startswith(NO_PROSE):
-            lines.put(line, token.string.lstrip("# "))
+        if token.type == tokenize.COMMENT:
+            lines.put(line, _comment(token.string))
         elif token.type == tokenize.STRING:
             text = _inside(token.string)
             if line in docstrings:

@@ -143,13 +143,13 @@ def test_the_list_takes_the_filters_of_the_contract(
     assert listed("--event", "message.read") == []
 
 
-def test_an_inactive_webhook_is_refused_with_what_to_do(
+def test_a_disabled_webhook_is_refused_with_what_to_do(
     gateway: Gateway, customer: Customer, webhook: Mapping[str, Any]
 ) -> None:
     customer.request("PATCH", f"/webhooks/{webhook['id']}", json={"active": False})
     status, out, err = _run(gateway, *_redeliver(webhook))
     assert (status, out) == (1, "")
-    assert re.fullmatch(r"Error: The webhook wh_\w+ is inactive\. Set active to true .*\n", err)
+    assert re.fullmatch(r"Error: The webhook wh_\w+ is disabled\. Set active to true .*\n", err)
 
 
 def test_a_webhook_that_does_not_exist_is_named(gateway: Gateway) -> None:

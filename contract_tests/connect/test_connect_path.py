@@ -96,7 +96,7 @@ def test_names_are_shown_as_text_and_never_as_markup(visit: Visit, gateway: Gate
     assert visit.page.get_by_role("main").locator("img").count() == 0
 
 
-@pytest.mark.parametrize("reason", ["used", "withdrawn"])
+@pytest.mark.parametrize("reason", ["used", "revoked"])
 def test_a_closed_link_shows_the_reason(
     visit: Visit, new_link: NewLink, gateway: Gateway, reason: str
 ) -> None:
@@ -109,4 +109,4 @@ def test_a_closed_link_shows_the_reason(
     answer = visit.page.goto(f"{gateway.url}/connect/{link.slug}")
     assert answer is not None
     assert answer.status == 410
-    visit.sees("This link has been used" if reason == "used" else "This link was withdrawn")
+    visit.sees("This link has been used" if reason == "used" else "This link was revoked")

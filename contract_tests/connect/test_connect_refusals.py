@@ -137,12 +137,12 @@ def test_a_code_that_waited_too_long_is_refused(
     assert link.numbers() == []
 
 
-def test_a_link_that_was_withdrawn_meanwhile_connects_nothing(
+def test_a_link_that_was_revoked_meanwhile_connects_nothing(
     visit: Visit, gateway: Gateway, new_link: NewLink
 ) -> None:
     link = new_link()
     popup = visit.open(link.slug).begin().up_to_finish("15553003006")
     gateway.cli("signup-links", "revoke", link.id)
     assert _finish(visit, popup) == 410
-    visit.sees("This link was withdrawn")
+    visit.sees("This link was revoked")
     assert link.numbers() == []

@@ -34,7 +34,7 @@ ON_SERVER = {
     "signup-links": ("numbers", "Signup links, through which an owner connects a number."),
     "up": ("up", "Run web, worker and sandbox on this machine."),
     "users": ("users", "People who sign in to the dashboard."),
-    "web": ("web", "Serve the API."),
+    "web": ("web", "Serve API, dashboard, signup pages and callbacks."),
     "webhooks": ("webhooks", "Webhooks of all accounts."),
     "worker": ("worker", "Deliver events and ingest callbacks."),
 }

@@ -43,7 +43,12 @@ def accounts() -> None:
 
 @accounts.command("create")
 @click.argument("name", callback=_not_blank)
-@click.option("--plan", type=click.Choice(PLANS), required=True, help="Sets the rate limit.")
+@click.option(
+    "--plan",
+    type=click.Choice(PLANS),
+    required=True,
+    help="Sets the limits of requests and webhooks.",
+)
 @prints()
 def create_account(name: str, plan: str) -> dict[str, Any]:
     """Create an account."""
@@ -102,8 +107,9 @@ def resume(account_id: str) -> dict[str, Any]:
 def words(account_id: str, stop: list[str], start: list[str]) -> dict[str, Any]:
     """Set the words with which people opt out and in.
 
-    A message of one such word opts out of marketing, or in. The command replaces all earlier words; without
-    options it removes them. Repeat an option for more words: up to 20 words of at most 40 characters.
+    A message that consists of one of these words opts its sender out of marketing, or in again. The command
+    replaces all earlier words; without options it removes them. Repeat an option for more words: up to 20
+    words of at most 40 characters.
     """
     account = find_account(account_id)
     account.heed(stop=stop, start=start)

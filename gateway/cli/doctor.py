@@ -43,6 +43,9 @@ CHECKS: dict[str, tuple[Probe, str | None]] = {
     "callback address": (installation.check_callback_address, None),
     "mail server": (mail.check_mail, None),
 }
+CORRECT = (
+    "Correct it in the environment or in .env; see the page Configuration of the documentation."
+)
 # The driver's text names the refused part. The page describes the setup of each server.
 REFUSED = (
     "Check {}, and that its server runs and lets the gateway in: see the page Operations of the"
@@ -69,8 +72,7 @@ def doctor(context: click.Context, *, as_json: bool) -> None:
     Checks settings, data directory, key, database, queue, rate limits, worker, network, callback
     address and mail server. The exit status is 1 when there is a problem; warnings leave it at 0.
     """
-    fix = "Correct it in the environment or in .env; see the page Configuration of the documentation."
-    checks = [Check("settings", PROBLEM, mistake, fix) for mistake in find_mistakes()]
+    checks = [Check("settings", PROBLEM, mistake, CORRECT) for mistake in find_mistakes()]
     if not checks:
         up_file.join(load_settings())
         checks = [Check("settings", OK, "All make sense."), *examine(get_settings())]

@@ -79,7 +79,8 @@ def listen(
     """Forward events to a local URL.
 
     Ctrl-C ends it. Each event is a signed POST, as deliveries to a webhook are. The signing secret belongs
-    to the profile. An event that the receiver does not answer with 2xx is tried four times, then passed over.
+    to the profile. If the receiver does not answer with 2xx, the command makes up to four attempts, then
+    skips the event.
     """
     remote, ours = connect(), profile.load()
     assert ours is not None  # noqa: S101 - connect() has found it
@@ -125,8 +126,8 @@ def _result(record: Record, made: Try) -> str:
     row = f"{_start(record)}  {record['id']}  {made.status or '---'}  {made.duration_ms} ms"
     if made.is_done:
         return row
-    passed_over = f"passed over after {made.number} attempts"
-    then = passed_over if made.pause is None else f"again in {made.pause:g} s"
+    skipped = f"skipped after {made.number} attempts"
+    then = skipped if made.pause is None else f"again in {made.pause:g} s"
     return f"{row}\n{INDENT}{made.error or 'failed'}: {then}"
 
 

@@ -36,8 +36,8 @@ def login(url: str | None, key: str | None, *, as_json: bool) -> None:
 
     These are send, messages, tail, listen, trigger, deliveries show and webhooks create.
 
-    The key is checked first. Prefer the question to --key: other people of the machine can read a command's
-    options. The profile's file is yours alone; GATEWAY_PROFILE names another one.
+    The key is checked first. Enter it at the prompt instead of --key: other users of this machine can read
+    the options of commands. Only you can read the profile file. GATEWAY_PROFILE sets another path.
     """
     before = profile.load_or_none()
     url = url or (before.url if before else _address_here())

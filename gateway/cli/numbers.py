@@ -110,7 +110,7 @@ def list_links() -> list[dict[str, Any]]:
 @click.argument("link_id")
 @prints()
 def revoke(link_id: str) -> dict[str, Any]:
-    """Close an unused link."""
+    """Revoke an unused link."""
     found(SignupLink.by_id(link_id), "signup link", link_id).revoke()
     if SignupLink.get_by_id(link_id).why_closed() == "used":
         raise click.ClickException(f"The signup link {link_id} is used already.")

@@ -1,4 +1,4 @@
-"""gateway web: the API, the dashboard and the signup pages."""
+"""gateway web: the API, the dashboard, the signup pages and the network's callbacks."""
 
 import click
 
@@ -14,7 +14,7 @@ from gateway.settings import get_settings
 @host_option
 @port_option
 def web(host: str, port: int) -> None:
-    """Serve the API."""
+    """Serve API, dashboard, signup pages and callbacks."""
     configure_logging(get_settings().log_format)
     # Fail here: a web process that fails would be restarted endlessly.
     tracing.check()

@@ -46,7 +46,8 @@ def _queue() -> Part:
 def _worker() -> Part:
     last = Heartbeat.last()
     if last is None:
-        return _part(DEGRADED, "No worker has ever reported. Start one: gateway worker.", lastSeenSeconds=None)
+        hint = "No worker has ever reported. Start one: gateway worker."
+        return _part(DEGRADED, hint, lastSeenSeconds=None)
     seconds = max(0, clock.now() - last) / 1000
     hint = "Look for gateway worker and its log: nothing is delivered or ingested."
     return _part(DEGRADED if seconds > WORKER_LATE_SECONDS else OK, hint, lastSeenSeconds=seconds)

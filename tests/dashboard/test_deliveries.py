@@ -198,7 +198,9 @@ def test_repeating_takes_the_oldest_until_none_is_left(
     made += [row.id for row in factories.deliveries(account, hooks[0])]
     _fail()
     again = "deliveries/redeliver?state=undelivered"
-    assert "These are the oldest 2, the most at a time. Repeat it for the rest" in visit(again)
+    assert "at most 2 deliveries; these are the oldest. The next page offers the rest" in visit(
+        again
+    )
     for taken in (2, 4, 5):
         submit(again)
         assert _chosen() == set(made[:taken])

@@ -44,6 +44,16 @@ def test_comments_docstrings_and_messages_keep_their_lines() -> None:
         'Its second part."""',
         'raise Error(f"The {name} is empty")  # Why.',
         'x = "id"',
+        'y = "id"  # noqa: S105 - a name',
+        'z = "id"  # noqa: S105',
     ]
     lines = prose.python("\n".join(source)).splitlines()
-    assert lines == ["A docstring.", "", "Its second part.", "The X is empty. Why.", ""]
+    assert lines == [
+        "A docstring.",
+        "",
+        "Its second part.",
+        "The X is empty. Why.",
+        "",
+        "a name.",
+        "",
+    ]

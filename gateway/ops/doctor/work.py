@@ -60,7 +60,7 @@ def check_events(_: Settings) -> str:
     if feed.is_held_back(clock.now() - LATE_SECONDS * 1000):
         raise UnwellError(
             f"Readers cannot see events that are {LATE_SECONDS} s old.",
-            "See what delays them: the section Events that wait, on the page Operations of the documentation.",
+            "See what delays them: the page Operations of the documentation, section Events that wait.",
         )
     return "Readers see all events."
 
@@ -92,8 +92,8 @@ def check_numbers(_: Settings) -> str:
         return f"All of {len(numbers)} are ACTIVE."
     raise UnwellError(
         f"Of {len(numbers)}, {len(idle)} are not ACTIVE, first {idle[0]}.",
-        "See why: gateway numbers notices. Send the owner of a DISCONNECTED number a new signup link. A BANNED"
-        " number becomes ACTIVE when its ban ends, without a signup.",
+        "See why: gateway numbers notices. A DISCONNECTED number needs a new signup link for its owner. A"
+        " BANNED one becomes ACTIVE when the ban ends, without a signup.",
     )
 
 

@@ -21,7 +21,7 @@ PASSWORD = "quagga-password"
 # The first matching line decides which users need a password.
 WHO_IS_ASKED = "host all locked 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n"
 MIGRATED = "migrated"
-MANUAL = "docs/operations.md"
+MANUAL = "the page Operations of the documentation"
 
 Look = Callable[[str], Check]
 
@@ -94,7 +94,7 @@ def look_at_limits(configure: Configure) -> Look:
 
 
 def _assert(finding: Check, state: str, *words: str) -> None:
-    said = f"{finding.found} {finding.mend or ''}"
+    said = f"{finding.found} {finding.fix or ''}"
     assert finding.state == state, said
     for word in words:
         assert word in said
@@ -182,7 +182,7 @@ def test_more_connections_than_the_server_takes_are_a_warning(
 ) -> None:
     configure(DATABASE_CONNECTIONS="400")
     found = look_at_database(postgres.url(MIGRATED))
-    _assert(found, WARNING, "takes 497 connections", "may want 807", "max_connections")
+    _assert(found, WARNING, "allows 497 connections", "can use 807", "max_connections")
 
 
 def test_a_replica_is_a_problem(look_at_database: Look) -> None:
