@@ -225,8 +225,11 @@ _LEASE_ONE = Prepared(
     lambda token, now, lease_ms, id_: _claiming(token, now, lease_ms).where(Delivery.id == id_)
 )
 _WANTED = Prepared(
-    lambda id_, token: (
-        Delivery.select(Delivery.id).join(Webhook).where(*_is_held(id_, token), Webhook.active)
+    lambda id_, token, now, left_ms: (
+        Delivery.select(Delivery.id)
+        .join(Webhook)
+        .where(*_is_held(id_, token), Webhook.active)
+        .where(Delivery.next_attempt_at >= clock.shared(now) + left_ms)
     )
 )
 _BRING_BACK = Prepared(
@@ -368,10 +371,14 @@ def claim_suspect(last_try: int, lease_ms: int) -> ClaimedDelivery | None:
         return ClaimedDelivery(token, webhook, *rest)
 
 
-def is_wanted(claimed: ClaimedDelivery) -> bool:
-    """Whether a claim still holds, and the webhook is active."""
+def is_wanted(claimed: ClaimedDelivery, left_ms: int) -> bool:
+    """Whether the webhook is active, and the claim holds for at least ``left_ms`` more.
+
+    An attempt that outlasts its lease would run at the same time as the attempt of another worker.
+    """
+    values = claimed.delivery_id, claimed.lease_token, clock.now(), left_ms
     with reading():
-        return _WANTED.execute(claimed.delivery_id, claimed.lease_token).first() is not None
+        return _WANTED.execute(*values).first() is not None
 
 
 def give_back(claimed: ClaimedDelivery) -> None:

@@ -128,6 +128,8 @@ class Engine:
         self._deactivate_after = deactivate_after
         self._loop = uvloop.new_event_loop()
         self._lease_ms = lease_ms(delivery_timeout)
+        # What an attempt needs of its lease: the time for the exchange, and half of the margin to record it.
+        self._needed_ms = self._lease_ms - LEASE_MARGIN_MS // 2
         self._last_try = max(schedule.tries, LEAST_TRIES)
         self._lanes = [
             Lane(MAX_IN_FLIGHT, MAX_PER_WEBHOOK, CLAIM_PAUSE_SECONDS),
@@ -268,7 +270,7 @@ class Engine:
             while self._loop.time() >= known_at + STALE_SECONDS:
                 known_at = self._loop.time()
                 try:
-                    if not await self._in_database(partial(is_wanted, claimed)):
+                    if not await self._in_database(partial(is_wanted, claimed, self._needed_ms)):
                         return False
                 except UNAVAILABLE as error:
                     # Not the receiver's failure, and the claim may be void.

@@ -14,7 +14,14 @@ from gateway.settings import get_settings
 from models import claim
 from models.account import Account
 from models.attempt import NO_OUTCOME, Attempt, record_outcomes
-from models.claim import LEASE_MARGIN_MS, LEAST_TRIES, MOST_TOGETHER, ClaimedDelivery, Terms
+from models.claim import (
+    LEASE_MARGIN_MS,
+    LEAST_TRIES,
+    MOST_TOGETHER,
+    ClaimedDelivery,
+    Terms,
+    is_wanted,
+)
 from models.database import database, writing
 from models.delivery import Delivery, DeliveryState
 from models.webhook import Webhook
@@ -300,6 +307,17 @@ def test_an_account_has_no_more_in_flight_than_its_part(account: Account) -> Non
     assert len(claim_due(100, Terms(10, LEASE_MS, per_account=7))) == 7
     assert len(claim_due(100, Terms(10, LEASE_MS, per_account=7, in_flight={account.id: 5}))) == 2
     assert claim_due(100, Terms(10, LEASE_MS, per_account=7, in_flight={account.id: 7})) == []
+
+
+def test_a_claim_is_wanted_while_its_lease_outlasts_an_attempt(
+    account: Account, clock: Clock
+) -> None:
+    factories.deliveries(account, factories.webhook(account))
+    [claimed] = claim_due(1, Terms(1, 30_000))
+    clock.advance(seconds=10)
+    assert is_wanted(claimed, 20_000)
+    clock.advance(milliseconds=1)
+    assert not is_wanted(claimed, 20_000)
 
 
 @pytest.fixture

@@ -275,7 +275,7 @@ def test_a_database_that_fails_before_the_first_byte_is_not_the_receivers_failur
     monkeypatch.setattr(deliver, "STALE_SECONDS", 0)
     [delivery] = factories.deliveries(account, factories.webhook(account, receiver.url()))
 
-    def fail_once(_: object) -> bool:
+    def fail_once(*_: object) -> bool:
         monkeypatch.setattr(deliver, "STALE_SECONDS", 10)
         raise OperationalError("database is locked")
 
