@@ -69,7 +69,12 @@ class Claim(NamedTuple):
 
 
 def _is_suspect(last_try: Any) -> Any:
-    return Delivery.lease_token.is_null(False) & (Delivery.tries + 1 == last_try)
+    """Whether workers died in the last attempt and an earlier one, and one attempt is left."""
+    lost = Attempt.select(Attempt.id).where(
+        Attempt.delivery == Delivery.id, Attempt.error == NO_OUTCOME
+    )
+    is_before_last = Delivery.lease_token.is_null(False) & (Delivery.tries + 1 == last_try)
+    return is_before_last & fn.EXISTS(lost)
 
 
 def _has_waited(now: Any) -> Any:
@@ -81,7 +86,7 @@ def _waited(now: Any, last_try: Any) -> Any:
     """Deliveries whose wait is over, without suspects."""
     return (
         Delivery.select(Delivery.id, Delivery.tries, Delivery.lease_token, Delivery.attempt_count)
-        .where(_has_waited(now), Delivery.lease_token.is_null() | (Delivery.tries + 1 != last_try))
+        .where(_has_waited(now), ~_is_suspect(last_try))
         .order_by(Delivery.next_attempt_at)
         .limit(MOST_BACK)
     )
@@ -341,7 +346,7 @@ def _parts(
 
 
 def claim_suspect(last_try: int, lease_ms: int) -> ClaimedDelivery | None:
-    """Claim the oldest suspect: workers died in all its attempts, and one attempt is left.
+    """Claim the oldest suspect, which may have killed its workers and has one attempt left.
 
     Suspects are claimed one at a time: if one kills its worker, no other delivery is in flight with it.
     """

@@ -245,6 +245,17 @@ def test_the_last_attempt_after_dead_workers_is_made_alone(account: Account, clo
     assert [one and one.delivery_id for one in one_by_one] == [*(row.id for row in made), None]
 
 
+def test_a_delivery_whose_worker_died_once_waits_for_no_other(
+    account: Account, clock: Clock
+) -> None:
+    """After two ordinary failures. One kill interrupts many such attempts at once."""
+    made = factories.deliveries(account, factories.webhook(account), count=3)
+    for _ in range(2):
+        record_outcomes(map(factories.failure, _claim()), lambda _: 0.0, 10)
+    assert len(_die(clock)) == 3
+    assert sorted(_ids(_claim())) == sorted(row.id for row in made)
+
+
 def test_a_disabled_webhook_gets_no_deliveries_of_a_dead_worker(
     account: Account, clock: Clock
 ) -> None:
