@@ -64,7 +64,8 @@ class Callback(BaseModel):
     def claim(cls, limit: int) -> list["Callback"]:
         """Claim due callbacks, the longest due first.
 
-        A callback whose worker died or froze is claimed alone: it may be the cause.
+        A callback whose worker died or froze is claimed alone: it may be the cause. Until it is recalled
+        (``recall``), new ones are claimed before it.
         """
         with reading():
             first = _FIRST_DUE.execute(clock.now()).first()
@@ -101,13 +102,20 @@ class Callback(BaseModel):
 
     @classmethod
     def recall(cls) -> int:
-        """End leases that lie too far in the future because the clock was set back. Returns how many."""
-        behind = cls.lease_token.is_null(False), cls.due_at > clock.shared_now() + LEASE_MS
+        """Make callbacks of dead workers due at once, so that newer ones do not go first. Returns how many.
+
+        These are leases that have ended, and leases too far in the future because the clock was set back.
+        They keep their token, so that each is claimed alone.
+        """
+        now = clock.shared_now()
+        is_dead = (cls.due_at <= now) | (cls.due_at > now + LEASE_MS)
+        # The second condition excludes new callbacks by the index.
+        left = cls.lease_token.is_null(False), cls.due_at > AT_ONCE, is_dead
         with reading():
-            if not cls.select().where(*behind).exists():
+            if not cls.select().where(*left).exists():
                 return 0
         with writing():
-            return int(cls.update(due_at=AT_ONCE).where(*behind).execute())
+            return int(cls.update(due_at=AT_ONCE).where(*left).execute())
 
 
 Callback.add_index(

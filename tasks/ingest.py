@@ -57,8 +57,9 @@ def work_off() -> None:
                 _ingest(claimed)
                 deliver.bell.ring()
             if len(claimed) < MAX_TOGETHER and all(each.tries == 1 for each in claimed):
-                # No callback is left. A smaller claim with a retried callback does not prove that, because
-                # a retried one may be claimed alone.
+                # No callback is left, except those of dead workers that Callback.recall has yet to put first.
+                # A smaller claim with a retried callback does not prove that, because a retried one may be
+                # claimed alone.
                 return
     bell.ring()
 

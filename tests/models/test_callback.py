@@ -50,6 +50,29 @@ def test_a_worker_whose_lease_expired_postpones_nothing(clock: Clock) -> None:
     assert Callback.get_by_id(current.id).error is None
 
 
+def test_callbacks_of_a_dead_worker_come_before_new_ones_and_each_alone(clock: Clock) -> None:
+    left = [callback.id for callback in Callback.store(b"{}", b"{}", b"{}")]
+    assert len(Callback.claim(10)) == len(left)
+    clock.advance(milliseconds=LEASE_MS)
+    assert Callback.recall() == len(left)
+    assert Callback.recall() == 0
+    new = [callback.id for callback in Callback.store(b"{}", b"{}")]
+    claims = [[callback.id for callback in Callback.claim(10)] for _ in range(5)]
+    assert claims == [*([each] for each in left), new, []]
+
+
+def test_running_leases_new_callbacks_and_pauses_are_not_recalled(clock: Clock) -> None:
+    Callback.store(b"{}", b"{}", b"{}")
+    [failed] = Callback.claim(1)
+    failed.postpone("no")
+    clock.advance(milliseconds=PAUSES[0] * 1_000 - 1)
+    Callback.claim(1)
+    clock.advance(milliseconds=LEASE_MS - 1)
+    assert Callback.recall() == 0
+    clock.advance(milliseconds=1)
+    assert Callback.recall() == 1
+
+
 def test_a_clock_that_was_set_back_leaves_no_lease_behind(clock: Clock) -> None:
     Callback.store(b"{}", b"{}")
     [leased] = Callback.claim(1)

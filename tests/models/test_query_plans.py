@@ -156,6 +156,14 @@ def _forget_keys(_world: World) -> None:
         IdempotencyKey.forget_expired()
 
 
+def _recall_callbacks(_world: World) -> None:
+    Callback.store(b"{}")
+    [claimed] = Callback.claim(1)
+    with writing():
+        Callback.update(due_at=1).where(Callback.id == claimed.id).execute()
+    assert Callback.recall() == 1
+
+
 def _skip(world: World) -> None:
     with writing():
         Delivery.skip_waiting(world.webhook.id)
@@ -274,6 +282,7 @@ SWEEP: dict[str, Work] = {
     "deliveries of the future are recalled": lambda _: recall(),
     "due lists of templates are claimed": lambda _: template_lists.read_due(),
     "waiting callbacks are claimed": lambda _: Callback.claim(10),
+    "callbacks of dead workers are recalled": _recall_callbacks,
     "the oldest callback is found": lambda _: Callback.oldest_waiting(),
     "parked statuses are matched": lambda _: SetAside.matchable(),
     "dead sends are found": lambda _: Message.unsettled_before(MessageStatus.PENDING, clock.now()),

@@ -15,7 +15,7 @@ from models.message import Message, MessageStatus
 from models.notice import Notice
 from models.number import Number, NumberStatus
 from networks.error_codes import explained
-from tasks import ingest
+from tasks import ingest, sweep
 from tasks.queue import huey
 from tests import factories
 from tests.conftest import Clock
@@ -144,6 +144,18 @@ def test_a_callback_that_kills_its_worker_is_claimed_alone_and_set_aside_after_i
     assert kinds() == ["message.received"]
     assert ingest.replay(aside)
     assert kinds() == ["message.received"] * 2
+
+
+@pytest.mark.usefixtures("number")
+def test_callbacks_of_a_killed_worker_do_not_wait_for_a_pause_in_the_traffic(clock: Clock) -> None:
+    left = [store(messages(messages=[text(f"wamid.{n}")])) for n in range(3)]
+    assert len(Callback.claim(10)) == len(left), "their worker dies"
+    clock.advance(milliseconds=LEASE_MS)
+    sweep.sweep()
+    new = store(messages(messages=[text("wamid.NEW")]))
+    ingest.work_off()
+    stored = [Callback.get_by_id(each.id) for each in (*left, new)]
+    assert [each.ingested_at is not None for each in stored] == [True] * len(stored)
 
 
 @pytest.mark.usefixtures("number")
