@@ -18,6 +18,7 @@ from models import clock
 from models.api_request import ApiRequest
 from models.attempt import NARROW, WIDE, AttemptTotal
 from models.audit import Audit
+from models.bulk_redelivery import Redelivery
 from models.callback import Callback, SetAside
 from models.database import reading, writing
 from models.delivery import IS_PENDING, Delivery
@@ -46,6 +47,8 @@ PAUSE_SECONDS = 0.01
 # The old rows that the search for a batch reads. Few of them must stay, so this is enough. It limits the
 # search while many rows wait for the removal of others.
 WINDOW = 2_000
+# Held rows fill that window. So the hold ends, even if a receiver is always behind.
+HOLD_MS = DAY_MS
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,8 @@ class Kind:
     """A kind of row that is removed after ``days``, or those of ``setting``, if ``may_go`` is true.
 
     The age of a row is that of its identifier, which is ``prefix`` and the time of its creation. With
-    ``since`` it is the age of that column, which is null while the row must stay.
+    ``since`` it is the age of that column, which is null while the row must stay. A row for which ``held``
+    is true stays at most HOLD_MS longer.
     """
 
     name: str
@@ -63,6 +67,7 @@ class Kind:
     days: int | None = None
     since: Any = None
     setting: str = "retention_days"
+    held: Any = None
 
     def search(self, before: int, limit: int) -> Any:
         """The query for a batch of the rows from before this time."""
@@ -70,7 +75,13 @@ class Kind:
         age = id_ if self.since is None else self.since
         bound = clock.id_bound(self.prefix, before) if self.since is None else before
         oldest = self.model.select(id_).where(age < bound).order_by(age).limit(WINDOW)
-        return self.model.select(id_).where(id_.in_(oldest), *self.may_go).limit(limit)
+        return self.model.select(id_).where(id_.in_(oldest), *self._may_go(before)).limit(limit)
+
+    def _may_go(self, before: int) -> tuple[Any, ...]:
+        if self.held is None:
+            return self.may_go
+        is_overdue = self.model.id < clock.id_bound(self.prefix, before - HOLD_MS)
+        return (*self.may_go, is_overdue | ~self.held)
 
     def remove(self, before: int, limit: int) -> int:
         """Remove one batch, with all that belongs to its rows. Returns how many rows."""
@@ -81,18 +92,28 @@ class Kind:
             return 0
         with writing():
             # The condition is checked again: a delivery may have been scheduled again in between.
-            query = self.model.delete().where(self.model.id.in_(found), *self.may_go)
+            query = self.model.delete().where(self.model.id.in_(found), *self._may_go(before))
             return int(query.execute())
 
 
+def _has(model: Any, condition: Any) -> Any:
+    return fn.EXISTS(model.select().where(condition))
+
+
 def _has_no(model: Any, condition: Any) -> Any:
-    return ~fn.EXISTS(model.select().where(condition))
+    return ~_has(model, condition)
 
 
 KINDS = (
-    # With their attempts.
-    Kind("deliveries", Delivery, "dlv", (Delivery.state != IS_PENDING,)),
-    # With their history and idempotency key.
+    # With their attempts. An accepted bulk redelivery may include any delivery of its webhook.
+    Kind(
+        "deliveries",
+        Delivery,
+        "dlv",
+        (Delivery.state != IS_PENDING,),
+        held=_has(Redelivery, Redelivery.webhook == Delivery.webhook),
+    ),
+    # With their history.
     Kind("messages", Message, "msg", (Message.status.not_in(UNSETTLED),)),
     # After its message, because the event prevents that a repeated callback emits it again.
     Kind(

@@ -6,10 +6,11 @@ import pytest
 
 from models.account import Account
 from models.attempt import Attempt, record_outcomes
+from models.bulk_redelivery import Redelivery
 from models.callback import Callback, Reason, SetAside
 from models.claim import Terms
 from models.database import writing
-from models.delivery import Delivery
+from models.delivery import UNDELIVERED, Delivery
 from models.event import Event
 from models.message import Message, MessageStatus, StatusChange
 from models.number import Number
@@ -29,6 +30,17 @@ def _delivered(account: Account, count: int = 1) -> None:
     factories.deliveries(account, factories.webhook(account), count=count)
     claimed = claim_due(100, Terms(100, 1000))
     record_outcomes(map(factories.success, claimed), lambda _: None, 10)
+
+
+def _finish_all() -> None:
+    record_outcomes(map(factories.failure, claim_due(100, Terms(100, 1000))), lambda _: None, 100)
+
+
+def _failed(account: Account, count: int = 1) -> list[str]:
+    """Failed deliveries of a new webhook."""
+    made = factories.deliveries(account, factories.webhook(account), count=count)
+    _finish_all()
+    return [delivery.id for delivery in made]
 
 
 def _counts() -> list[int]:
@@ -73,6 +85,27 @@ def test_a_round_is_bounded_and_the_next_one_continues(
     assert _counts()[:3] == [1, 1, 1], "and not the event of the one that is left"
     retention.remove_old()
     assert _counts()[:3] == [0, 0, 0]
+
+
+def test_a_delivery_of_an_accepted_redelivery_outlives_the_setting_until_its_turn(
+    account: Account, clock: Clock
+) -> None:
+    _failed(account, 3)
+    [other] = _failed(account)
+    clock.advance(days=30)
+    webhook_id = Delivery.get(Delivery.id != other).webhook_id
+    chosen = Redelivery.request(webhook_id, states=UNDELIVERED, since=None, until=None)
+    assert Redelivery.schedule_part(webhook_id, 1, 10_000) == 1
+    clock.advance(minutes=2)
+    retention.remove_old()
+    assert [row.id for row in Delivery.select().order_by(Delivery.id)] == chosen
+    assert Redelivery.schedule_part(webhook_id, 10, 10_000) is None, "the receiver is behind"
+    _finish_all()
+    assert Redelivery.schedule_part(webhook_id, 10, 10_000) == 2
+    clock.advance(seconds=1)
+    _finish_all()
+    retention.remove_old()
+    assert Delivery.select().count() == 0
 
 
 @pytest.mark.usefixtures("state")
