@@ -1,34 +1,48 @@
 """Maps errors of the network to our classes, for responses and ``failed`` statuses.
 
 Source: the error code reference of the WhatsApp Business Cloud API. The platform recommends to branch on
-``code`` and not on the HTTP status, which differs between versions of its table. A 5xx status decides
-only for a code that is not in the table, because the outcome is then unknown.
+``code`` and not on the HTTP status, which differs between versions of its table. The status decides only
+for a code that is not in the table.
 """
 
 import logging
+from http import HTTPStatus
 
 from networks.error_codes import ERROR_CODES, PARAMETER
-from networks.exceptions import AmbiguousError, NetworkError, NumberLostError, RefusedError
+from networks.exceptions import (
+    AmbiguousError,
+    NetworkError,
+    NumberInDoubtError,
+    NumberLostError,
+    RefusedError,
+    ThrottledError,
+)
 
 logger = logging.getLogger(__name__)
 
-HTTP_SERVER_ERROR = 500
 # The platform does not distinguish a missing object from one that the token must not see.
-UNKNOWN_OBJECT = 33
+UNKNOWN_OBJECT = "33"
+# As for responses without a code (networks.graph).
+_BY_STATUS: dict[int, type[NetworkError]] = {
+    HTTPStatus.UNAUTHORIZED: NumberInDoubtError,
+    HTTPStatus.FORBIDDEN: NumberInDoubtError,
+    HTTPStatus.TOO_MANY_REQUESTS: ThrottledError,
+}
 
 
 def classify(
-    code: int, reason: str, *, http_status: int = 400, subcode: int | None = None
+    code: int, reason: str, *, http_status: int = 400, subcode: int | str | None = None
 ) -> NetworkError:
-    """The exception for an error of the network.
+    """The exception for an error of the network. ``subcode`` may be a number or its digits.
 
-    A code that is not in the table counts as a refusal, or with a 5xx status as an unclear outcome. It is
-    logged, so that it can be added.
+    A code that is not in the table has the class of its status: 429 throttled, 401 and 403 a number in doubt,
+    5xx an unclear outcome, any other a refusal. It is logged, so that it can be added.
     """
-    if (code, subcode) == (PARAMETER, UNKNOWN_OBJECT):
+    if (code, str(subcode)) == (PARAMETER, UNKNOWN_OBJECT):
         return NumberLostError(str(code), reason)
     if known := ERROR_CODES.get(code):
         return known.error(str(code), reason)
     logger.warning("unknown error code %d (HTTP %d) of the network", code, http_status)
-    unknown = AmbiguousError if http_status >= HTTP_SERVER_ERROR else RefusedError
-    return unknown(str(code), reason)
+    if http_status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return AmbiguousError(str(code), reason)
+    return _BY_STATUS.get(http_status, RefusedError)(str(code), reason)

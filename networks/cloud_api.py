@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from networks import business, media, templates
+from networks.exceptions import AmbiguousError
 from networks.graph import GraphClient, members, optional, required
 from networks.interface import (
     Acceptance,
@@ -117,7 +118,9 @@ class CloudApi:
 
     async def subscribe(self, waba_id: str, access_token: str) -> None:
         """POST /{waba_id}/subscribed_apps."""
-        await self._graph.call("POST", f"{waba_id}/subscribed_apps", token=access_token)
+        answer = await self._graph.call("POST", f"{waba_id}/subscribed_apps", token=access_token)
+        if isinstance(answer, dict) and answer.get("success") is False:
+            raise AmbiguousError("answer", "The network did not confirm the subscription.")
 
     async def register(self, sender: Sender, pin: str) -> None:
         """POST /{phone_number_id}/register."""

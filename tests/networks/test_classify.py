@@ -114,14 +114,24 @@ def test_every_code_of_the_table_is_tested() -> None:
 
 def test_an_object_that_does_not_exist_is_a_lost_number() -> None:
     assert type(classify(100, "", subcode=33)) is NumberLostError
+    assert type(classify(100, "", subcode="33")) is NumberLostError
+    assert type(classify(100, "", subcode=None)) is RefusedError
     assert type(classify(100, "", subcode=2388001)) is RefusedError
 
 
 @pytest.mark.parametrize(
     ("http_status", "expected"),
-    [(400, RefusedError), (403, RefusedError), (500, AmbiguousError), (503, AmbiguousError)],
+    [
+        (400, RefusedError),
+        (404, RefusedError),
+        (401, NumberInDoubtError),
+        (403, NumberInDoubtError),
+        (429, ThrottledError),
+        (500, AmbiguousError),
+        (503, AmbiguousError),
+    ],
 )
-def test_an_unknown_code_is_a_refusal_except_with_a_5xx_status(
+def test_an_unknown_code_has_the_class_of_its_http_status(
     http_status: int, expected: type[NetworkError]
 ) -> None:
     assert type(classify(999_999, "", http_status=http_status)) is expected

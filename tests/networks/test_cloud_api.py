@@ -27,6 +27,7 @@ from tests.receiver import Exchange, Receiver, answer, hang
 SENDER = Sender("1001", "token-1")
 TEXT = OutboundMessage("15551234567", "text", {"body": "olá"}, reference="msg_1")
 MESSAGES = "/v25.0/1001/messages"
+SUBSCRIBED = "/v25.0/2001/subscribed_apps"
 ACCEPTED = {
     "messaging_product": "whatsapp",
     "contacts": [{"input": "15551234567", "wa_id": "15551234567"}],
@@ -187,6 +188,9 @@ def test_an_acceptance_that_names_no_message_is_ambiguous(
         (_error(429, code=130429), ThrottledError),
         (_error(401, code=190, error_subcode=463), NumberLostError),
         (_error(400, code=100, error_subcode=33), NumberLostError),
+        (_error(400, code=100, error_subcode="33"), NumberLostError),
+        (_error(429, code=80004), ThrottledError),
+        (_error(401, code=102), NumberInDoubtError),
         (_error(400, code=133010), NumberLostError),
         (_error(403, code=131031), NumberBannedError),
         (_error(400, code="131026"), RefusedError),
@@ -261,6 +265,21 @@ def test_the_numbers_of_an_account_are_read_page_by_page(receiver: Receiver) -> 
         NumberProfile("100", "15550783881", None, "CONNECTED"),
         NumberProfile("1002", "15550783881", None, "CONNECTED"),
     ]
+
+
+def test_the_callbacks_of_an_account_are_subscribed_to(api: CloudApi, receiver: Receiver) -> None:
+    receiver.behave(_json(200, {"success": True}), SUBSCRIBED)
+    wait_for(api.subscribe("2001", "token-1"))
+    [request] = receiver.at(SUBSCRIBED)
+    assert (request.method, request.headers["authorization"]) == ("POST", "Bearer token-1")
+
+
+def test_a_subscription_without_success_is_ambiguous(api: CloudApi, receiver: Receiver) -> None:
+    """Otherwise the number would be ACTIVE and get no callbacks. A signup with this error can be resumed."""
+    receiver.behave(_json(200, {"success": False}), SUBSCRIBED)
+    with pytest.raises(AmbiguousError) as caught:
+        wait_for(api.subscribe("2001", "token-1"))
+    assert caught.value.code == "answer"
 
 
 def test_a_number_is_registered_with_its_pin(api: CloudApi, receiver: Receiver) -> None:
