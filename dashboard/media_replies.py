@@ -93,26 +93,30 @@ def _keep(mark: str, key: str, media_id: str) -> None:
     """Store the mark of the file next to the key of its message, if the message has this file."""
     with writing():
         known = IdempotencyKey.find(account().id, key)
-        if known is None:
-            return
-        message = Message.get_by_id(known.message_id)
-        if message.body.get("id") == media_id:
+        message = _message_of(known)
+        if known and message and message.body.get("id") == media_id:
             IdempotencyKey.claim(account().id, mark, known.fingerprint, message)
 
 
 def _first_content(key: str, mark: str) -> tuple[str, dict[str, str]] | None:
     """Kind and media of the message of this key. None if there is none, or it has another file or none."""
     with reading():
-        known = IdempotencyKey.find(account().id, key)
-        if known is None:
+        message = _message_of(IdempotencyKey.find(account().id, key))
+        if message is None:
             return None
-        message = Message.get_by_id(known.message_id)
         marks = IdempotencyKey.keys_of(message.id) - {key}
     body: dict[str, str] = message.body
     # The first request stores its mark last. If it is missing, that request is probably still running.
     if "id" not in body or (marks and mark not in marks):
         return None
     return message.type, {name: body[name] for name in ("id", "filename") if name in body}
+
+
+def _message_of(known: IdempotencyKey | None) -> Message | None:
+    """The message of a key. None without a key, or if it was erased: the API refuses that key."""
+    if known is None or known.message_id is None:
+        return None
+    return Message.by_id(known.message_id)
 
 
 def _upload(contact: Contact, file: FileStorage) -> Answer:

@@ -1,5 +1,6 @@
 """Maps the network's errors to error responses of the API."""
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
@@ -8,10 +9,13 @@ from functools import partial
 from handlers.errors import ApiError, ConflictError, InvalidError, NotFoundError, ThrottledError
 from models.database import commit, writing
 from models.number import Number
+from models.secret import SecretUnreadableError
 from networks import exceptions as network
 from networks.error_codes import told
 from networks.interface import Sender
 from tasks import deliver, number_status
+
+logger = logging.getLogger(__name__)
 
 RETRY_AFTER_THROTTLED = 60
 
@@ -88,11 +92,28 @@ def answer_to(
     )
 
 
+def unreadable_token(number: Number, error: SecretUnreadableError, done: str) -> ApiError:
+    """500 for a number whose token this process cannot decrypt, with a line in the log for the operator."""
+    logger.error(
+        "number %s cannot be used: %s Put back the GATEWAY_SECRET_KEY or secret.key that encrypted it.",
+        number.id,
+        error,
+    )
+    return ApiError(
+        f"The gateway cannot decrypt the access token of the number {number.id}: GATEWAY_SECRET_KEY is not"
+        f" the one that encrypted it. Nothing was {done}. The operator of the gateway must put back that key."
+    )
+
+
 @asynccontextmanager
 async def asking(number: Number, asked: Asked) -> AsyncIterator[Sender]:
     """Call the network for a number inside. Its errors may change the number's status. Raises ApiError."""
     try:
-        yield Sender(number.phone_number_id, number.access_token)
+        sender = Sender(number.phone_number_id, number.access_token)
+    except SecretUnreadableError as error:
+        raise unreadable_token(number, error, asked.done) from None
+    try:
+        yield sender
     except network.NetworkError as error:
         if await commit(partial(_apply, number, error)):
             deliver.bell.ring()

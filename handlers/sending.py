@@ -7,8 +7,10 @@ database connection. If the process dies in between, the claim remains, and a cl
 import asyncio
 import hashlib
 import logging
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 from connexion import request
@@ -18,7 +20,7 @@ from starlette.responses import Response
 from gateway.settings import get_settings
 from handlers import template_check
 from handlers.errors import ApiError, ConflictError, ThrottledError
-from handlers.network_failures import Asked, answer_to
+from handlers.network_failures import Asked, answer_to, unreadable_token
 from handlers.resources import inactive, no_access, owned
 from models import clock
 from models.backlog import pressure
@@ -27,6 +29,7 @@ from models.database import commit, read, write, writing
 from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus
 from models.number import Number, NumberStatus
+from models.secret import SecretUnreadableError
 from models.template import Template
 from networks import exceptions as network
 from networks.current import get_network
@@ -41,8 +44,13 @@ MARKETING = "MARKETING"
 RETRY_AFTER_PRESSURE = 5
 REPLAYED = "Idempotency-Replayed"
 
+Result = TypeVar("Result")
+
+# The pauses between two tries to record an outcome: they double, up to the second value.
+FIRST_PAUSE_SECONDS, MOST_PAUSE_SECONDS = 0.5, 8.0
+
 # Sends whose outcome is not recorded yet.
-_under_way: set[asyncio.Task[Response]] = set()
+_under_way: set[asyncio.Task[Any]] = set()
 
 
 class _KeyTakenError(Exception):
@@ -51,6 +59,16 @@ class _KeyTakenError(Exception):
     def __init__(self, known: IdempotencyKey) -> None:
         super().__init__(known.key)
         self.known = known
+
+
+class _Send(NamedTuple):
+    """A message that is committed, and what its call of the network needs."""
+
+    number: Number
+    sender: Sender
+    contact: Contact
+    message: Message
+    outbound: OutboundMessage
 
 
 async def send_message(user: str, payload: dict[str, Any]) -> Response:
@@ -77,16 +95,15 @@ async def send(account_id: str, body: dict[str, Any], key: str | None) -> Respon
         if key is not None and (known := await read(partial(IdempotencyKey.find, account_id, key))):
             return await _replay(known, fingerprint)
         raise
-    return await _finish_sending(*begun)
+    return await _finish_sending(begun)
 
 
-def _begin(
-    account_id: str, body: dict[str, Any], key: str | None, fingerprint: str
-) -> tuple[Number, Contact, Message, OutboundMessage]:
+def _begin(account_id: str, body: dict[str, Any], key: str | None, fingerprint: str) -> _Send:
     """Commit the message and the claim of its key. Raises ApiError, _KeyTakenError, and rolls back."""
 
-    def begin() -> tuple[Number, Contact, Message, OutboundMessage]:
+    def begin() -> _Send:
         number = _check_sender(account_id, body["number_id"])
+        sender = _sender(number)
         to, type_, target = body["to"], body["type"], quoted(body, number)
         contact = Contact.reach(number, to)
         if type_ == "template":
@@ -101,7 +118,7 @@ def _begin(
                 raise _KeyTakenError(known)
         quoted_id = None if target is None else target.wa_message_id
         outbound = OutboundMessage(to, type_, body[type_], message.id, quoted_id)
-        return number, contact, message, outbound
+        return _Send(number, sender, contact, message, outbound)
 
     return write(begin, *([] if key is None else [f"idempotency {account_id} {key}"]))
 
@@ -114,6 +131,13 @@ def _check_sender(account_id: str, number_id: str) -> Number:
     if number.status != NumberStatus.ACTIVE:
         raise inactive(number, "send")
     return number
+
+
+def _sender(number: Number) -> Sender:
+    try:
+        return Sender(number.phone_number_id, number.access_token)
+    except SecretUnreadableError as error:
+        raise unreadable_token(number, error, "sent") from None
 
 
 def _check_consent(contact: Contact, template: Template | None) -> None:
@@ -212,58 +236,97 @@ async def _replay(known: IdempotencyKey, fingerprint: str) -> Response:
     return _response(200, sent_response(message), replayed=True)
 
 
-async def _finish_sending(
-    number: Number, contact: Contact, message: Message, outbound: OutboundMessage
-) -> Response:
+async def _finish_sending(send: _Send) -> Response:
     """Send the message and record the outcome, even if the client disconnects or the service stops.
 
-    Raises ApiError with the message's identifier if the outcome cannot be recorded.
+    Raises ApiError with the message's identifier if the outcome cannot be recorded now.
     """
-    telemetry.note(message_id=message.id)
-    work = asyncio.create_task(_hand_over(number, contact, message, outbound))
-    _under_way.add(work)
-    work.add_done_callback(_under_way.discard)
+    message_id = send.message.id
+    telemetry.note(message_id=message_id)
     try:
-        return await asyncio.shield(work)
+        return await asyncio.shield(_start(_hand_over(send)))
     except asyncio.CancelledError:
         # The service is stopping. finish() waits for the task.
-        logger.warning("the service is stopping while message %s is being sent", message.id)
+        logger.warning("the service is stopping while message %s is being sent", message_id)
+    except deliver.UNAVAILABLE as error:
+        logger.warning("the outcome of message %s is not recorded yet: %s", message_id, error)
     except Exception:
-        logger.exception("the outcome of message %s was not recorded", message.id)
+        logger.exception("the outcome of message %s was not recorded", message_id)
     raise ApiError(
         "The outcome of the message could not be recorded yet. "
-        f"Read message {message.id} for its outcome before you send again.",
-        message_id=message.id,
+        f"Read message {message_id} for its outcome before you send again.",
+        message_id=message_id,
     ) from None
+
+
+def _start(work: Coroutine[Any, Any, Result]) -> asyncio.Task[Result]:
+    """Run ``work`` in a task that finish() waits for."""
+    task = asyncio.create_task(work)
+    _under_way.add(task)
+    task.add_done_callback(_under_way.discard)
+    return task
 
 
 async def finish(seconds: float) -> None:
     """Wait at most ``seconds`` until all sends are recorded. A process calls it before it exits."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            # A send whose outcome could not be recorded starts another task.
+            while _under_way:
+                await asyncio.wait(_under_way)
     if _under_way:
-        await asyncio.wait(_under_way, timeout=seconds)
+        logger.error("%d outcomes of sends were not recorded", len(_under_way))
 
 
-async def _hand_over(
-    number: Number, contact: Contact, message: Message, outbound: OutboundMessage
-) -> Response:
+async def _hand_over(send: _Send) -> Response:
     """Call the network, outside any transaction, and record the outcome."""
-    sender = Sender(number.phone_number_id, number.access_token)
+    message = send.message
     try:
         with telemetry.span("send to network", SpanKind.CLIENT, {"gateway.message_id": message.id}):
-            accepted = await get_network().send(sender, outbound)
+            accepted = await get_network().send(send.sender, send.outbound)
     except network.NetworkError as error:
         telemetry.count_send(error)
-        response = await commit(partial(_record_failure, number, message, error))
+        record = partial(_record_failure, send.number, message, error)
     else:
         telemetry.count_send(None)
-        response = await commit(partial(_record_success, contact, message, accepted))
+        record = partial(_record_success, send.contact, message, accepted)
+    try:
+        response = await commit(record)
+    except deliver.UNAVAILABLE:
+        # The client is not kept waiting any longer: a try takes up to half a minute.
+        _start(_record_later(message.id, record))
+        raise
     deliver.bell.ring()
     return response
 
 
+async def _record_later(message_id: str, record: Callable[[], Response]) -> None:
+    """Repeat the recording of an outcome until the database is writable, so that the outcome is not lost.
+
+    A try may have been committed although it failed, so ``record`` may run again after it succeeded.
+    """
+    pause = FIRST_PAUSE_SECONDS
+    while True:
+        await asyncio.sleep(pause)
+        try:
+            await commit(record)
+        except deliver.UNAVAILABLE as error:
+            logger.warning("the outcome of message %s is not recorded yet: %s", message_id, error)
+            pause = min(2 * pause, MOST_PAUSE_SECONDS)
+        except Exception:
+            logger.exception("the outcome of message %s was not recorded", message_id)
+            return
+        else:
+            logger.info("the outcome of message %s is recorded", message_id)
+            deliver.bell.ring()
+            return
+
+
 def _record_success(contact: Contact, message: Message, accepted: Acceptance) -> Response:
     def accept() -> Response:
-        return _response(200, sent_response(record_acceptance(message, accepted, contact)))
+        # A copy: if the transaction is rolled back and run again, it must not know what it had learned.
+        known = Contact(**contact.__data__)
+        return _response(200, sent_response(record_acceptance(message, accepted, known)))
 
     return write(accept, message.id, accepted.wa_message_id)
 
@@ -285,14 +348,16 @@ def _record_failure(number: Number, message: Message, error: network.NetworkErro
     status = MessageStatus.UNKNOWN if is_ambiguous else MessageStatus.FAILED
     with writing():
         # The person may be erased by now, and the message with it.
-        if (fresh := Message.by_id(message.id)) is not None:
-            told = None if is_ambiguous else (error.code, error.reason)
-            fresh.advance(status, at=clock.now(), error=told)
+        fresh = Message.by_id(message.id)
+        told = None if is_ambiguous else (error.code, error.reason)
+        is_new = fresh is None or fresh.advance(status, at=clock.now(), error=told)
         if isinstance(error, network.NotReachedError):
             IdempotencyKey.release(message)
         else:
             IdempotencyKey.answer(message, answer.status, answer.body, answer.retry_after)
-        number_status.apply_error(number, error)
-        if error.code == OPTED_OUT_CODE:
-            contacts.opt_out(message)
+        # An earlier try may have been committed. What the number or the person did since then counts.
+        if is_new:
+            number_status.apply_error(number, error)
+            if error.code == OPTED_OUT_CODE:
+                contacts.opt_out(message)
     return _response(answer.status, answer.body, answer.retry_after)

@@ -281,6 +281,39 @@ def test_the_second_of_two_concurrent_uploads_of_a_file_reuses_the_first(
     assert [asked["image"]["id"] for asked in api.asked] == ["2", "1"]
 
 
+@pytest.fixture
+def erase(claim: Claim) -> Callable[[str], None]:
+    """Claim a key, and erase its message."""
+
+    def claim_and_erase(key: str) -> None:
+        claim(key)
+        message = Message.get(Message.type == "image")
+        with writing():
+            IdempotencyKey.erase([message.id])
+            Message.delete().where(Message.id == message.id).execute()
+
+    return claim_and_erase
+
+
+def test_a_file_whose_message_is_erased_at_once_is_sent(
+    submit: Submit, api: Api, contact: Contact, erase: Callable[[str], None]
+) -> None:
+    api.will_upload("1", "image/png")
+    api.sends = erase
+    submit(f"inbox/{contact.id}/media", once="k", file=_file())
+    assert [asked["image"] for asked in api.asked] == [{"id": "1"}]
+
+
+def test_a_form_whose_message_was_erased_shows_the_refusal_of_the_api(
+    submit: Submit, api: Api, contact: Contact, erase: Callable[[str], None]
+) -> None:
+    erase("k")
+    api.will_upload("2", "image/png")
+    api.fail(USED)
+    answer = submit(f"inbox/{contact.id}/media", 422, reply="media", once="k", file=_file())
+    assert "Your first reply may have been sent." in answer.text
+
+
 def test_a_refused_file_shows_the_reason_and_keeps_the_input(
     submit: Submit, api: Api, contact: Contact
 ) -> None:

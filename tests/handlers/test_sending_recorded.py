@@ -1,0 +1,294 @@
+"""Sending: an outcome that the database cannot record at first is recorded later, and only once."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from itertools import repeat
+from typing import Any
+
+import pytest
+from peewee import InterfaceError, InternalError, OperationalError
+from starlette.responses import Response
+
+from handlers import sending
+from handlers.errors import ApiError, ConflictError
+from models import clock
+from models.account import Account
+from models.contact import Contact, ContactChange, Source
+from models.database import commit, writing
+from models.delivery import Delivery
+from models.event import Event
+from models.message import Message, MessageStatus, StatusChange
+from models.number import Number, NumberStatus
+from networks import exceptions
+from networks.interface import Acceptance, OutboundMessage, Sender
+from tasks import contacts
+from tasks.message_status import record_acceptance
+from tests import factories
+from tests.another_writer import another_writer
+
+TO, USER = "15551234567", "US.13491208655302741918"
+ACCEPTED = Acceptance("wamid.1")
+REFUSED = exceptions.RefusedError("131026", "Undeliverable.")
+UNCLEAR = exceptions.AmbiguousError("timeout", "No answer.")
+UNREACHED = exceptions.NotReachedError("unreachable", "No route.")
+
+
+class Network:
+    """Answers every send with ``answer``, or raises it. Calls ``then`` before."""
+
+    def __init__(self) -> None:
+        self.answer: Acceptance | Exception = ACCEPTED
+        self.then: Callable[[], object] = lambda: None
+        self.asked = 0
+
+    async def send(self, _sender: Sender, _message: OutboundMessage) -> Acceptance:
+        """See Network."""
+        self.asked += 1
+        self.then()
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+class Outage:
+    """A database that records no outcome: each try gets the next of ``errors``, until there is none.
+
+    With ``commits`` it commits before it fails, like a server whose answer is lost.
+    """
+
+    def __init__(self) -> None:
+        self.errors: Iterator[Exception] = iter(())
+        self.commits = False
+
+    async def commit(self, work: Any) -> Any:
+        """See models.database.commit."""
+        error = None if work.func is sending._begin else next(self.errors, None)
+        if error is None:
+            return await commit(work)
+        if self.commits:
+            await commit(work)
+        # Other tasks run before it fails.
+        await asyncio.sleep(0)
+        raise error
+
+
+@pytest.fixture
+def network(monkeypatch: pytest.MonkeyPatch) -> Network:
+    made = Network()
+    monkeypatch.setattr(sending, "get_network", lambda: made)
+    # The tries follow one another at once.
+    monkeypatch.setattr(sending, "FIRST_PAUSE_SECONDS", 0)
+    return made
+
+
+@pytest.fixture
+def outage(monkeypatch: pytest.MonkeyPatch) -> Outage:
+    made = Outage()
+    monkeypatch.setattr(sending, "commit", made.commit)
+    return made
+
+
+async def _send(number: Number) -> Response:
+    body = {"number_id": number.id, "to": TO, "type": "text", "text": {"body": "Hi"}}
+    return await sending.send(number.account_id, body, "key-1")
+
+
+async def _send_unrecorded(number: Number) -> ApiError:
+    """Send. Returns the error, because the outcome cannot be recorded yet."""
+    with pytest.raises(ApiError) as caught:
+        await _send(number)
+    assert caught.value.status == 500
+    return caught.value
+
+
+@pytest.mark.parametrize("commits", [False, True], ids=["rolled back", "committed"])
+@pytest.mark.parametrize(
+    ("answer", "status", "response", "events"),
+    [
+        (ACCEPTED, MessageStatus.SENT, 200, ["message.sent"]),
+        (REFUSED, MessageStatus.FAILED, 400, []),
+        (UNCLEAR, MessageStatus.UNKNOWN, 500, []),
+    ],
+    ids=["accepted", "refused", "unclear"],
+)
+def test_an_outcome_is_recorded_once_the_database_is_writable_again(
+    number: Number,
+    network: Network,
+    outage: Outage,
+    answer: Acceptance | Exception,
+    status: MessageStatus,
+    response: int,
+    events: list[str],
+    commits: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    factories.webhook(Account.get())
+    network.answer, outage.commits = answer, commits
+    outage.errors = iter(
+        [OperationalError("locked"), InterfaceError("lost"), InternalError("lost")]
+    )
+
+    async def send_and_repeat() -> tuple[ApiError, Response]:
+        told = await _send_unrecorded(number)
+        await sending.finish(10)
+        return told, await _send(number)
+
+    told, again = asyncio.run(send_and_repeat())
+    [message] = Message.select()
+    assert told.details == {"messageId": message.id}
+    assert f"Read message {message.id}" in told.message
+    assert (again.status_code, again.headers[sending.REPLAYED]) == (response, "true")
+    wa_message_id = ACCEPTED.wa_message_id if answer is ACCEPTED else None
+    assert (message.status, message.wa_message_id) == (status, wa_message_id)
+    assert [step.status for step in StatusChange.select()] == [status]
+    assert [event.kind for event in Event.select()] == events
+    assert Delivery.select().count() == len(events)
+    assert network.asked == 1
+
+
+def test_until_then_a_repeated_request_is_told_to_wait(
+    number: Number, network: Network, outage: Outage
+) -> None:
+    outage.errors = repeat(OperationalError("locked"))
+
+    async def send_and_repeat() -> Response:
+        await _send_unrecorded(number)
+        with pytest.raises(ConflictError, match="no outcome yet"):
+            await _send(number)
+        outage.errors = iter(())
+        await sending.finish(10)
+        return await _send(number)
+
+    assert asyncio.run(send_and_repeat()).status_code == 200
+    assert network.asked == 1
+
+
+@pytest.mark.sqlite("its lock of the writers")
+def test_a_lock_that_another_writer_keeps_for_too_long_loses_no_outcome(
+    number: Number, network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("models.database.sqlite.LOCK_SECONDS", 0.05)
+
+    async def send_and_repeat() -> Response:
+        with ExitStack() as stack:
+            network.then = lambda: stack.enter_context(another_writer())
+            await _send_unrecorded(number)
+        await sending.finish(10)
+        return await _send(number)
+
+    assert asyncio.run(send_and_repeat()).status_code == 200
+    assert Message.get().wa_message_id == "wamid.1"
+
+
+def test_a_send_that_did_not_reach_the_network_frees_its_key_later(
+    number: Number, network: Network, outage: Outage
+) -> None:
+    network.answer, outage.errors = UNREACHED, iter([OperationalError("locked")])
+
+    async def send_and_repeat() -> Response:
+        await _send_unrecorded(number)
+        await sending.finish(10)
+        network.answer = ACCEPTED
+        return await _send(number)
+
+    again = asyncio.run(send_and_repeat())
+    assert (again.status_code, again.headers.get(sending.REPLAYED)) == (200, None)
+
+
+def _connect_again(number: Number) -> None:
+    assert Number.get_by_id(number.id).move_to(NumberStatus.ACTIVE)
+
+
+def _opt_in(_: Number) -> None:
+    contact = Contact.get()
+    assert contact.opted_out_at is not None
+    contacts.opt(contact, out=False, because=Source.API, at=clock.now())
+
+
+@pytest.mark.parametrize(
+    ("answer", "change"),
+    [
+        (exceptions.NumberLostError("133010", "Not registered."), _connect_again),
+        (exceptions.RefusedError("131050", "Opted out."), _opt_in),
+    ],
+    ids=["connected again", "opted in again"],
+)
+def test_a_second_recording_does_not_undo_what_happened_since_the_first(
+    number: Number,
+    network: Network,
+    outage: Outage,
+    answer: Exception,
+    change: Callable[[Number], None],
+) -> None:
+    network.answer, outage.commits = answer, True
+    outage.errors = iter([OperationalError("lost")])
+
+    async def send() -> None:
+        await _send_unrecorded(number)
+        with writing():
+            change(number)
+        await sending.finish(10)
+
+    asyncio.run(send())
+    assert Number.get_by_id(number.id).status == NumberStatus.ACTIVE
+    assert Contact.get().opted_out_at is None
+
+
+def test_what_the_network_told_about_the_person_is_kept_when_the_first_try_is_rolled_back(
+    number: Number, network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network.answer = Acceptance("wamid.1", TO, USER)
+    failures = iter([OperationalError("locked")])
+
+    def record_and_fail(*given: Any) -> Message:
+        message = record_acceptance(*given)
+        if error := next(failures, None):
+            raise error
+        return message
+
+    monkeypatch.setattr(sending, "record_acceptance", record_and_fail)
+
+    async def send() -> None:
+        await _send_unrecorded(number)
+        await sending.finish(10)
+
+    asyncio.run(send())
+    assert Message.get().status == MessageStatus.SENT
+    assert Contact.get().user_id == USER
+    assert [change.new for change in ContactChange.select()] == [USER]
+
+
+def test_a_stop_during_the_first_try_waits_for_the_next(
+    number: Number, network: Network, outage: Outage
+) -> None:
+    outage.errors = iter([OperationalError("locked")])
+
+    async def send_and_stop() -> None:
+        asked = asyncio.Event()
+        network.then = asked.set
+        sent = asyncio.create_task(_send(number))
+        await asked.wait()
+        sent.cancel()
+        await sending.finish(10)
+        assert Message.get().status == MessageStatus.SENT
+        await asyncio.wait([sent])
+        assert isinstance(sent.exception(), ApiError)
+
+    asyncio.run(send_and_stop())
+
+
+@pytest.mark.usefixtures("network")
+def test_a_stop_waits_a_limited_time_and_logs_how_many_outcomes_are_lost(
+    number: Number, outage: Outage, caplog: pytest.LogCaptureFixture
+) -> None:
+    outage.errors = repeat(OperationalError("locked"))
+
+    async def send_and_stop() -> None:
+        await _send_unrecorded(number)
+        await sending.finish(0.05)
+
+    with caplog.at_level(logging.ERROR):
+        asyncio.run(send_and_stop())
+    assert "1 outcomes of sends were not recorded" in caplog.text
+    assert not sending._under_way

@@ -1,0 +1,85 @@
+"""A number whose token was encrypted with another GATEWAY_SECRET_KEY: nothing is stored or sent."""
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+from starlette.responses import Response
+
+from gateway.settings import get_settings
+from handlers import profiles, sending
+from handlers.errors import ApiError
+from models import secret
+from models.contact import Contact
+from models.idempotency import IdempotencyKey
+from models.message import Message
+from models.number import Number
+from networks.interface import Acceptance, OutboundMessage, Sender
+
+ANOTHER = "another-key-as-long-as-a-real-one-is"
+TOLD = "GATEWAY_SECRET_KEY is not the one that encrypted it. Nothing was {}."
+
+
+@pytest.fixture(autouse=True)
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[OutboundMessage]:
+    """What the network was asked to send. It accepts everything."""
+    messages: list[OutboundMessage] = []
+
+    class Accepting:
+        async def send(self, _sender: Sender, message: OutboundMessage) -> Acceptance:
+            messages.append(message)
+            return Acceptance(f"wamid.{len(messages)}")
+
+    monkeypatch.setattr(sending, "get_network", Accepting)
+    return messages
+
+
+@pytest.fixture(autouse=True)
+def _own_key() -> Iterator[None]:
+    yield
+    _use_own_key()
+
+
+def _use_own_key() -> None:
+    secret.use_key(get_settings().encryption_key())
+
+
+def _send(number: Number, key: str = "order-1") -> Response:
+    body = {"number_id": number.id, "to": "15551234567", "type": "text", "text": {"body": "Hi"}}
+    return asyncio.run(sending.send(number.account_id, body, key))
+
+
+def test_a_send_stores_nothing_and_its_key_stays_free(
+    number: Number, asked: list[OutboundMessage], caplog: pytest.LogCaptureFixture
+) -> None:
+    secret.use_key(ANOTHER)
+    with pytest.raises(ApiError) as caught:
+        _send(number)
+    assert caught.value.status == 500
+    assert number.id in caught.value.message
+    assert TOLD.format("sent") in caught.value.message
+    assert caught.value.details == {}
+    [line] = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert number.id in line
+    assert "Put back the GATEWAY_SECRET_KEY" in line
+    assert [each.select().count() for each in (Message, Contact, IdempotencyKey)] == [0, 0, 0]
+    assert asked == []
+    _use_own_key()
+    sent = _send(number)
+    assert (sent.status_code, sent.headers.get(sending.REPLAYED)) == (200, None)
+
+
+def test_a_stored_response_is_still_replayed(number: Number, asked: list[OutboundMessage]) -> None:
+    first = _send(number)
+    secret.use_key(ANOTHER)
+    again = _send(number)
+    assert (again.body, again.headers[sending.REPLAYED]) == (first.body, "true")
+    assert len(asked) == 1
+
+
+def test_any_other_request_of_the_number_gets_the_same_error(number: Number) -> None:
+    secret.use_key(ANOTHER)
+    with pytest.raises(ApiError) as caught:
+        asyncio.run(profiles.update_number_profile(number.account_id, number.id, {"about": "x"}))
+    assert caught.value.status == 500
+    assert TOLD.format("changed") in caught.value.message
