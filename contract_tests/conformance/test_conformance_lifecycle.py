@@ -117,7 +117,8 @@ def test_a_banned_number_shows_the_reason_quality_and_limit(
     assert (data["qualityRating"], data["messagingLimit"]) == ("UNKNOWN", "TIER_2K")
     assert hooks.api.get(f"/numbers/{disposable_number['id']}") == data
     refused = send(hooks.api, disposable_number["id"], new_recipient(), 409)
-    assert refused.json()["error"]["message"].endswith("DISABLED_UPDATE DISABLE")
+    told = refused.json()["error"]["message"]
+    assert told.endswith("Reason: DISABLED_UPDATE DISABLE. Appeal in WhatsApp Manager.")
     update = hook.wait_kind("number.updated")[-1]["data"]
     assert (update["qualityRating"], update["status"]) == ("UNKNOWN", "ACTIVE")
 

@@ -84,7 +84,9 @@ def test_endless_bytes_around_the_body_of_a_2xx_are_not_read_until_the_deadline(
     written = [0]
     receiver.behave(_pour(head, drop, written))
     answered = post_one(receiver.url(), timeout=60)
-    assert (answered.success, answered.body) == (True, "")
+    # The status counts if the client has read it before the rest comes.
+    assert answered.error in {None, "No response: the connection was lost."}
+    assert not answered.timed_out
     assert receiver.released.wait(5), "the client is still there"
     assert written[0] < BUFFERS
 
