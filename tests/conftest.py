@@ -99,7 +99,7 @@ def _forget_network() -> None:
 
 
 @cache
-def _shared_state() -> dict[str, str]:
+def shared_state() -> dict[str, str]:
     """One database for all tests of this process, because emptying it is faster than creating it."""
     return backends.empty_state()
 
@@ -133,7 +133,7 @@ def state(
     if "clock" in request.fixturenames:
         # Identifiers contain the time, so every row of the test is created with its clock.
         request.getfixturevalue("clock")
-    urls = _shared_state()
+    urls = shared_state()
     settings = configure(**{name.removeprefix(PREFIX): url for name, url in urls.items()})
     settings.data_dir.mkdir(mode=0o700, parents=True)
     stored = Stored({f"{PREFIX}DATA_DIR": str(settings.data_dir), **urls})

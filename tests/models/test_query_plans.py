@@ -44,6 +44,7 @@ from tasks import incidents, ingest, template_lists
 from tasks.retention import KINDS, remove_deleted, remove_old
 from tasks.sweep import recall
 from tests import factories
+from tests.conftest import shared_state
 from tests.fake_templates import definition, known
 from tests.plans import queries_of
 
@@ -77,6 +78,12 @@ class World:
     def delivery(self) -> Delivery:
         """The delivery under way."""
         return Delivery.get_by_id(self.claimed[0].delivery_id)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_files() -> None:
+    """A new database. PostgreSQL plans by the size of files, which deletions of other tests leave large."""
+    shared_state.cache_clear()
 
 
 @pytest.fixture
