@@ -22,8 +22,8 @@ logger = logging.getLogger(__name__)
 
 # The platform does not distinguish a missing object from one that the token must not see.
 UNKNOWN_OBJECT = "33"
-# As for responses without a code (networks.graph).
-_BY_STATUS: dict[int, type[NetworkError]] = {
+# For responses without a code, too (networks.graph).
+BY_STATUS: dict[int, type[NetworkError]] = {
     HTTPStatus.UNAUTHORIZED: NumberInDoubtError,
     HTTPStatus.FORBIDDEN: NumberInDoubtError,
     HTTPStatus.TOO_MANY_REQUESTS: ThrottledError,
@@ -45,4 +45,4 @@ def classify(
     logger.warning("unknown error code %d (HTTP %d) of the network", code, http_status)
     if http_status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return AmbiguousError(str(code), reason)
-    return _BY_STATUS.get(http_status, RefusedError)(str(code), reason)
+    return BY_STATUS.get(http_status, RefusedError)(str(code), reason)

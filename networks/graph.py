@@ -20,19 +20,17 @@ from weakref import WeakKeyDictionary
 import aiohttp
 import orjson
 
-from networks.classify import classify
+from networks.classify import BY_STATUS, classify
 from networks.exceptions import (
     AmbiguousError,
     MediaGoneError,
     NetworkError,
     NotReachedError,
-    NumberInDoubtError,
-    ThrottledError,
 )
 from networks.nesting import TOO_DEEP, is_too_deep
 
 HTTP_OK, HTTP_OK_LIMIT = 200, 300
-HTTP_UNAUTHORIZED, HTTP_FORBIDDEN, HTTP_NOT_FOUND, HTTP_TOO_MANY = 401, 403, 404, 429
+HTTP_NOT_FOUND = 404
 # Far larger than any response of the Graph API.
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
 PER_PAGE = 100
@@ -293,11 +291,8 @@ def _error_of(status: int, body: bytes) -> NetworkError:
 def _without_code(status: int) -> NetworkError:
     """The exception for an error response of a proxy, a firewall, or another server at the address.
 
-    The outcome is unknown, except after a 429, which refuses the request.
+    Without a class of its own, a status means that the outcome is unknown.
     """
-    text = f"HTTP status {status} without an error code."
-    if status == HTTP_TOO_MANY:
-        return ThrottledError("http", text)
-    if status in (HTTP_UNAUTHORIZED, HTTP_FORBIDDEN):
-        return NumberInDoubtError("http", text)
-    return AmbiguousError("http", text)
+    return BY_STATUS.get(status, AmbiguousError)(
+        "http", f"HTTP status {status} without an error code."
+    )

@@ -8,7 +8,7 @@ import pytest
 
 from tests.receiver import Exchange, Receiver, answer
 from tests.webhooks.posting import post, post_one
-from webhooks.client import MAX_RECEIVED
+from webhooks.client import MAX_RECEIVED, Answer
 
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -32,6 +32,16 @@ def _pour(head: bytes, drop: bytes, written: list[int]) -> Callable[[Exchange], 
     return behave
 
 
+def _answer_to_flood(receiver: Receiver, head: bytes, drop: bytes) -> Answer:
+    """The result of a POST to a receiver that sends ``drop`` without end. It must not be read for long."""
+    written = [0]
+    receiver.behave(_pour(head, drop, written))
+    answered = post_one(receiver.url(), timeout=60)
+    assert receiver.released.wait(5), "the client is still there"
+    assert written[0] < BUFFERS
+    return answered
+
+
 @pytest.mark.parametrize(
     ("head", "drop"),
     [
@@ -51,12 +61,8 @@ def _pour(head: bytes, drop: bytes, written: list[int]) -> Callable[[Exchange], 
 def test_endless_invalid_bytes_are_not_read_until_the_deadline(
     receiver: Receiver, head: bytes, drop: bytes
 ) -> None:
-    written = [0]
-    receiver.behave(_pour(head, drop, written))
-    answered = post_one(receiver.url(), timeout=60)
+    answered = _answer_to_flood(receiver, head, drop)
     assert (answered.error, answered.timed_out) == ("No response: the connection was lost.", False)
-    assert receiver.released.wait(5), "the client is still there"
-    assert written[0] < BUFFERS
 
 
 @pytest.mark.parametrize(
@@ -65,12 +71,8 @@ def test_endless_invalid_bytes_are_not_read_until_the_deadline(
 def test_an_endless_body_of_a_2xx_is_a_success_whose_beginning_is_kept(
     receiver: Receiver, head: bytes, drop: bytes
 ) -> None:
-    written = [0]
-    receiver.behave(_pour(head, drop, written))
-    answered = post_one(receiver.url(), timeout=60)
+    answered = _answer_to_flood(receiver, head, drop)
     assert (answered.success, answered.body) == (True, "a" * 1024)
-    assert receiver.released.wait(5), "the client is still there"
-    assert written[0] < BUFFERS
 
 
 @pytest.mark.parametrize(
@@ -81,14 +83,10 @@ def test_an_endless_body_of_a_2xx_is_a_success_whose_beginning_is_kept(
 def test_endless_bytes_around_the_body_of_a_2xx_are_not_read_until_the_deadline(
     receiver: Receiver, head: bytes, drop: bytes
 ) -> None:
-    written = [0]
-    receiver.behave(_pour(head, drop, written))
-    answered = post_one(receiver.url(), timeout=60)
+    answered = _answer_to_flood(receiver, head, drop)
     # The status counts if the client has read it before the rest comes.
     assert answered.error in {None, "No response: the connection was lost."}
     assert not answered.timed_out
-    assert receiver.released.wait(5), "the client is still there"
-    assert written[0] < BUFFERS
 
 
 def test_a_compressed_response_without_content_is_not_read_to_its_end(receiver: Receiver) -> None:
