@@ -15,8 +15,7 @@ from models.webhook import Webhook
 Row = TypeVar("Row", bound=Model)
 Owned = TypeVar("Owned", Message, Number, Webhook)
 
-# What to do so that a number becomes ACTIVE. A reason that quotes an error of the network may contain it too
-# (networks.error_codes).
+# How a number becomes ACTIVE. The number's reason may already say it (networks.error_codes).
 REMEDIES = {
     NumberStatus.PROVISIONING: "Wait until its signup has finished, then try again.",
     NumberStatus.DISCONNECTED: "Send the number's owner a new signup link.",

@@ -303,7 +303,7 @@ async def _hand_over(send: _Send) -> Response:
 async def _record_later(message_id: str, record: Callable[[], Response]) -> None:
     """Repeat the recording of an outcome until the database is writable, so that the outcome is not lost.
 
-    A try may have been committed although it failed, so ``record`` may run again after it succeeded.
+    A commit may succeed although its response is lost, so ``record`` may run twice.
     """
     pause = FIRST_PAUSE_SECONDS
     while True:
@@ -324,7 +324,7 @@ async def _record_later(message_id: str, record: Callable[[], Response]) -> None
 
 def _record_success(contact: Contact, message: Message, accepted: Acceptance) -> Response:
     def accept() -> Response:
-        # A copy: if the transaction is rolled back and run again, it must not know what it had learned.
+        # A copy, because a run that is rolled back must not leave its changes for the next run.
         known = Contact(**contact.__data__)
         return _response(200, sent_response(record_acceptance(message, accepted, known)))
 
@@ -355,7 +355,7 @@ def _record_failure(number: Number, message: Message, error: network.NetworkErro
             IdempotencyKey.release(message)
         else:
             IdempotencyKey.answer(message, answer.status, answer.body, answer.retry_after)
-        # An earlier try may have been committed. What the number or the person did since then counts.
+        # After an earlier run that was committed, later changes of the number and the person count.
         if is_new:
             number_status.apply_error(number, error)
             if error.code == OPTED_OUT_CODE:

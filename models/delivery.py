@@ -207,7 +207,7 @@ class Delivery(BaseModel):
     def redeliver(self) -> None:
         """Schedule for now, and restart the retry schedule. A waiting delivery becomes due.
 
-        During an attempt this holds only if the attempt fails (models.attempt): its success is enough.
+        During an attempt, it takes effect only if the attempt fails (models.attempt).
         """
         with writing():
             if not self.schedule_anew([self.id], list(DeliveryState), clock.now(), due=True):

@@ -82,7 +82,7 @@ class IdempotencyKey(BaseModel):
 
     @classmethod
     def erase(cls, message_ids: Sequence[str]) -> None:
-        """Remove all but the keys from the requests that wrote these messages, before they are deleted."""
+        """Remove digests and responses from the keys of these messages, before the messages are deleted."""
         query = cls.update(fingerprint="", response_status=None, response_body=None)
         query.where(cls.message.in_(message_ids)).execute()
 
