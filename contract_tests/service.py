@@ -92,6 +92,12 @@ class Gateway:
 
     def start(self) -> Self:
         """Start everything and wait until it serves."""
+        self.launch_up()
+        wait_for(self.is_ready, "a ready service", START_SECONDS)
+        return self
+
+    def launch_up(self) -> None:
+        """Start everything."""
         ports = ["--port", str(self.port), "--sandbox-port", str(self.sandbox_port)]
         with (self.folder / "up.log").open("a") as log:
             self.process = subprocess.Popen(
@@ -102,8 +108,6 @@ class Gateway:
                 stderr=subprocess.STDOUT,
                 text=True,
             )
-        wait_for(self.is_ready, "a ready service", START_SECONDS)
-        return self
 
     def is_ready(self) -> bool:
         """Whether web and sandbox answer."""

@@ -33,13 +33,8 @@ class Journal:
         self.path = data_dir / "sandbox.jsonl"
         try:
             data_dir.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(
-                data_dir / "sandbox.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
-            )
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._lock = _locked(data_dir / "sandbox.lock")
             self._file = self._open()
-        except BlockingIOError as error:
-            raise JournalError(f"another sandbox is using {data_dir}") from error
         except OSError as error:
             raise JournalError(f"cannot write in {data_dir}: {error.strerror}") from error
         self.size = os.fstat(self._file).st_size
@@ -102,6 +97,25 @@ class Journal:
     def _open(self) -> int:
         # The file holds access tokens, so only its owner may read it.
         return os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+
+
+def _locked(path: Path) -> int:
+    """Open and lock a file, and write this process's id into it.
+
+    Raises JournalError with the id of the process that has the lock.
+    """
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        holder = os.read(lock, 20).decode("ascii", "replace").strip() or "unknown"
+        os.close(lock)
+        raise JournalError(
+            f"another sandbox, process {holder}, is using {path.parent}; stop it first"
+        ) from error
+    os.ftruncate(lock, 0)
+    os.write(lock, f"{os.getpid()}\n".encode())
+    return lock
 
 
 def _encode(facts: list[Fact]) -> bytes:

@@ -7,12 +7,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import click
 
-POLL_SECONDS = 0.1
+POLL_SECONDS = 0.05
 RESTART_SECONDS = 1
 PR_SET_PDEATHSIG = 1
 
@@ -22,15 +22,19 @@ Process = subprocess.Popen[bytes]
 class Supervisor:
     """Runs parts until SIGTERM or Ctrl-C: Python programs, given by their arguments.
 
-    ``stop_seconds`` is the longest that they may take to end.
+    ``stop_seconds`` is the longest that they may take to end. They inherit the descriptors ``pass_fds``.
     """
 
-    def __init__(self, parts: Mapping[str, list[str]], stop_seconds: float) -> None:
+    def __init__(
+        self, parts: Mapping[str, list[str]], stop_seconds: float, pass_fds: Sequence[int] = ()
+    ) -> None:
         self._parts = parts
         self._stop_seconds = stop_seconds
+        self._pass_fds = pass_fds
         self._processes: dict[str, Process] = {}
         self._started_at: dict[str, float] = {}
         self.is_stopping = False
+        self._is_hurried = False
 
     def start(self) -> None:
         """Start all parts, and handle signals."""
@@ -40,6 +44,8 @@ class Supervisor:
             self._start(name)
 
     def _hear(self, *_: object) -> None:
+        # A second signal ends the parts at once.
+        self._is_hurried = self.is_stopping
         self.is_stopping = True
 
     def _start(self, name: str) -> None:
@@ -48,30 +54,39 @@ class Supervisor:
         self._processes[name] = subprocess.Popen(  # noqa: S603 - our own program
             [sys.executable, *self._parts[name]],
             start_new_session=True,
+            pass_fds=self._pass_fds,
             preexec_fn=partial(_end_with_parent, os.getpid()),  # noqa: PLW1509 - the supervisor has one thread
         )
 
     def watch(self) -> None:
-        """Restart dead parts until a signal to stop. A part that dies at once waits a second."""
+        """Restart dead parts until a signal to stop."""
         while not self.is_stopping:
-            time.sleep(POLL_SECONDS)
-            for name, process in list(self._processes.items()):
-                age = time.monotonic() - self._started_at[name]
-                if process.poll() is None or age < RESTART_SECONDS:
-                    continue
-                click.echo(f"{name} ended ({process.returncode}); starting it again", err=True)
-                # Children of a killed process would keep its port.
-                _kill(process)
-                self._start(name)
+            self.tend()
+
+    def tend(self) -> None:
+        """Wait a moment, and restart the parts that have died. One that dies at once waits a second."""
+        time.sleep(POLL_SECONDS)
+        for name, process in list(self._processes.items()):
+            age = time.monotonic() - self._started_at[name]
+            if self.is_stopping or process.poll() is None or age < RESTART_SECONDS:
+                continue
+            click.echo(f"{name} ended ({process.returncode}); starting it again", err=True)
+            # Children of a killed process would keep its port.
+            _kill(process)
+            self._start(name)
 
     def stop(self) -> None:
-        """End all parts; those that do not end in time are killed."""
+        """End all parts. Kill those that do not end in time, or when a second signal comes."""
         deadline = time.monotonic() + self._stop_seconds
         for process in self._processes.values():
             process.terminate()
+        while (
+            any(process.poll() is None for process in self._processes.values())
+            and time.monotonic() < deadline
+            and not self._is_hurried
+        ):
+            time.sleep(POLL_SECONDS)
         for process in self._processes.values():
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(max(0, deadline - time.monotonic()))
             _kill(process)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from gateway.cli import demo as demo_account
-from gateway.cli import up_file
+from gateway.cli import holders, up_file, up_parts
 from gateway.cli.migrate import apply_migrations
 from gateway.cli.options import host_option, port_option
 from gateway.cli.supervisor import Supervisor
@@ -19,7 +19,8 @@ from gateway.storage import connect_state, make_folder, reach_database, reach_qu
 from models.account import Account
 from models.number import Number
 
-READY_SECONDS = 30
+# Seconds between two lines about parts that have not started.
+LATE_SECONDS = 30
 LOOPBACK = "127.0.0.1"
 # The address to connect to if a server listens at all addresses.
 REACHED = {"0.0.0.0": LOOPBACK, "::": "::1"}  # noqa: S104 - compared with, not listened at
@@ -52,13 +53,21 @@ def up(
     connect_state(settings)
     reach_database()
     reach_queue()
-    with up_file.announced(settings):
+    # The worker finishes its attempts, and the web its sends.
+    stop_seconds = max(settings.delivery_timeout, settings.network_timeout) + STOP_MARGIN_SECONDS
+    with (
+        up_file.announced(settings),
+        up_parts.predecessors_ended(settings, stop_seconds) as parts_lock,
+    ):
         apply_migrations()
-        _run_all(settings, host, port, demo=not no_demo)
+        parts, places = _parts(settings, host, port)
+        _refuse_taken(places)
+        supervisor = Supervisor(parts, stop_seconds, pass_fds=[parts_lock])
+        _run_all(supervisor, places, settings, demo=not no_demo)
 
 
-def _run_all(settings: Settings, host: str, port: int, *, demo: bool) -> None:
-    """Run web, worker and sandbox until SIGTERM or Ctrl-C."""
+def _parts(settings: Settings, host: str, port: int) -> tuple[dict[str, list[str]], Places]:
+    """The arguments of each part, and where those that listen do so."""
     gateway = ["-m", "gateway"]
     web = [*gateway, "web", "--host", host, "--port", str(port)]
     parts, places = {"web": web, "worker": [*gateway, "worker"]}, {"web": (host, port)}
@@ -67,10 +76,11 @@ def _run_all(settings: Settings, host: str, port: int, *, demo: bool) -> None:
         os.environ["SANDBOX_CALLBACK_URL"] = f"{url_at(host, port)}/network/callback"
         parts["sandbox"] = [*gateway, "sandbox"]
         places["sandbox"] = (LOOPBACK, settings.sandbox_port)
-    _refuse_taken(places)
-    # The worker finishes its attempts, and the web its sends.
-    longest = max(settings.delivery_timeout, settings.network_timeout)
-    supervisor = Supervisor(parts, longest + STOP_MARGIN_SECONDS)
+    return parts, places
+
+
+def _run_all(supervisor: Supervisor, places: Places, settings: Settings, *, demo: bool) -> None:
+    """Run all parts until SIGTERM or Ctrl-C. One that cannot start is tried again, and the others run."""
     try:
         supervisor.start()
         _wait_until_open(places, supervisor)
@@ -92,28 +102,41 @@ def _refuse_taken(places: Places) -> None:
     """Fail when a part could not listen."""
     if len({port for _, port in places.values()}) < len(places):
         raise click.ClickException(f"{' and '.join(places)} cannot share one port.")
-    for name, place in places.items():
-        if _is_open(place):
-            raise click.ClickException(f"port {place[1]} for the {name} is in use already.")
+    for name, (host, port) in places.items():
+        if _is_open((host, port)):
+            holder = holders.named(holders.of_port(port))
+            raise click.ClickException(
+                f"port {port} for the {name} is in use already by {holder}; stop it, or choose another port."
+            )
 
 
 def _is_open(place: tuple[str, int]) -> bool:
     try:
-        socket.create_connection(place, timeout=1).close()
+        with socket.create_connection(place, timeout=1) as connection:
+            # If nobody listens, a connection from this very port reaches itself.
+            return bool(connection.getsockname() != connection.getpeername())
     except OSError:
         return False
-    return True
 
 
 def _wait_until_open(places: Places, supervisor: Supervisor) -> None:
-    deadline = time.monotonic() + READY_SECONDS
+    """Wait for all parts that listen. Those that end are started again. Says which are late, and why."""
+    late_at = time.monotonic() + LATE_SECONDS
     while not supervisor.is_stopping:
         missing = [name for name, place in places.items() if not _is_open(place)]
         if not missing:
             return
-        if time.monotonic() > deadline:
-            raise click.ClickException(f"{', '.join(missing)} did not start.")
-        time.sleep(0.05)
+        if time.monotonic() > late_at:
+            late_at += LATE_SECONDS
+            for name in missing:
+                click.echo(_why_late(name, places[name][1]), err=True)
+        supervisor.tend()
+
+
+def _why_late(name: str, port: int) -> str:
+    found = holders.of_port(port)
+    why = f"port {port} is held by {holders.named(found)}" if found else "see its lines above"
+    return f"{name} has not started yet: {why}. It is tried again."
 
 
 def _greet(settings: Settings, *, demo: bool) -> None:

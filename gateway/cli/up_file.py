@@ -1,6 +1,5 @@
 """Tells commands on the same DATA_DIR the addresses of ``gateway up``, which its options may have set."""
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -8,24 +7,29 @@ from contextlib import contextmanager
 
 import click
 
+from gateway.cli import holders
 from gateway.settings import PREFIX, Settings
+from models.database.sqlite import lock_within
 
 FILE = "up.json"
 LOCK = "up.lock"
 ADDRESSES = ("public_url", "sandbox_port")
+# Seconds to wait for the lock of a ``gateway up`` that was killed: a part that it was just starting has the
+# lock too, until that runs its own program.
+LOCK_SECONDS = 0.5
 
 
 @contextmanager
 def announced(settings: Settings) -> Iterator[None]:
     """Lock DATA_DIR for this ``gateway up``, and write its addresses to a file. Fails if another one runs."""
-    with (settings.data_dir / LOCK).open("w") as lock:
-        try:
-            # The kernel releases the lock when the process ends for any reason.
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+    path = settings.data_dir / LOCK
+    with path.open("w") as lock:
+        # The kernel releases the lock when the process ends for any reason.
+        if not lock_within(LOCK_SECONDS, lock.fileno()):
             raise click.ClickException(
-                f"gateway up runs on {settings.data_dir} already; stop it, or give another --data-dir."
-            ) from None
+                f"gateway up runs on {settings.data_dir} already: {holders.named(holders.of_file(path))}; "
+                "stop it, or give another --data-dir."
+            )
         addresses = {name: getattr(settings, name) for name in ADDRESSES}
         file = settings.data_dir / FILE
         file.write_text(json.dumps({"pid": os.getpid(), **addresses}), encoding="utf-8")

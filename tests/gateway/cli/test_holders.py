@@ -1,0 +1,45 @@
+"""The processes that hold a port or a file."""
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+from gateway.cli import holders
+
+HOLD = """
+import socket, sys, time
+server = socket.create_server(("127.0.0.1", 0))
+file = open(sys.argv[1], "w")
+client = socket.create_connection(("127.0.0.1", int(sys.argv[2])))
+print(server.getsockname()[1], client.getsockname()[1], flush=True)
+time.sleep(60)
+"""
+
+
+def test_another_process_is_found_by_its_ports_and_files(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        subprocess.Popen(
+            [sys.executable, "-c", HOLD, str(path), str(server.getsockname()[1])],
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as other,
+    ):
+        assert other.stdout is not None
+        ports = [int(port) for port in other.stdout.readline().split()]
+        assert [holders.of_port(port) for port in ports] == [[other.pid], [other.pid]]
+        assert holders.of_file(path) == [other.pid]
+        assert str(other.pid) in holders.named([other.pid])
+        other.kill()
+    assert (holders.of_port(ports[0]), holders.of_file(path)) == ([], [])
+
+
+def test_this_process_and_unused_ports_are_not_listed(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert holders.of_port(port) == []
+    assert holders.of_port(port) == []
+    with (tmp_path / "file").open("w"):
+        assert holders.of_file(tmp_path / "file") == []
