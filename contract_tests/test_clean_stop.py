@@ -1,5 +1,6 @@
 """SIGTERM under load: no new work starts, running work ends, and nothing is lost or duplicated."""
 
+import signal
 import subprocess
 import sys
 import threading
@@ -29,6 +30,8 @@ DELIVERY_TIMEOUT = 3
 LONGEST_STOP = DELIVERY_TIMEOUT + 2
 # The longest time until a request arrives that was claimed at the moment of the signal.
 ON_ITS_WAY = 1.0
+# A worker logs this before it waits for its attempts.
+STOPPING = "running attempts finish"
 HANGING, SLOW, QUICK = "/hanging", "/slow", "/quick"
 SETTINGS = {
     "GATEWAY_DELIVERY_TIMEOUT": str(DELIVERY_TIMEOUT),
@@ -184,6 +187,38 @@ def test_a_worker_without_work_ends_at_once(parts: Parts, receiver: Receiver) ->
     receiver.wait_kind("message.read")
     _wait_until_delivered(parts)
     assert seconds_to_end(worker) < 2
+
+
+@pytest.mark.parametrize(
+    "signals",
+    [(signal.SIGTERM, signal.SIGTERM), (signal.SIGINT, signal.SIGTERM), (signal.SIGHUP,)],
+    ids=["twice", "Ctrl-C and SIGTERM", "SIGHUP"],
+)
+def test_an_outcome_that_comes_after_all_signals_is_recorded(
+    parts: Parts, receiver: Receiver, signals: tuple[signal.Signals, ...]
+) -> None:
+    answers = threading.Event()
+
+    def answer_late(_received: Received) -> Reply:
+        answers.wait(DELIVERY_TIMEOUT)
+        return Reply(200)
+
+    receiver.reply = answer_late
+    customer = parts.customer()
+    body = {"url": receiver.url(), "events": ["message.sent"]}
+    assert customer.request("POST", "/webhooks", json=body).status_code == 201
+    worker = parts.start_worker()
+    assert customer.send("15561234567").status_code == 200
+    receiver.wait()
+    ends = parts.log().count(STOPPING)
+    worker.send_signal(signals[0])
+    wait_for(lambda: parts.log().count(STOPPING) > ends, "the wait for the attempt")
+    for number in signals[1:]:
+        worker.send_signal(number)
+    answers.set()
+    assert worker.wait(LONGEST_STOP) == 0
+    assert _count(parts, "state = 'delivered'") == 1
+    assert _count(parts, "lease_token IS NOT NULL") == 0
 
 
 def test_a_worker_that_is_stopped_while_it_starts_finishes_what_it_began(

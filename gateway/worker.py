@@ -5,8 +5,9 @@ import logging
 import signal
 import threading
 from collections.abc import Callable, Sequence
+from types import FrameType
 
-from huey.consumer import Consumer
+from huey.consumer import Consumer, ConsumerStopped
 from prometheus_client import start_http_server
 
 from gateway.settings import PREFIX, Settings, SettingsError
@@ -32,6 +33,9 @@ RETRY_SECONDS = 0.5
 # Seconds between two polls for due work: deliveries and callbacks, and checks of numbers. A poll costs
 # one query.
 LOOK_SECONDS, CHECK_LOOK_SECONDS = 0.5, 1.0
+# The longest that Huey's threads may take to end. They hold no work.
+QUEUE_STOP_SECONDS = 5
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class Rounds(threading.Thread):
@@ -65,10 +69,11 @@ class Rounds(threading.Thread):
             self._woken.wait(self._interval)
 
     def stop(self) -> None:
-        """End after the current round."""
+        """End after the current round. Does nothing if it never started."""
         self._stopping = True
         self._woken.set()
-        self.join()
+        if self.is_alive():
+            self.join()
 
 
 class StoppingConsumer(Consumer):
@@ -81,22 +86,36 @@ class StoppingConsumer(Consumer):
         super().__init__(huey, **options)
         self._engine = engine
         self._rounds = rounds
+        self._is_asked_to_stop = False
 
     def start(self) -> None:
         """Start all threads. A signal that arrives meanwhile stops them once they run.
 
         Huey sets its signal handlers after its threads have started. Until then a SIGTERM would end the
-        process at once, between an attempt and its record.
+        process at once, between an attempt and its record. Huey's handlers would do so at a second SIGTERM,
+        and at SIGHUP.
         """
-        early: list[int] = []
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda came, _frame: early.append(came))
+        self._handle_signals()
         self._engine.start()
         for each in self._rounds:
             each.start()
         super().start()
-        if early:
-            signal.raise_signal(early[0])
+        self._handle_signals()
+
+    def _handle_signals(self) -> None:
+        def note(_number: int, _frame: FrameType | None) -> None:
+            self._is_asked_to_stop = True
+
+        for number in STOP_SIGNALS:
+            signal.signal(number, note)
+
+    def loop(self, health_check_ts: float | None = None) -> float | None:
+        """Wait a moment. Raises ConsumerStopped after a signal."""
+        if self._is_asked_to_stop:
+            self.stop(graceful=True)
+            raise ConsumerStopped
+        checked_at: float | None = super().loop(health_check_ts)
+        return checked_at
 
     def stop(self, graceful: bool = False) -> None:  # noqa: FBT001, FBT002 - Huey's signature
         """Stop claiming, then stop. Running attempts finish."""
@@ -114,7 +133,10 @@ def _serve_metrics(at: str) -> None:
 
 
 def run_worker(settings: Settings) -> None:
-    """Work until SIGTERM or SIGINT, then finish the running attempts."""
+    """Work until SIGTERM, SIGINT or SIGHUP, then finish the running attempts.
+
+    A second signal changes nothing: an attempt without a record would be repeated.
+    """
     if settings.worker_metrics_at:
         _serve_metrics(settings.worker_metrics_at)
     engine = deliver.Engine(
@@ -144,13 +166,14 @@ def run_worker(settings: Settings) -> None:
         max_delay=RETRY_SECONDS,
         # Nothing is scheduled in the queue.
         scheduler_interval=60,
-        graceful_signal="TERM",
+        shutdown_timeout=QUEUE_STOP_SECONDS,
     )
     # Start-up objects are permanent. Collecting them repeatedly cost a sixth of a busy worker's time.
     gc.freeze()
     try:
         consumer.run()
     finally:
+        logger.info("the worker stops; running attempts finish")
         for each in rounds:
             each.stop()
         engine.stop()

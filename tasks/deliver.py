@@ -190,7 +190,8 @@ class Engine:
         """Stop claiming, wait for running attempts, and record their outcomes."""
         bell.worker = None
         self.stop_claiming()
-        self._thread.join()
+        if self._thread.is_alive():
+            self._thread.join()
         self._database.shutdown()
 
     def _main(self) -> None:
