@@ -202,7 +202,8 @@ class Stored:
 
 
 def _is_lock_free(path: Path) -> bool:
-    with path.open("w") as file:
+    # Without a change of its time, which names the history of events.
+    with path.open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

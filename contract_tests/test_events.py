@@ -124,6 +124,25 @@ def test_an_invalid_query_of_events_is_refused(
     assert requests.get(f"{customer.api}{path}", timeout=9).status_code == 401
 
 
+@pytest.mark.parametrize("path", ["/events", "/events/stream"])
+def test_a_cursor_whose_event_is_gone_is_refused_with_what_to_do(
+    gateway: Gateway, customer: Customer, path: str
+) -> None:
+    write(gateway, customer, 2)
+    first, second = _page(customer)["data"][-2:]
+    gateway.stored.change("DELETE FROM event WHERE id = ?", second["id"])
+    status, error = _error(customer, path, after=second["cursor"])
+    assert (status, error["code"], error["details"]["field"]) == (409, "CONFLICT", "/after")
+    since = error["details"]["since"]
+    assert since in error["message"]
+    again = _page(customer, since=since)
+    assert first in again["data"]
+    headers = {"Last-Event-ID": second["cursor"]}
+    answer = customer.request("GET", "/events/stream", headers=headers)
+    assert answer.status_code == 409
+    assert answer.json()["error"]["details"] == {"since": since}
+
+
 def test_a_stream_starts_with_new_events(gateway: Gateway, customer: Customer) -> None:
     assert customer.send(A_RECIPIENT).status_code == 200
     wait_for(lambda: len(_page(customer)["data"]) == 4, "all events")

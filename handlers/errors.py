@@ -27,7 +27,8 @@ class ApiError(Exception):
     ``headers`` are headers of the response. ``retry_after``, in seconds, becomes one of them. The other
     parameters are details for programs, None if unknown. ``field`` is a JSON
     pointer (RFC 6901) into the request body or to a query parameter. ``network_code`` is the messaging
-    network's error code. ``message_id`` is the message that was stored for the request.
+    network's error code. ``message_id`` is the message that was stored for the request. ``since`` is the time
+    from which events have to be read again.
     """
 
     status = 500
@@ -42,6 +43,7 @@ class ApiError(Exception):
         field: str | None = None,
         network_code: int | None = None,
         message_id: str | None = None,
+        since: str | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status or self.status
@@ -50,7 +52,12 @@ class ApiError(Exception):
         self.headers = dict(headers or {})
         if retry_after is not None:
             self.headers["Retry-After"] = str(retry_after)
-        details = {"networkCode": network_code, "field": field, "messageId": message_id}
+        details = {
+            "networkCode": network_code,
+            "field": field,
+            "messageId": message_id,
+            "since": since,
+        }
         self.details: dict[str, int | str] = {
             name: value for name, value in details.items() if value is not None
         }

@@ -12,8 +12,9 @@ from handlers.streams import EventStream, Stream, record
 from handlers.times import parse_time
 from models.database import read
 from models.event import Event
-from models.feed import START, ForeignCursorError, Place, Wanted, newest
+from models.feed import START, LostPlaceError, Place, Wanted, newest
 from models.number import Number
+from webhooks.envelope import timestamp
 
 
 def list_events(
@@ -28,7 +29,7 @@ def list_events(
     wanted = _wanted(user, kind, numberId, since)
     place = START if after is None else _place(after, "Query parameter after", "/after")
     events, end = _read(wanted, place, limit, "/after")
-    data = ",".join(map(record, events))
+    data = ",".join(record(event, end.history) for event in events)
     body = f'{{"data":[{data}],"nextCursor":"{end.cursor}"}}'
     return Response(body, media_type="application/json")
 
@@ -57,7 +58,7 @@ def _begin(user: str, last: str | None, after: str | None, *filters: Any) -> tup
         place, field = _place(after, "Query parameter after", "/after"), "/after"
     else:
         return wanted, newest(user) if wanted.since is None else START
-    # Read once, so that a cursor of another database is an error before the stream begins.
+    # Read once, so that a cursor that is not valid is an error before the stream begins.
     _read(wanted, place, 1, field)
     return wanted, place
 
@@ -65,8 +66,10 @@ def _begin(user: str, last: str | None, after: str | None, *filters: Any) -> tup
 def _read(wanted: Wanted, place: Place, limit: int, field: str | None) -> tuple[list[Event], Place]:
     try:
         return wanted.read(place, limit)
-    except ForeignCursorError as error:
-        raise ConflictError(str(error), field=field) from None
+    except LostPlaceError as error:
+        since = timestamp(error.since)
+        text = f"{error}. Read again with since={since}, and skip events whose id you know."
+        raise ConflictError(text, field=field, since=since) from None
 
 
 def _wanted(

@@ -20,7 +20,7 @@ from handlers.live_blocks import Backlog, Block, Blocks, LiveBlocks, Source
 from models.api_key import ApiKey
 from models.database import reading
 from models.event import Event
-from models.feed import Place, Wanted
+from models.feed import LostPlaceError, Place, Wanted
 from models.user_session import UserSession
 from tasks.fair_share import Share
 
@@ -101,17 +101,21 @@ class Stream:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), KEEP_ALIVE_SECONDS)
                 self._changed.clear()
-                text, self._batch = "".join(map(_as_text, self._batch)), []
+                history = self.place.history
+                text = "".join(_as_text(event, history) for event in self._batch)
+                self._batch = []
                 text += self._backlog.take()
 
 
-def record(event: Event) -> str:
+def record(event: Event, history: str) -> str:
     """The EventRecord object as one line of JSON, with the envelope that webhooks receive."""
-    return f'{{"id":"{event.id}","cursor":"{Place.of(event).cursor}",{event.payload[1:]}'
+    cursor = Place.of(event, history).cursor
+    return f'{{"id":"{event.id}","cursor":"{cursor}",{event.payload[1:]}'
 
 
-def _as_text(event: Event) -> str:
-    return f"id: {Place.of(event).cursor}\nevent: {event.kind}\ndata: {record(event)}\n\n"
+def _as_text(event: Event, history: str) -> str:
+    cursor = Place.of(event, history).cursor
+    return f"id: {cursor}\nevent: {event.kind}\ndata: {record(event, history)}\n\n"
 
 
 class Streams:
@@ -189,7 +193,12 @@ class Streams:
         asked = {(stream.wanted, stream.place) for stream in ready}
         answers, blocks = await to_thread.run_sync(_read, asked, self._blocks, self._accounts())
         for stream in ready:
-            stream.give(*answers[stream.wanted, stream.place])
+            answer = answers[stream.wanted, stream.place]
+            if answer is None:
+                # The client reconnects, and gets the error.
+                stream.end()
+            else:
+                stream.give(*answer)
         for stream in self._open:
             for source in stream.sources:
                 stream.add(blocks.get((source, stream.wanted.account_id), []))
@@ -214,11 +223,20 @@ def _read(
     asked: Collection[tuple[Wanted, Place]],
     latest: LiveBlocks | None,
     accounts: dict[Source, set[str]],
-) -> tuple[dict[tuple[Wanted, Place], tuple[list[Event], Place]], Blocks]:
-    """The next events of each stream and the blocks of these accounts, on one connection."""
+) -> tuple[dict[tuple[Wanted, Place], tuple[list[Event], Place] | None], Blocks]:
+    """The next events of each stream and the blocks of these accounts, on one connection.
+
+    None for a place that is lost.
+    """
     with reading():
-        events = {(wanted, place): wanted.read(place, BATCH) for wanted, place in asked}
+        events = {(wanted, place): _read_from(wanted, place) for wanted, place in asked}
         return events, latest.read(accounts) if latest and accounts else {}
+
+
+def _read_from(wanted: Wanted, place: Place) -> tuple[list[Event], Place] | None:
+    with suppress(LostPlaceError):
+        return wanted.read(place, BATCH)
+    return None
 
 
 # The only instance in a process.

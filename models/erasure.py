@@ -20,6 +20,7 @@ from models.delivery import Delivery
 from models.event import Event
 from models.idempotency import IdempotencyKey
 from models.message import IS_PERSONS, IS_UNSETTLED, Message
+from models.removed_event import ErasedEvent
 
 # Messages removed in one transaction. Each may have events, deliveries, attempts and a block of the search
 # index, and other writers wait meanwhile.
@@ -153,7 +154,13 @@ def _is_anothers(number_id: str, identifier: str, contact_ids: Sequence[str]) ->
 
 def _remove_events(subject_ids: Sequence[str]) -> Counter[str]:
     """Remove the events about these rows. Their attempts go with the deliveries."""
-    events = [row.id for row in Event.select(Event.id).where(Event.subject_id.in_(subject_ids))]
+    found = list(
+        Event.select(Event.id, Event.account, Event.position).where(
+            Event.subject_id.in_(subject_ids)
+        )
+    )
+    events = [row.id for row in found]
+    ErasedEvent.note(found)
     return Counter(
         deliveries=Delivery.delete().where(Delivery.event.in_(events)).execute(),
         events=Event.delete().where(Event.id.in_(events)).execute(),

@@ -12,6 +12,7 @@ from models import clock
 from models.account import Account
 from models.clock import new_id
 from models.database import BaseModel, Prepared, answers_at_once, reading
+from models.removed_event import ErasedEvent, EventFloor
 
 
 class Event(BaseModel):
@@ -70,6 +71,7 @@ class Event(BaseModel):
             return list(query.order_by(cls.id))
 
 
+_POSITIONS = (Event, ErasedEvent, EventFloor)
 _GIVEN = (
     "id",
     "account",
@@ -86,17 +88,22 @@ _GIVEN = (
 def _append(*slots: Any) -> Any:
     """On SQLite the position is after the account's last one, and at least the time in microseconds.
 
-    SQLite has one writer, so positions follow the commits. They never restart, also without any events.
+    SQLite has one writer, so positions follow the commits. They never restart, also if all events are
+    removed and the clock is set back.
     """
     values = dict(zip(_GIVEN, slots, strict=True))
     if answers_at_once():
-        last = Event.select(fn.MAX(Event.position)).where(Event.account == values["account"])
-        values["position"] = fn.MAX(fn.COALESCE(last, 0) + 1, values["created_at"] * 1000)
+        after = [fn.COALESCE(_last(table, values["account"]), 0) + 1 for table in _POSITIONS]
+        values["position"] = fn.MAX(*after, values["created_at"] * 1000)
     return Event.insert(values).on_conflict_ignore()
 
 
-def order_by_commit(connected: Any) -> None:
-    """Have PostgreSQL set the position of a new event to the number of its transaction."""
+def _last(table: Any, account_id: Any) -> Any:
+    return table.select(fn.MAX(table.position)).where(table.account_id == account_id)
+
+
+def order_by_commit(connected: Any, base: int = 0) -> None:
+    """Have PostgreSQL set the position of a new event to the number of its transaction, plus ``base``."""
     if not answers_at_once():
-        number = "pg_current_xact_id()::text::bigint"
+        number = "pg_current_xact_id()::text::bigint" + (f" + {base}" if base else "")
         connected.execute_sql(f"ALTER TABLE event ALTER COLUMN position SET DEFAULT {number}")

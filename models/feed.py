@@ -2,20 +2,23 @@
 
 Transactions do not commit in the order of their identifiers or times. A reader must not miss an event that
 is committed late. So on PostgreSQL the position of an event is the number of its transaction, and a read
-ends before the oldest running transaction. SQLite has one writer at a time
-(docs/decisions/0047-events-in-the-order-of-commits.md).
+ends before the oldest running transaction. SQLite has one writer at a time. A cursor whose events may be
+incomplete is refused (docs/decisions/0047-events-in-the-order-of-commits.md).
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
-from peewee import Cast, Select, Tuple, fn
+from peewee import JOIN, SQL, Cast, Join, Select, Tuple, fn
+from ulid import ULID
 
+from models import clock
 from models.clock import id_bound
-from models.database import Prepared, answers_at_once, reading
+from models.database import Prepared, Rows, answers_at_once, database, reading
 from models.event import Event
+from models.event_history import added, mark, name_of
+from models.removed_event import ErasedEvent, EventFloor
 
 # How much older than its time the position of an event may be: clocks of hosts may differ by minutes, and a
 # transaction has its number from its first write on.
@@ -23,38 +26,58 @@ SLACK_MS = 600_000
 MAX_POSITION = 2**63 - 1
 # How many events a query examines for matches.
 MOST_LOOKED_AT = 10_000
-# As in the contract: a position is below 2**63.
-_CURSOR = re.compile(r"([0-7]?[0-9a-f]{1,15})-(evt_[0-9A-HJKMNP-TV-Z]{26})?", re.ASCII)
+# As in the contract: a position is below 2**63. Cursors of release 1.0 have no history.
+_CURSOR = re.compile(
+    r"(?:([0-9a-f]{12})-)?([0-7]?[0-9a-f]{1,15})-(evt_[0-9A-HJKMNP-TV-Z]{26})?", re.ASCII
+)
 
 
-class ForeignCursorError(Exception):
-    """The cursor belongs to another database: its transaction number is higher than any here."""
+class LostPlaceError(Exception):
+    """Events after the cursor may be missing. ``since`` is the time to read again from, in milliseconds."""
 
-    def __init__(self) -> None:
-        super().__init__("The cursor belongs to another database. Begin again with since.")
+    def __init__(self, reason: str, since: int) -> None:
+        super().__init__(reason)
+        self.since = since
 
 
 class Place(NamedTuple):
-    """The position of a cursor: after an event, or before all events."""
+    """The position of a cursor: after an event, or before all events. ``history`` is empty if unknown."""
 
     position: int = 0
     event_id: str = ""
+    history: str = ""
 
     @property
     def cursor(self) -> str:
         """The cursor as text. ``at`` parses it."""
-        return f"{self.position:x}-{self.event_id}"
+        history = f"{self.history}-" if self.history else ""
+        return f"{history}{self.position:x}-{self.event_id}"
+
+    @property
+    def key(self) -> tuple[int, str]:
+        """What orders places of one history."""
+        return self[:2]
 
     @classmethod
     def at(cls, cursor: str) -> Self | None:
         """The place of a cursor, None if the text is not a cursor."""
         found = _CURSOR.fullmatch(cursor)
-        return None if found is None else cls(int(found[1], 16), found[2] or "")
+        return None if found is None else cls(int(found[2], 16), found[3] or "", found[1] or "")
 
     @classmethod
-    def of(cls, event: Event) -> Self:
+    def of(cls, event: Event, history: str) -> Self:
         """The place after an event."""
-        return cls(event.position, event.id)
+        return cls(event.position, event.id, history)
+
+    def earliest(self) -> int:
+        """A time before all events that may follow it, in milliseconds. Clocks may differ by SLACK_MS."""
+        if not self.event_id:
+            return 0
+        try:
+            at = ULID.from_str(self.event_id.removeprefix("evt_")).milliseconds
+        except ValueError:
+            return 0
+        return max(0, min(at, clock.now()) - SLACK_MS)
 
 
 START, END = Place(), Place(MAX_POSITION, "")
@@ -70,22 +93,29 @@ class Wanted:
     since: int | None = None
 
     def read(self, after: Place, limit: int) -> tuple[list[Event], Place]:
-        """The next events after a place, and the place to continue from.
+        """The next events after a place, and the place to continue from. Raises LostPlaceError.
 
         That is after the last event. If fewer than ``limit`` match, it is after all examined events.
         """
         with reading():
-            end = newest(self.account_id)
-            if end <= after:
-                _refuse_foreign(after, end)
+            end = _View.of(_viewed_from(self.account_id, after)).checked(after).end
+            if end.key <= after.key:
                 return [], after
-            begin = max(after, self._start())
-            if self._conditions():
-                end = min(end, self._farthest(begin) or end)
-            events = list(self._between(begin, end).where(*self._conditions()).limit(limit))
-        return events, Place.of(events[-1]) if len(events) == limit else end
+            # The view is checked after the events were read: until then none of them was removed. One server
+            # runs the transaction, so that they are of its history.
+            with database.atomic():
+                begin = max(after.key, self._start())
+                if self._conditions():
+                    end = min(end, self._farthest(begin, end.history) or end)
+                found = self._between(begin, end.key).where(*self._conditions())
+                events = list(found.limit(limit))
+                rows = _viewed_from(self.account_id, after)
+            if _View.of(rows).checked(after).end.history != end.history:
+                raise LostPlaceError(_CHANGED, after.earliest())
+        is_full = len(events) == limit
+        return events, Place.of(events[-1], end.history) if is_full else end
 
-    def _between(self, begin: Place, end: Place) -> Any:
+    def _between(self, begin: tuple[int, str], end: tuple[int, str]) -> Any:
         """All events of the account after one place up to another, in order."""
         place = Tuple(Event.position, Event.id)
         query = Event.select().where(
@@ -93,11 +123,11 @@ class Wanted:
         )
         return query.order_by(Event.position, Event.id)
 
-    def _farthest(self, begin: Place) -> Place | None:
+    def _farthest(self, begin: tuple[int, str], history: str) -> Place | None:
         """The last place that a query examines. None if fewer events follow."""
-        following = self._between(begin, END).offset(MOST_LOOKED_AT - 1).limit(1)
+        following = self._between(begin, END.key).offset(MOST_LOOKED_AT - 1).limit(1)
         found = following.select(Event.position, Event.id).first()
-        return found and Place.of(found)
+        return found and Place.of(found, history)
 
     def _conditions(self) -> list[Any]:
         conditions = []
@@ -109,35 +139,61 @@ class Wanted:
             conditions.append(Event.created_at >= self.since)
         return conditions
 
-    def _start(self) -> Place:
+    def _start(self) -> tuple[int, str]:
         """A place before the first event from ``since`` on."""
         if self.since is None:
-            return START
+            return START.key
         if answers_at_once():
             # A position is never below the time.
-            return Place(min(max(0, self.since) * 1000, MAX_POSITION))
+            return min(max(0, self.since) * 1000, MAX_POSITION), ""
         bound = id_bound("evt", self.since - SLACK_MS)
-        with reading():
-            first = Event.select(Event.position).where(Event.id > bound).order_by(Event.id).first()
-        return END if first is None else Place(first.position, bound)
+        first = Event.select(Event.position).where(Event.id > bound).order_by(Event.id).first()
+        return END.key if first is None else (first.position, bound)
+
+
+@dataclass(frozen=True)
+class _View:
+    """What one query sees of an account's events: the last visible one, and a place of a reader.
+
+    ``is_known`` is whether the event of the place is there or was erased, ``floor`` the last event that
+    retention removed.
+    """
+
+    end: Place
+    is_known: bool
+    floor: tuple[int, str]
+
+    @classmethod
+    def of(cls, rows: Rows[Any]) -> Self:
+        """From the row of ``_viewed``."""
+        [(marked, position, event_id, floor_position, floor_id, is_known)] = rows
+        end = Place(position or 0, event_id or "", name_of(marked))
+        return cls(end, bool(is_known), (floor_position or 0, floor_id or ""))
+
+    def checked(self, place: Place) -> Self:
+        """Raise LostPlaceError if events after the place may be missing."""
+        if place == START:
+            return self
+        is_ours = place.history in {"", self.end.history}
+        if is_ours and place.key < self.floor:
+            raise LostPlaceError(_EXPIRED, place.earliest())
+        if is_ours and (self.is_known or place.key in {START.key, self.floor}):
+            return self
+        raise LostPlaceError(_CHANGED, place.earliest())
+
+
+_EXPIRED = "Events after the cursor are no longer kept"
+_CHANGED = "The cursor is from before a restore or failover of the database"
+
+
+def _viewed_from(account_id: str, place: Place) -> Rows[Any]:
+    return _viewed.execute(account_id, place.event_id, place.position)
 
 
 def newest(account_id: str) -> Place:
     """The place after the last event of the account that can be read now."""
     with reading():
-        found: Sequence[Any] | None = _newest.execute(account_id).first()
-    return START if found is None else Place(*found)
-
-
-def _refuse_foreign(place: Place, end: Place) -> None:
-    """Raise ForeignCursorError for a place that is not in this database."""
-    if place.position > end.position and not answers_at_once():
-        [(now,)] = _NOW.execute()
-        if place.position > now:
-            raise ForeignCursorError
-
-
-_NOW = Prepared(lambda: Select([], [_number(fn.pg_snapshot_xmax(fn.pg_current_snapshot()))]))
+        return _View.of(_viewed_from(account_id, START)).end
 
 
 def is_held_back(before: int) -> bool:
@@ -153,20 +209,30 @@ def is_held_back(before: int) -> bool:
 
 def _horizon() -> Any:
     """The lowest position that a running transaction may write."""
-    return _number(fn.pg_snapshot_xmin(fn.pg_current_snapshot()))
-
-
-def _number(transaction: Any) -> Any:
-    """A transaction's number as an integer."""
-    return Cast(Cast(transaction, "text"), "bigint")
+    return Cast(Cast(fn.pg_snapshot_xmin(fn.pg_current_snapshot()), "text"), "bigint") + added()
 
 
 @Prepared
-def _newest(account_id: Any) -> Any:
+def _viewed(account_id: Any, event_id: Any, position: Any) -> Any:
+    """One row: the mark of the history, the newest event, the floor, and whether the place is known."""
     query = Event.select(Event.position, Event.id).where(Event.account == account_id)
     if not answers_at_once():
         query = query.where(Event.position < _horizon())
-    return query.order_by(Event.position.desc(), Event.id.desc()).limit(1)
+    newest = query.order_by(Event.position.desc(), Event.id.desc()).limit(1).alias("newest")
+    floor = EventFloor.select().where(EventFloor.account_id == account_id).alias("floor")
+    always = SQL("1 = 1")
+    one = Select([], [mark().alias("mark")]).alias("one")
+    tables = Join(Join(one, newest, JOIN.LEFT_OUTER, always), floor, JOIN.LEFT_OUTER, always)
+    known = [
+        fn.EXISTS(
+            table.select(SQL("1")).where(
+                table.id == event_id, table.account_id == account_id, table.position == position
+            )
+        )
+        for table in (Event, ErasedEvent)
+    ]
+    columns = (one.c.mark, newest.c.position, newest.c.id, floor.c.position, floor.c.event_id)
+    return Select([tables], [*columns, known[0] | known[1]])
 
 
 def _concerns(number_id: str) -> Any:

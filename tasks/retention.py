@@ -28,6 +28,7 @@ from models.invitation import Invitation
 from models.message import UNSETTLED, Message
 from models.notice import Notice
 from models.password import PasswordReset
+from models.removed_event import ErasedEvent, EventFloor
 from models.search import SearchBlock
 from models.sign_in import PendingSignIn
 from models.signup import Signup
@@ -57,7 +58,7 @@ class Kind:
 
     The age of a row is that of its identifier, which is ``prefix`` and the time of its creation. With
     ``since`` it is the age of that column, which is null while the row must stay. A row for which ``held``
-    is true stays at most HOLD_MS longer.
+    is true stays at most HOLD_MS longer. ``note`` gets the rows in the transaction that removes them.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Kind:
     since: Any = None
     setting: str = "retention_days"
     held: Any = None
+    note: Callable[[Any], None] | None = None
 
     def search(self, before: int, limit: int) -> Any:
         """The query for a batch of the rows from before this time."""
@@ -92,8 +94,10 @@ class Kind:
             return 0
         with writing():
             # The condition is checked again: a delivery may have been scheduled again in between.
-            query = self.model.delete().where(self.model.id.in_(found), *self._may_go(before))
-            return int(query.execute())
+            going = self.model.id.in_(found), *self._may_go(before)
+            if self.note is not None:
+                self.note(self.model.select().where(*going))
+            return int(self.model.delete().where(*going).execute())
 
 
 def _has(model: Any, condition: Any) -> Any:
@@ -124,7 +128,9 @@ KINDS = (
             _has_no(Delivery, Delivery.event == Event.id),
             _has_no(Message, Message.id == Event.subject_id),
         ),
+        note=EventFloor.note,
     ),
+    Kind("ids of erased events", ErasedEvent, "evt", note=EventFloor.note),
     # An incomplete signup has the platform's token. Its link expired long before.
     Kind("signups", Signup, "sgn"),
     Kind("notices", Notice, "ntc"),

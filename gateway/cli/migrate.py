@@ -7,7 +7,7 @@ from gateway.cli.opening import refuse_incompatible
 from gateway.cli.output import json_option, show
 from gateway.settings import get_settings
 from gateway.storage import connect_state, in_one_line, make_folder, reach_database
-from models import database
+from models import database, event_history
 
 
 @click.command()
@@ -29,6 +29,8 @@ def apply_migrations() -> list[str]:
     """Like database.migrate(). Fails with a one-line error."""
     refuse_incompatible()
     try:
-        return database.migrate()
+        applied = database.migrate()
+        event_history.settle()
     except DatabaseError as error:
         raise click.ClickException(f"The database is not migrated: {in_one_line(error)}") from error
+    return applied

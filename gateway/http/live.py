@@ -4,6 +4,7 @@ Flask would hold a thread for each stream. On the event loop it is a stream like
 with delivery attempts and notices of WhatsApp besides the events.
 """
 
+from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 
@@ -17,7 +18,7 @@ from gateway.http.auth import CALLER, Caller
 from handlers.live_blocks import Source
 from handlers.streams import EventStream, Stream
 from models.database import read
-from models.feed import Place, Wanted, newest
+from models.feed import LostPlaceError, Place, Wanted, newest
 from models.user import Role
 
 # The page of each source. The roles of the page may see the source here.
@@ -45,11 +46,20 @@ async def _answer(scope: Scope) -> Response:
     if not _may(caller.user.role, "live"):
         return Response(status_code=HTTPStatus.FORBIDDEN)
     account_id = caller.user.account_id
+    wanted = Wanted(account_id)
     # A browser that reconnects sends its last position.
     last = Place.at(Headers(scope=scope).get("last-event-id", ""))
-    place = await read(partial(newest, account_id)) if last is None else last
-    sources = sources_of(caller.user.role)
-    return EventStream(Stream(Wanted(account_id), place, caller.session_id, sources))
+    place = await read(partial(_begin, wanted, last))
+    return EventStream(Stream(wanted, place, caller.session_id, sources_of(caller.user.role)))
+
+
+def _begin(wanted: Wanted, last: Place | None) -> Place:
+    """After the last event that the page has. If its place is lost, new events follow."""
+    if last is not None:
+        with suppress(LostPlaceError):
+            wanted.read(last, 1)
+            return last
+    return newest(wanted.account_id)
 
 
 def sources_of(role: str) -> list[Source]:

@@ -17,6 +17,8 @@ from models.account import Account
 from models.api_key import ApiKey
 from models.attempt import record_outcomes
 from models.claim import Terms
+from models.database import writing
+from models.event_history import EventHistory
 from models.feed import START, Place, Wanted
 from models.notice import Notice
 from tasks.fair_share import TooMuchAtOnceError
@@ -306,6 +308,22 @@ def test_a_temporary_database_outage_loses_no_event(
         monkeypatch.setattr(Wanted, "read", read)
         await _until(lambda: client.count == 1)
         await client.leave()
+
+    _run(follow)
+
+
+def test_a_stream_ends_when_the_history_changes(account: Account, key: ApiKey) -> None:
+    """Its client connects again, and gets 409."""
+
+    async def follow() -> None:
+        factories.event(account)
+        client = Client(account, key.id)
+        await _until(lambda: client.count == 1)
+        with writing():
+            EventHistory.create(id="another", home="elsewhere", base=0)
+            EventHistory.delete().where(EventHistory.id != "another").execute()
+        await asyncio.wait_for(client.task, 5)
+        assert client.is_complete
 
     _run(follow)
 

@@ -161,6 +161,7 @@ def _described(table: str) -> Any:
         ("0012_incidents", ("alert_target", "incident")),
         ("0013_requests", ("api_request",)),
         ("0014_erasures", ("erasure",)),
+        ("0015_event_history", ("event_history", "erased_event", "event_floor")),
     ],
 )
 def test_a_migrated_database_has_the_tables_of_a_new_one(
