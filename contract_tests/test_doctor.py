@@ -7,6 +7,7 @@ from typing import Any
 
 from redis import Redis
 
+from contract_tests.backends import BACKEND, SQLITE
 from contract_tests.commands import command_server
 from contract_tests.halting import halted
 from contract_tests.harness import Gateway, running, wait_for
@@ -43,7 +44,9 @@ def problems(found: dict[str, Any]) -> set[str]:
 def test_the_running_service_passes_and_each_broken_part_is_named(tmp_path: Path) -> None:
     with running(tmp_path) as service:
         service.customer()
-        assert {c["state"] for c in examine(service, status=0).values()} == {"ok"}
+        imperfect = {n for n, c in examine(service, status=0).items() if c["state"] != "ok"}
+        # A test's PostgreSQL does not wait for the disk.
+        assert imperfect == ({"database"} if BACKEND != SQLITE else set())
 
         with halted(service.part("worker")):
             if queue := service.environment.get("GATEWAY_QUEUE_URL"):
@@ -62,7 +65,9 @@ def test_the_running_service_passes_and_each_broken_part_is_named(tmp_path: Path
         assert "another-token" not in json.dumps(found)
 
         # The halted process continues, and the checks did no harm.
-        assert {c["state"] for c in examine(service, status=0).values()} == {"ok"}
+        imperfect = {n for n, c in examine(service, status=0).items() if c["state"] != "ok"}
+        # A test's PostgreSQL does not wait for the disk.
+        assert imperfect == ({"database"} if BACKEND != SQLITE else set())
     # No other process on this machine is taken for the sandbox.
     stopped = examine(service, status=1, GATEWAY_SANDBOX_PORT=str(service.sandbox_port))
     assert problems(stopped) == {"worker", "network", "callback address"}

@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass
 
 from models.database import database, reading
+from models.database.pinned import LENIENT, OF_THE_SERVER, OUTSIDE, PINNED
 from models.database.sqlite import path_of
 
 # How often SQLite calls the progress handler, in steps of its virtual machine.
@@ -15,12 +16,12 @@ SELECT split_part(current_setting('server_version'), ' ', 1),
        pg_database_size(oid),
        pg_encoding_to_char(encoding),
        datcollate,
-       current_setting('synchronous_commit'),
        current_setting('max_connections')::int
            - current_setting('superuser_reserved_connections')::int,
        pg_is_in_recovery()
 FROM pg_database WHERE datname = current_database()
 """
+_SETTINGS = "SELECT name, current_setting(name) FROM pg_settings WHERE name = ANY(%s)"
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,6 @@ class Server:
     size: int
     encoding: str
     collation: str
-    synchronous_commit: str
     connections: int
     is_replica: bool
 
@@ -77,3 +77,16 @@ def inspect_server() -> Server:
     """Query the connected PostgreSQL. Raises peewee's DatabaseError."""
     with reading():
         return Server(*database.execute_sql(_LOOK).fetchone())
+
+
+def unpinned_settings() -> dict[str, str]:
+    """The settings of a transaction of the connected PostgreSQL that are not as the gateway needs them."""
+    wanted = PINNED | LENIENT | OF_THE_SERVER
+    with reading(), database.atomic():
+        shown = dict(database.execute_sql(_SETTINGS, [list(wanted)]).fetchall())
+    return {n: v for n, v in shown.items() if v != wanted[n] and not _is_harmless(n, v)}
+
+
+def _is_harmless(name: str, value: str) -> bool:
+    """Behind a pooler, what concerns only idle sessions or the beginning of a transaction stays as it is."""
+    return name in OUTSIDE or name == "transaction_timeout" or value.startswith("remote_")

@@ -55,7 +55,7 @@ def _open_locked(url: str, seconds: float) -> Session:
     try:
         if session.is_pooled:
             # Behind a pooler the lock belongs to a transaction that stays open.
-            session.execute("BEGIN")
+            session.execute(f"{session.begin}; {session.opening}")
         # models/database/postgresql.py has the other locks of this first number.
         session.execute(f"{bounds}, pg_advisory{scope}_lock(20977, 3)")
     except (LockNotAvailable, QueryCanceled):

@@ -6,9 +6,9 @@ late tasks do no harm.
 
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from io import FileIO
 from time import sleep
 from typing import Any
@@ -21,7 +21,7 @@ from redis import ConnectionPool
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from models.database.session import BOUNDS, TIMEOUTS, Session, is_ready, locally
+from models.database.session import BOUNDS, Session, is_ready
 from models.database.sqlite import path_of
 
 logger = logging.getLogger(__name__)
@@ -140,17 +140,23 @@ class ServerStorage(PostgresStorage):
 
     def __init__(self, name: str, url: str) -> None:
         self._url = url
-        super().__init__(name, connection=self._open, create_tables=False)
+        super().__init__(name, connection=self._open, blocking=False, create_tables=False)
+
+    @contextmanager
+    def db(self, commit: bool = False, close: bool = False) -> Iterator[Any]:  # noqa: FBT001, FBT002 - Huey's
+        """Like Huey's. Behind a pooler each statement is in a transaction, which has the settings."""
+        with super().db(commit=commit or not self.blocking, close=close) as cursor:
+            yield cursor
 
     def _open(self) -> Session:
         # No wait for the disk: workers find work whose wake-up a power cut erased.
         session = Session.open(self._url, {"synchronous_commit": "off"} | BOUNDS)
         self.blocking = not session.is_pooled
-        if session.is_pooled:
-            self.begin_sql = f"begin; {locally(TIMEOUTS)}"
+        self.begin_sql = "; ".join(filter(None, [session.begin, session.opening]))
         try:
             # A lock in the same transaction, because concurrent "if not exists" of one table fails.
-            session.execute("; ".join(["SELECT pg_advisory_xact_lock(20977, 4)", *self.ddl]))
+            lock = "SELECT pg_advisory_xact_lock(20977, 4)"
+            session.execute("; ".join([self.begin_sql, lock, *self.ddl, "COMMIT"]))
         except BaseException:
             session.close()
             raise

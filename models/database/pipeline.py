@@ -20,14 +20,12 @@ from psycopg.errors import error_from_result
 from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 
-from models.database.session import TIMEOUTS, Session, is_ready, locally
+from models.database.session import Session, is_ready
 
 # A connection keeps the plan of a prepared statement, also one made while the tables were empty and a
 # sequential scan was the cheapest. Each statement here has an index that serves it
 # (docs/decisions/0035-statements-in-one-exchange.md).
 PLANNING = {"enable_seqscan": "off", "jit": "off"}
-# Behind a pooler each transaction begins with this statement.
-_OPENING = locally(PLANNING | TIMEOUTS)
 _AS_PEEWEE = ExceptionWrapper(EXCEPTIONS)
 
 
@@ -91,7 +89,8 @@ class Pipeline(Session):
         if self.waiting:
             if self.is_pooled and self.info.transaction_status is TransactionStatus.IDLE:
                 # Statements that are sent together are one transaction, with or without a BEGIN.
-                self.waiting.insert(0, Answer(self, _OPENING, []))
+                has_begin = self.waiting[0].sql == self.begin
+                self.waiting.insert(int(has_begin), Answer(self, self.opening, []))
             sent, self.waiting = self.waiting, []
             with _AS_PEEWEE:
                 self._exchange(sent)

@@ -20,6 +20,8 @@ from typing import Any, TypeVar
 import psycopg
 from peewee import InterfaceError, InternalError, OperationalError, Psycopg3Adapter
 from playhouse.pool import MaxConnectionsExceeded, PooledPostgresqlDatabase
+from psycopg import Binary, postgres
+from psycopg.adapt import Dumper
 from psycopg.pq import TransactionStatus
 from psycopg.types.string import StrDumper
 
@@ -59,6 +61,15 @@ class _TextDumper(StrDumper):
         return super().dump(obj.replace("\0", "\ufffd"))
 
 
+class _BytesDumper(Dumper):
+    """Sends bytes in hexadecimal form. psycopg's form depends on the server's settings."""
+
+    oid = postgres.types["bytea"].oid
+
+    def dump(self, obj: Any) -> bytes:
+        return b"\\x" + bytes(obj.obj if isinstance(obj, Binary) else obj).hex().encode()
+
+
 class _Adapter(Psycopg3Adapter):
     def connect(self, db: Any, **options: Any) -> Any:
         return Pipeline.open(db.database, PLANNING | BOUNDS, **options)
@@ -76,6 +87,8 @@ class PostgresEngine(PooledPostgresqlDatabase):
     def __init__(self, url: str, connections: int) -> None:
         # Of this process, and so of each connection.
         psycopg.adapters.register_dumper(str, _TextDumper)
+        for kind in (bytes, bytearray, memoryview, Binary):
+            psycopg.adapters.register_dumper(kind, _BytesDumper)
         super().__init__(
             url,
             max_connections=connections,
@@ -176,13 +189,18 @@ class PostgresEngine(PooledPostgresqlDatabase):
         return super().connection()
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
-        """Like peewee's, after the queued statements."""
-        self.connection().flush()
+        """Like peewee's, after the queued statements. Behind a pooler it is always in a transaction."""
+        pipeline: Pipeline = self.connection()
+        if pipeline.is_pooled and not self.in_transaction():
+            with self.atomic():
+                return self.execute_sql(sql, params)
+        pipeline.flush()
         return super().execute_sql(sql, params)
 
     def begin(self, _isolation_level: Any = None) -> None:
         """Like peewee's. It is sent with the first statement whose result is needed."""
-        self.connection().put("BEGIN")
+        pipeline: Pipeline = self.connection()
+        pipeline.put(pipeline.begin)
 
     def commit(self) -> None:
         """Like peewee's. Raises InternalError if the server rolled back because an error had been ignored."""

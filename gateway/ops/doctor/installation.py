@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from redis import Redis
 
 from gateway.ops.doctor import BrokenError, UnwellError
+from gateway.ops.doctor.server_settings import check_settings
 from gateway.settings import Settings
 from models import database, database_report, secret
 from models.database.sqlite import path_of
@@ -153,11 +154,7 @@ def _check_postgresql(settings: Settings) -> str:
             "Create the database again with the encoding UTF8: see the page Operations of the documentation.",
         )
     _check_migrations()
-    if server.synchronous_commit == "off":
-        raise UnwellError(
-            "synchronous_commit is off: a crash of the server loses the last commits.",
-            "Set it to on, unless messages may be sent twice after a crash.",
-        )
+    check_settings()
     # The web processes of these settings, and one worker.
     wanted = settings.workers * (settings.database_connections + WEB_OTHER_CONNECTIONS)
     wanted += settings.database_connections + WORKER_QUEUE_CONNECTIONS

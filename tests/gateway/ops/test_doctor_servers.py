@@ -9,7 +9,7 @@ from huey.storage import MemoryStorage
 from redis import Redis
 
 from contract_tests.servers import PostgresServer, RedisServer
-from contract_tests.waiting import free_port
+from contract_tests.waiting import free_port, wait_for
 from gateway.cli.doctor import CHECKS, OK, PROBLEM, WARNING, Check, look
 from gateway.settings import PREFIX, Settings, SettingsError
 from gateway.storage import AwayError, connect_state, reach_database, reach_queue
@@ -29,7 +29,7 @@ Look = Callable[[str], Check]
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[PostgresServer]:
     """A server with a migrated database and some users."""
-    with PostgresServer() as server:
+    with PostgresServer(durable=True) as server:
         (server.data / "pg_hba.conf").write_text(WHO_IS_ASKED)
         database.connect(server.database(MIGRATED))
         database.migrate()
@@ -68,7 +68,7 @@ def look_at_database(configure: Configure, request: pytest.FixtureRequest) -> Lo
     """What is found at a DATABASE_URL."""
 
     def look_at(url: str) -> Check:
-        request.addfinalizer(database.database.obj.close_all)
+        request.addfinalizer(lambda: database.database.obj.close_all())
         return _check("database", configure(DATABASE_URL=url))
 
     return look_at
@@ -174,7 +174,41 @@ def test_commits_that_a_crash_forgets_are_a_warning(
 ) -> None:
     url = postgres.database("hasty", MIGRATED)
     _execute(url, "ALTER DATABASE hasty SET synchronous_commit = off")
-    _assert(look_at_database(url), WARNING, "synchronous_commit is off")
+    # The gateway overrules the database, but not the URL.
+    _assert(look_at_database(url), OK)
+    found = look_at_database(f"{url}?options=-c%20synchronous_commit%3Doff")
+    _assert(found, WARNING, "synchronous_commit is off")
+
+
+def test_a_setting_that_only_a_superuser_may_change_is_a_problem(
+    postgres: PostgresServer, look_at_database: Look
+) -> None:
+    url = postgres.database("replicated", MIGRATED)
+    _execute(
+        url,
+        "CREATE ROLE plain LOGIN",
+        "GRANT SELECT ON schema_migration TO plain",
+        "ALTER ROLE plain SET session_replication_role = replica",
+    )
+    found = look_at_database(_as("plain", url))
+    _assert(found, PROBLEM, "session_replication_role is replica", "Reset it")
+
+
+def test_a_server_that_is_read_only_or_not_durable_is_reported(
+    look_at_database: Look,
+) -> None:
+    with PostgresServer() as server:
+        url = server.database(MIGRATED)
+        database.connect(url)
+        database.migrate()
+        _assert(look_at_database(url), WARNING, "fsync is off, full_page_writes is off")
+        _execute(
+            server.url("postgres"),
+            "ALTER SYSTEM SET default_transaction_read_only = on",
+            "SELECT pg_reload_conf()",
+        )
+        wait_for(lambda: look_at_database(url).state == PROBLEM, "a server that is read-only")
+        _assert(look_at_database(url), PROBLEM, "default_transaction_read_only is on")
 
 
 def test_more_connections_than_the_server_takes_are_a_warning(

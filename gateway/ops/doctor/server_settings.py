@@ -1,0 +1,25 @@
+"""The check of PostgreSQL's settings that the gateway cannot set for itself."""
+
+from gateway.ops.doctor import BrokenError, UnwellError
+from models import database_report
+from models.database.pinned import DURABLE, LENIENT
+
+
+def check_settings() -> None:
+    """Raise a problem or a warning for the worst setting. Needs a connected PostgreSQL."""
+    wrong = database_report.unpinned_settings()
+    risky = [name for name in wrong if name in DURABLE or name in LENIENT]
+    if broken := [name for name in wrong if name not in risky]:
+        raise BrokenError(
+            f"{_shown(wrong, broken)}: the gateway may not change it.",
+            "Reset it where it is set: the role, the database or the server's configuration.",
+        )
+    if risky:
+        raise UnwellError(
+            f"{_shown(wrong, risky)}: a crash of the server or its machine can lose commits.",
+            "Set it to on, unless messages may be sent twice after a crash.",
+        )
+
+
+def _shown(wrong: dict[str, str], names: list[str]) -> str:
+    return ", ".join(f"{name} is {wrong[name]}" for name in names)

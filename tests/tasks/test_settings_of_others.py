@@ -1,0 +1,230 @@
+"""PostgreSQL: a setting of the server, the database or the role changes no result."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from urllib.parse import quote
+
+import psycopg
+import pytest
+from peewee import InternalError
+from psycopg import sql
+
+from contract_tests.servers import POSTGRES_USER, PgBouncer, PostgresServer
+from contract_tests.stored import Stored
+from handlers import sending
+from models import database, secret
+from models.account import Account
+from models.callback import Callback
+from models.claim import Terms
+from models.database import reading
+from models.database.pinned import LENIENT, OUTSIDE, PINNED
+from models.database.session import BOUNDS, Session
+from models.delivery import Delivery
+from models.event import Event
+from models.feed import START, Wanted
+from models.message import Message, MessageStatus
+from models.search import find
+from models.words import words_of
+from networks.interface import Acceptance, OutboundMessage, Sender
+from tasks import deliver, erasing, ingest, redeliver
+from tasks.queue import open_storage
+from tests import factories
+from tests.conftest import AtOnce, Configure
+from tests.tasks.told import messages, status_of, text
+
+TEXT = "Zoë's \\n \"quoted\" C:\\temp\\ 50% 🦊 E'\\x41' NULL"
+# A value of each pinned setting that somebody else may have chosen, and others that once did harm or might.
+WRONG = {
+    "standard_conforming_strings": "off",
+    "backslash_quote": "off",
+    "bytea_output": "escape",
+    "DateStyle": "SQL, DMY",
+    "IntervalStyle": "sql_standard",
+    "TimeZone": "Asia/Kathmandu",
+    "extra_float_digits": "-15",
+    "array_nulls": "off",
+    "transform_null_equals": "on",
+    "gin_fuzzy_search_limit": "1",
+    "row_security": "off",
+    "exit_on_error": "on",
+    "client_min_messages": "debug5",
+    "plan_cache_mode": "force_custom_plan",
+    "session_replication_role": "replica",
+    "zero_damaged_pages": "on",
+    "ignore_checksum_failure": "on",
+    "default_transaction_isolation": "serializable",
+    "default_transaction_deferrable": "on",
+    "idle_session_timeout": "60s",
+    "synchronous_commit": "off",
+    "client_encoding": "LATIN1",
+    "default_transaction_read_only": "on",
+    "search_path": "nowhere",
+    "enable_seqscan": "off",
+    "enable_indexscan": "off",
+    "quote_all_identifiers": "on",
+    "default_text_search_config": "pg_catalog.english",
+    "work_mem": "64kB",
+}
+NAME = "others"
+END_SESSIONS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
+SHOWN = PINNED | LENIENT | {"client_encoding": "UTF8"}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    with PostgresServer(autovacuum="off") as started:
+        database.connect(started.database(NAME))
+        database.migrate()
+        database.database.obj.close_all()
+        yield started
+
+
+@pytest.fixture(scope="module")
+def pooler(server: PostgresServer) -> Iterator[PgBouncer]:
+    with PgBouncer(server, default_pool_size="2") as started:
+        yield started
+
+
+@pytest.fixture(params=["direct", "pooled"])
+def servers(
+    request: pytest.FixtureRequest, server: PostgresServer, pooler: PgBouncer
+) -> tuple[PostgresServer, PgBouncer | PostgresServer]:
+    """Where the settings are made, and what the gateway connects to."""
+    return server, pooler if request.param == "pooled" else server
+
+
+Servers = tuple[PostgresServer, PgBouncer | PostgresServer]
+
+
+@contextmanager
+def _set(server: PostgresServer, where: str, settings: dict[str, str]) -> Iterator[None]:
+    """Set these on the database or the role for new sessions, as long as the block runs."""
+    with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
+        target = sql.Identifier(POSTGRES_USER if where == "ROLE" else NAME)
+        alter = sql.SQL(f"ALTER {where} {{}} ").format(target)
+        for setting, value in settings.items():
+            chosen = sql.Identifier(setting), sql.Literal(value)
+            connection.execute(alter + sql.SQL("SET {} = {}").format(*chosen))
+        try:
+            yield
+        finally:
+            connection.execute("SET default_transaction_read_only = off")
+            connection.execute(alter + sql.SQL("RESET ALL"))
+
+
+class _Network:
+    async def send(self, _: Sender, __: OutboundMessage) -> Acceptance:
+        return Acceptance("wamid.1")
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No queue, and a network that accepts all."""
+    monkeypatch.setattr(sending, "get_network", _Network)
+    for module in (deliver, erasing, ingest, redeliver):
+        monkeypatch.setattr(module.bell, "thread", AtOnce())
+
+
+def _tell_the_story(url: str) -> None:
+    """Send and receive a difficult text, read it back in every way, and enqueue a task."""
+    account = Account.open("Acme", "pro")
+    number = factories.active_number(account)
+    factories.webhook(account)
+    body = {"number_id": number.id, "to": "15551234567", "type": "text", "text": {"body": TEXT}}
+    answers = [asyncio.run(sending.send(account.id, body, f"key \\ {n}")) for n in (1, 1)]
+    assert [answer.status_code for answer in answers] == [200, 200]
+    told = text("wamid.IN", text={"body": TEXT}), status_of("wamid.1", "delivered")
+    raw = json.dumps({"entry": [messages(messages=[told[0]], statuses=[told[1]])]}).encode()
+    Callback.store(raw)
+    ingest.work_off()
+    with reading():
+        rows = {row.direction: row for row in Message.select()}
+        assert [row.body for row in rows.values()] == [{"body": TEXT}] * 2
+        assert rows["OUTBOUND"].status == MessageStatus.DELIVERED
+        assert Delivery.select().count() == 3
+        assert Event.select().where(Event.payload.contains("C:\\\\temp")).count() == 3
+        assert {row.id for row in find(account.id, words_of("zoë temp"), 9, None).messages} == {
+            row.id for row in rows.values()
+        }
+    events, _ = Wanted(account.id).read(START, 9)
+    assert [json.loads(e.payload)["data"]["body"] for e in events] == [{"body": TEXT}] * 3
+    claimed = factories.claim_due(9, Terms(10, 60_000))
+    assert len(claimed) == 3
+    storage = open_storage(url)
+    storage.enqueue(b"\\x00'\xff")
+    assert storage.dequeue() == b"\\x00'\xff"
+    storage.close()
+
+
+@pytest.fixture
+def url(servers: Servers, configure: Configure) -> Iterator[str]:
+    """Where the gateway finds its empty database. No session is left from the test before."""
+    secret.use_key(configure().encryption_key())
+    Stored({"GATEWAY_DATABASE_URL": servers[0].url(NAME)}).clear()
+    with psycopg.connect(servers[0].url("postgres")) as connection:
+        connection.execute(END_SESSIONS, [NAME])
+    yield servers[1].url(NAME)
+    database.database.obj.close_all()
+
+
+def _shown() -> dict[str, str]:
+    """The settings in a transaction."""
+    with reading():
+        query = "SELECT name, current_setting(name) FROM pg_settings WHERE name = ANY(%s)"
+        return dict(database.database.obj.execute_sql(query, [list(SHOWN)]).fetchall())
+
+
+def _check(servers: Servers, url: str, where: str, settings: dict[str, str]) -> None:
+    with _set(servers[0], where, settings):
+        database.connect(url)
+        shown = _shown()
+        left = {} if servers[0] is servers[1] else OUTSIDE
+        assert [n for n, v in shown.items() if v != SHOWN[n] and n not in left] == []
+        _tell_the_story(url)
+
+
+@pytest.mark.parametrize("setting", WRONG)
+def test_a_setting_of_others_changes_nothing(servers: Servers, url: str, setting: str) -> None:
+    where = "ROLE" if servers[0] is servers[1] else "DATABASE"
+    _check(servers, url, where, {setting: WRONG[setting]})
+
+
+@pytest.mark.parametrize("where", ["DATABASE", "ROLE"])
+def test_all_settings_of_others_together_change_nothing(
+    servers: Servers, url: str, where: str
+) -> None:
+    _check(servers, url, where, WRONG)
+
+
+def test_options_in_the_url_take_precedence_over_lenient_settings(server: PostgresServer) -> None:
+    chosen = {"synchronous_commit": "off", "lock_timeout": "7s", "search_path": "elsewhere"}
+    options = " ".join(f"-c {name}={value}" for name, value in chosen.items())
+    given = quote(f"{options} -c bytea_output=escape")
+    with closing(Session.open(f"{server.url(NAME)}?options={given}", BOUNDS)) as session:
+        shown = {n: session.execute(f"SHOW {n}").fetchone() for n in (*chosen, "bytea_output")}
+    assert shown == {name: (value,) for name, value in chosen.items()} | {"bytea_output": ("hex",)}
+
+
+def test_tables_in_another_schema_are_found(server: PostgresServer, configure: Configure) -> None:
+    """The role named it at the migration, and names it no more."""
+    secret.use_key(configure().encryption_key())
+    url = server.database("schemas")
+    with psycopg.connect(url) as connection:
+        connection.execute("CREATE SCHEMA ours")
+    with _set(server, "ROLE", {"search_path": "ours"}):
+        database.connect(url)
+        assert database.migrate()
+    database.connect(url)
+    assert database.migrate() == []
+    _tell_the_story(url)
+    database.database.obj.close_all()
+
+
+def test_a_server_that_is_read_only_by_its_own_configuration_stays_so() -> None:
+    with PostgresServer(default_transaction_read_only="on") as fenced:
+        database.connect(fenced.url("postgres"))
+        with pytest.raises(InternalError, match="read-only"):
+            database.migrate()
+        database.database.obj.close_all()
