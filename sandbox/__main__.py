@@ -12,6 +12,7 @@ from aiohttp import web
 
 from sandbox.assembly import build
 from sandbox.journal import JournalError
+from sandbox.log import STDERR, STDOUT, Printer
 from sandbox.settings import GRAPH_HOST, Settings, SettingsError, load
 
 # A response that is still delayed must not delay the stop.
@@ -20,19 +21,20 @@ SHUTDOWN = 0.2
 
 def main() -> int:
     """Return the exit code: 0 after a clean stop, 2 if a setting prevents the start."""
-    logging.basicConfig(
-        level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s"
-    )
+    printer = Printer()
+    logging.basicConfig(level=logging.INFO, handlers=[printer])
     try:
         settings = load(os.environ)
-        asyncio.run(_serve(settings))
+        asyncio.run(_serve(settings, printer))
     except (SettingsError, JournalError) as error:
-        sys.stderr.write(f"sandbox: {error}\n")
+        printer.say(STDERR, f"sandbox: {error}\n")
         return 2
+    finally:
+        printer.finish()
     return 0
 
 
-async def _serve(settings: Settings) -> None:
+async def _serve(settings: Settings, printer: Printer) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -44,8 +46,7 @@ async def _serve(settings: Settings) -> None:
         if settings.tls_port is not None:
             said += await _listen_with_tls(runner, settings, settings.tls_port)
         # In one write: a caller may read only the first line.
-        sys.stdout.write(said)
-        sys.stdout.flush()
+        printer.say(STDOUT, said)
         await stop.wait()
     finally:
         await runner.cleanup()

@@ -31,6 +31,9 @@ SENDS = Counter("gateway_sends", "Messages sent to the network, by outcome", ["o
 REFUSED_BUSY = Counter(
     "gateway_sends_refused_busy", "Sends refused with 429 because too much work was due"
 )
+LOG_DROPPED = Counter(
+    "gateway_log_dropped", "Lines of the log that were dropped because its reader stalled or ended"
+)
 CALLBACKS = Counter("gateway_callbacks", "Callbacks from the network, by outcome", ["outcome"])
 # An alert on an increase needs a series that already exists at 0.
 for _outcome in ("accepted", *SEND_FAILURES.values(), "number"):

@@ -15,6 +15,8 @@ import click
 POLL_SECONDS = 0.05
 RESTART_SECONDS = 1
 PR_SET_PDEATHSIG = 1
+# Loaded before the supervisor starts a part: after a fork, another thread's lock would stay locked.
+_LIBC = ctypes.CDLL(None)
 
 Process = subprocess.Popen[bytes]
 
@@ -55,7 +57,7 @@ class Supervisor:
             [sys.executable, *self._parts[name]],
             start_new_session=True,
             pass_fds=self._pass_fds,
-            preexec_fn=partial(_end_with_parent, os.getpid()),  # noqa: PLW1509 - the supervisor has one thread
+            preexec_fn=partial(_end_with_parent, os.getpid()),  # noqa: PLW1509 - it takes no lock
         )
 
     def watch(self) -> None:
@@ -100,7 +102,7 @@ def _kill(process: Process) -> None:
 def _end_with_parent(parent: int) -> None:
     """Make Linux send SIGTERM to this process when the supervisor dies, even by SIGKILL."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
         # The supervisor may have died before this call; then no signal comes.
         if os.getppid() != parent:
             os._exit(1)

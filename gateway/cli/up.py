@@ -12,7 +12,7 @@ from gateway.cli import holders, up_file, up_parts
 from gateway.cli.migrate import apply_migrations
 from gateway.cli.options import host_option, port_option
 from gateway.cli.supervisor import Supervisor
-from gateway.ops import tracing
+from gateway.ops import lines, tracing
 from gateway.ops.logs import configure_logging
 from gateway.settings import PREFIX, Settings, get_settings, load_settings
 from gateway.storage import connect_state, make_folder, reach_database, reach_queue
@@ -47,6 +47,11 @@ def up(
         os.environ[f"{PREFIX}PUBLIC_URL"] = url_at(host, port)
     settings = get_settings()
     configure_logging(settings.log_format)
+    with lines.printing():
+        _up(settings, host, port, demo=not no_demo)
+
+
+def _up(settings: Settings, host: str, port: int, *, demo: bool) -> None:
     # Fail here: a part that fails would be restarted endlessly.
     tracing.check()
     make_folder(settings)
@@ -63,7 +68,7 @@ def up(
         parts, places = _parts(settings, host, port)
         _refuse_taken(places)
         supervisor = Supervisor(parts, stop_seconds, pass_fds=[parts_lock])
-        _run_all(supervisor, places, settings, demo=not no_demo)
+        _run_all(supervisor, places, settings, demo=demo)
 
 
 def _parts(settings: Settings, host: str, port: int) -> tuple[dict[str, list[str]], Places]:
@@ -144,8 +149,10 @@ def _greet(settings: Settings, *, demo: bool) -> None:
     demo = demo and settings.uses_sandbox
     accounts = Account.all() if demo else []
     is_first_run = demo and not Number.all() and all(a.name == demo_account.NAME for a in accounts)
-    # Before the first line, because connecting a number makes the web process log a request.
+    # Before the first line, because connecting a number makes the web process log a request. Lines that are
+    # printed without a pause are one write.
     account = _demo_account(accounts) if is_first_run else None
+    credentials = demo_account.new_credentials(account) if account else None
     url = settings.public_url
     click.echo(f"Base URL    {url}/api")
     click.echo(f"Swagger UI  {url}/api/ui/")
@@ -153,8 +160,8 @@ def _greet(settings: Settings, *, demo: bool) -> None:
     click.echo(f"Dashboard   {url}/dashboard/")
     if settings.uses_sandbox:
         click.echo(f"Sandbox     {settings.network_url}/")
-    if account:
-        demo_account.greet(demo_account.new_credentials(account))
+    if credentials:
+        demo_account.greet(credentials)
     elif demo and not is_first_run:
         click.echo(f"Keys are shown once. For a new one: {_how_to_make_a_key(accounts)}")
     click.echo("Stop with Ctrl-C.")

@@ -5,7 +5,7 @@ In a terminal a line is one row.
 A line carries time, level, logger, message, the identifiers of its request, and what the caller gives as
 ``extra={"fields": {...}}``. Callers give identifiers only: no key, secret, PIN, phone number or text of a
 message. While PostgreSQL or Redis is unreachable, every use fails: such errors are logged at a limited rate,
-without tracebacks.
+without tracebacks. A thread writes the lines (gateway.ops.lines), so no caller waits for their reader.
 """
 
 import logging
@@ -22,6 +22,7 @@ import psycopg
 import redis
 from peewee import DatabaseError
 
+from gateway.ops.lines import FLUSH_SECONDS, STDERR, LineWriter
 from models.database.sqlite import BusyError
 from tasks.telemetry import request_fields
 
@@ -162,20 +163,58 @@ def _is_full(error: object) -> bool:
     return isinstance(error, psycopg.errors.DiskFull)
 
 
+class LineHandler(logging.Handler):
+    """Formats records in their own thread, and leaves the writing to another."""
+
+    def __init__(self, descriptor: int, formatter: logging.Formatter) -> None:
+        super().__init__()
+        self.setFormatter(formatter)
+        self._lines = LineWriter(descriptor, self._dropped)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the line of a record soon."""
+        try:
+            self._lines.write(f"{self.format(record)}\n")
+        except Exception:  # noqa: BLE001 - as each handler of logging
+            self.handleError(record)
+
+    def flush(self) -> None:
+        """Wait for the lines, for a short time. logging calls it at exit."""
+        self._lines.flush(FLUSH_SECONDS)
+
+    def _dropped(self, lines: int) -> str:
+        made = logging.makeLogRecord(
+            {
+                "name": __name__,
+                "levelno": logging.WARNING,
+                "levelname": "WARNING",
+                "msg": "%d lines of the log were dropped: its reader stalled",
+                "args": (lines,),
+            }
+        )
+        return f"{self.format(made)}\n"
+
+
+def flush() -> None:
+    """Wait for the lines of this process, for a short time. Call it before a process ends at once."""
+    for handler in logging.getLogger().handlers:
+        handler.flush()
+
+
 def configure_logging(log_format: str) -> None:
     """Log our own INFO and everyone's warnings. ``log_format`` is the setting LOG_FORMAT."""
-    formatter: logging.Formatter
-    if log_format == "auto":
-        formatter = TerminalFormatter() if sys.stderr.isatty() else JsonFormatter()
-    else:
-        formatter = TextFormatter() if log_format == "text" else JsonFormatter()
     # No line shows them, and looking them up costs time.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
-    handler = logging.StreamHandler()
-    handler.setFormatter(formatter)
+    handler = LineHandler(STDERR, _formatter(log_format)) if sys.stderr else logging.NullHandler()
     handler.addFilter(limit_outages)
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     for name in OURS:
         logging.getLogger(name).setLevel(logging.INFO)
     for name in REFUSALS:
         logging.getLogger(name).setLevel(logging.ERROR)
+
+
+def _formatter(log_format: str) -> logging.Formatter:
+    if log_format == "auto":
+        return TerminalFormatter() if sys.stderr.isatty() else JsonFormatter()
+    return TextFormatter() if log_format == "text" else JsonFormatter()
