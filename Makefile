@@ -45,7 +45,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos kills check style types imports lint breaks release docs format lock clean chromium runtimes servers backends
+.PHONY: upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos kills failover check style types imports lint breaks release docs format lock clean chromium runtimes servers backends
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -84,6 +84,9 @@ chaos: $(VENV)/.dev | servers ## Inject 60 faults into 2,000 messages, on each b
 
 kills: $(VENV)/.dev | servers ## Kill gateway up 200 times and start it again at once (UP_KILLS=200, TEST_BACKEND=redis)
 	@TEST_BACKEND=$${TEST_BACKEND:-redis} UP_KILLS=$${UP_KILLS:-200} $(BIN)/pytest contract_tests/test_up_killed.py $(PYTEST_ARGS)
+
+failover: $(VENV)/.dev | servers ## Promote standbys and restore backups under load, in every way
+	@$(BIN)/pytest --timeout=0 contract_tests/failover/make_failover.py $(PYTEST_ARGS)
 
 upgrades: $(VENV)/.dev | servers ## Upgrade, roll back, back up and restore under load, on each backend (TEST_BACKEND=redis: one)
 	@for backend in $${TEST_BACKEND:-sqlite postgresql redis}; do \

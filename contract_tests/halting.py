@@ -3,9 +3,10 @@
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from contract_tests.processes import children_of, is_alive
 from contract_tests.waiting import wait_for
 
 
@@ -19,6 +20,22 @@ def halt(process: int) -> None:
 def resume(process: int) -> None:
     """Resume a halted process."""
     os.kill(process, signal.SIGCONT)
+
+
+def halt_all(parent: int) -> list[int]:
+    """Halt a process and its children, like a machine that hangs. Returns what was halted."""
+    # The parent first: it starts no more children.
+    halt(parent)
+    children = children_of(parent)
+    for child in children:
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGSTOP)
+    # A child that ended before its signal came remains a zombie.
+    wait_for(
+        lambda: all(_is_stopped(child) or not is_alive(child) for child in children),
+        "children that are halted",
+    )
+    return [parent, *children]
 
 
 @contextmanager

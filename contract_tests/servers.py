@@ -80,10 +80,10 @@ class PostgresServer(Server):
         return self.url(name)
 
     def _initialize(self) -> None:
-        _chown_to_postgres(self.folder)
+        chown_to_postgres(self.folder)
         options = ["--auth=trust", f"--username={POSTGRES_USER}", "--encoding=UTF8", "--locale=C"]
         done = subprocess.run(
-            [_program("initdb"), "--no-sync", *options, self.data],
+            [program("initdb"), "--no-sync", *options, self.data],
             cwd=self.folder,
             capture_output=True,
             text=True,
@@ -94,10 +94,10 @@ class PostgresServer(Server):
 
     def _command(self) -> Sequence[str | Path]:
         settings = [f"--{name}={value}" for name, value in self._settings.items()]
-        return [_program("postgres"), "-D", self.data, *settings]
+        return [program("postgres"), "-D", self.data, *settings]
 
     def _account(self) -> Mapping[str, Any]:
-        return _without_root()
+        return without_root()
 
     def _answers(self) -> bool:
         assert self.process is not None
@@ -121,25 +121,34 @@ class PgBouncer(Server):
 
     def __init__(self, postgres: PostgresServer, **settings: str) -> None:
         super().__init__("pgbouncer")
-        config = ConfigParser()
-        config.read(ROOT / "deploy" / "pgbouncer.ini")
-        # For every user that a client names.
-        config["databases"] = {"*": f"host={HOST} port={postgres.port} user={POSTGRES_USER}"}
+        self._config = ConfigParser()
+        self._config.read(ROOT / "deploy" / "pgbouncer.ini")
         ours = {"listen_port": str(self.port), "auth_type": "any", "unix_socket_dir": ""}
-        config["pgbouncer"].update(ours | settings)
+        self._config["pgbouncer"].update(ours | settings)
+        self._point_at(postgres.port)
+        chown_to_postgres(self.folder)
+
+    def switch_to(self, port: int) -> None:
+        """Send clients to the PostgreSQL at another port, as an operator does after a failover."""
+        self._point_at(port)
+        assert self.process is not None
+        self.process.send_signal(signal.SIGHUP)
+
+    def _point_at(self, port: int) -> None:
+        # For every user that a client names.
+        self._config["databases"] = {"*": f"host={HOST} port={port} user={POSTGRES_USER}"}
         with (self.folder / "pgbouncer.ini").open("w") as file:
-            config.write(file)
-        _chown_to_postgres(self.folder)
+            self._config.write(file)
 
     def url(self, name: str) -> str:
         """The URL of a database behind it."""
         return f"postgresql://{POSTGRES_USER}@{HOST}:{self.port}/{name}"
 
     def _command(self) -> Sequence[str | Path]:
-        return [_program("pgbouncer"), self.folder / "pgbouncer.ini"]
+        return [program("pgbouncer"), self.folder / "pgbouncer.ini"]
 
     def _account(self) -> Mapping[str, Any]:
-        return _without_root()
+        return without_root()
 
     def _answers(self) -> bool:
         with socket.socket() as probe:
@@ -168,7 +177,7 @@ class RedisServer(Server):
             "appendonly": "yes" if self._durable else "no",
         }
         flags = [part for name, value in options.items() for part in (f"--{name}", value)]
-        return [_program("redis-server"), *flags]
+        return [program("redis-server"), *flags]
 
     def _answers(self) -> bool:
         try:
@@ -179,18 +188,20 @@ class RedisServer(Server):
             return False
 
 
-def _chown_to_postgres(folder: Path) -> None:
+def chown_to_postgres(folder: Path) -> None:
+    """Give a folder to the user who runs the servers."""
     if os.geteuid() == 0:
         shutil.chown(folder, POSTGRES_USER, POSTGRES_USER)
 
 
-def _without_root() -> Mapping[str, Any]:
+def without_root() -> Mapping[str, Any]:
+    """Arguments for subprocess: the user of PostgreSQL, which refuses to run as root."""
     if os.geteuid() != 0:
         return {}
     return {"user": POSTGRES_USER, "group": POSTGRES_USER, "extra_groups": []}
 
 
-def _program(name: str) -> str:
+def program(name: str) -> str:
     """A program of the newest PostgreSQL from Debian's packages, or one on the PATH."""
     found = list(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
     if found:

@@ -4,10 +4,11 @@ import contextlib
 import os
 import random
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 
 import psycopg
 
@@ -15,6 +16,9 @@ from contract_tests.backends import PGBOUNCER, POSTGRESQL, REDIS
 from contract_tests.chaos import clocks
 from contract_tests.chaos.clocks import Clocks
 from contract_tests.chaos.engines import Engines
+from contract_tests.chaos.failovers import of_database
+from contract_tests.chaos.fault import SHORT, Fault, Happening
+from contract_tests.failover.pair import Pair
 from contract_tests.full_disk import (
     PARTS,
     Free,
@@ -29,25 +33,19 @@ from contract_tests.harness import START_SECONDS, Gateway, wait_for
 from contract_tests.processes import children_of, is_alive
 from contract_tests.relay import Relay
 from contract_tests.server_process import Server
-from contract_tests.servers import PostgresServer
 
-# The errors of a clock, in seconds.
-JUMP_SECONDS = 60
-# The shortest and longest duration of a short fault, in seconds. The service might wait for longer ones.
-SHORT = (0.2, 0.8)
-
-Happening = Callable[[], AbstractContextManager[None]]
-
-
-@dataclass(frozen=True)
-class Fault:
-    """One fault. ``is_felt`` means that all sends fail until it is over. None: this depends on the moment."""
-
-    family: str
-    name: str
-    happening: Happening
-    is_felt: bool | None = None
-    lasts: bool = True
+# The small errors of a clock, in seconds.
+DRIFT_SECONDS = 60
+# The jumps of a clock: beyond the day of an Idempotency-Key, beyond the retention of messages, and back.
+HOUR_SECONDS = 3_600
+JUMPS = {
+    "25 h ahead": 25 * HOUR_SECONDS,
+    "31 d ahead": 31 * 24 * HOUR_SECONDS,
+    "1 h back": -HOUR_SECONDS,
+}
+JUMP = (10, 10)
+# Longer than every deadline of the service.
+FOR_EVER = (45, 50)
 
 
 @dataclass(frozen=True)
@@ -56,43 +54,40 @@ class World:
 
     gateway: Gateway
     below: Engines
-    lines: dict[str, Relay]
+    lines: Mapping[str, Relay]
     clocks: Clocks
     dice: random.Random
 
-    def faults(self) -> list[Fault]:
-        """All faults of this backend."""
-        found = [*self._kills(), *self._freezes(), *self._silences(), self._full_disk()]
-        lose_queue = partial(_lost, self.gateway.stored.lose_queue)
-        found.append(Fault("loss", "queue deleted", lose_queue, is_felt=False, lasts=False))
-        if self._postgres:
-            # On one machine all parts have one clock.
-            found += [self._jump(part) for part in clocks.PARTS]
+    def faults(self, *, long: bool) -> list[Fault]:
+        """All faults of this backend. ``long``: also those that outlast the deadlines of the service."""
+        found = [*self._kills(), *self._freezes(), *self._silences(for_ever=False)]
+        found += [self._full_disk(), self._lost_queue(), *self._drifts()]
+        if long:
+            found += [*self._silences(for_ever=True), *self._jumps(), *of_database(self.below)]
         return found + outages(self.below)
 
-    @property
-    def _postgres(self) -> PostgresServer | None:
-        server = self.below.servers.get(POSTGRESQL)
-        return server if isinstance(server, PostgresServer) else None
+    def _lost_queue(self) -> Fault:
+        lose_queue = partial(_lost, self.gateway.stored.lose_queue)
+        return Fault("loss", "queue deleted", lose_queue, is_felt=False, seconds=SHORT)
 
     def _kills(self) -> Iterator[Fault]:
         for part in PARTS:
             felt = False if part == "worker" else None
             kill = partial(_killed, self.gateway, part)
-            yield Fault("kill", f"{part} killed", kill, felt, lasts=False)
+            yield Fault("kill", f"{part} killed", kill, felt, SHORT)
         # "up" dies alone and its parts end as if by SIGTERM. With "everything" all die at once.
         for name, alone in (("up", True), ("everything", False)):
             kill = partial(_killed_up, self.gateway, alone=alone)
-            yield Fault("kill", f"{name} killed", kill, lasts=False)
+            yield Fault("kill", f"{name} killed", kill, seconds=SHORT)
 
     def _freezes(self) -> Iterator[Fault]:
         # A frozen worker may hold the lock of a SQLite file until it continues.
-        felt = {"web": True, "worker": False if self._postgres else None, "sandbox": None}
+        felt = {"web": True, "worker": False if self.below.pair else None, "sandbox": None}
         for part in PARTS:
             yield Fault("freeze", f"{part} frozen", self._freeze(part), felt[part])
-        if self._postgres:
+        if self.below.pair:
             yield Fault("freeze", "postgresql backend frozen", self._freeze_backend)
-        if redis := self.below.servers.get(REDIS):
+        if redis := self.below.redis:
             yield Fault("freeze", "redis frozen", partial(_halted, redis), is_felt=False)
 
     def _freeze(self, part: str) -> Happening:
@@ -107,21 +102,50 @@ class World:
         )
         return halted(found[0][0])
 
-    def _silences(self) -> Iterator[Fault]:
+    def _silences(self, *, for_ever: bool) -> Iterator[Fault]:
         felt = {POSTGRESQL: True, PGBOUNCER: True, REDIS: False, "network": None, "receiver": False}
-        for name, line in self.lines.items():
-            silence = partial(_silent, line, self.dice)
-            yield Fault("silence", f"{name} silent", silence, felt[name])
+        for name in [*self.below.lines, *self.lines]:
+            silence = partial(self._silent, name)
+            if for_ever:
+                yield Fault(
+                    "silence",
+                    f"{name} silent for ever",
+                    silence,
+                    felt[name],
+                    FOR_EVER,
+                    is_slow=True,
+                )
+            else:
+                yield Fault("silence", f"{name} silent", silence, felt[name])
 
-    def _jump(self, part: str) -> Fault:
-        def jumped() -> AbstractContextManager[None]:
-            return self.clocks.jumped(part, self.dice.choice((-JUMP_SECONDS, JUMP_SECONDS)))
+    @contextmanager
+    def _silent(self, name: str) -> Iterator[None]:
+        """Data of this period arrives late or never."""
+        line = {**self.lines, **self.below.lines}[name]
+        line.hold()
+        try:
+            yield
+        finally:
+            self.dice.choice((line.release, line.restore))()
 
-        return Fault("clock", f"clock of {part} wrong", jumped, is_felt=False)
+    def _drifts(self) -> Iterator[Fault]:
+        # On one machine all parts have one clock.
+        for part in clocks.PARTS if self.below.pair else ():
+            yield Fault(
+                "clock", f"clock of {part} wrong", partial(self._drift, part), is_felt=False
+            )
+
+    def _drift(self, part: str) -> AbstractContextManager[None]:
+        return self.clocks.jumped(part, self.dice.choice((-DRIFT_SECONDS, DRIFT_SECONDS)))
+
+    def _jumps(self) -> Iterator[Fault]:
+        for part, (name, seconds) in product(clocks.PARTS, JUMPS.items()):
+            jump = partial(self.clocks.jumped, part, seconds)
+            yield Fault("clock", f"clock of {part} {name}", jump, is_felt=False, seconds=JUMP)
 
     def _full_disk(self) -> Fault:
-        if self._postgres:
-            return Fault("disk", "disk full", partial(_full_server, self._postgres))
+        if self.below.pair:
+            return Fault("disk", "disk full", partial(_full_server, self.below.pair))
         way = fill_up if may_mount() else forbid_writing
         return Fault("disk", "disk full", partial(_full, partial(way, self.gateway)), is_felt=True)
 
@@ -129,22 +153,16 @@ class World:
 def outages(below: Engines) -> list[Fault]:
     """The ways in which a server ends until it is started again."""
     found = []
-    for name, server in below.servers.items():
-        ways = {"killed": server.kill}
-        if PGBOUNCER not in below.servers:
-            ways["stopped"] = server.stop
+    for name in below.servers:
+        ways: dict[str, Callable[[Server], None]] = {"killed": lambda server: server.kill()}
+        if not below.pooler:
+            ways["stopped"] = lambda server: server.stop()
             if name == POSTGRESQL:
-                ways["stopped at once"] = partial(_stop_at_once, server)
-        found += [
-            Fault(
-                "outage",
-                f"{name} {way}",
-                partial(_away, server, end),
-                is_felt=name != REDIS,
-                lasts=False,
-            )
-            for way, end in ways.items()
-        ]
+                ways["stopped at once"] = _stop_at_once
+        for way, end in ways.items():
+            away = partial(_away, below, name, end)
+            felt = name != REDIS
+            found.append(Fault("outage", f"{name} {way}", away, is_felt=felt, seconds=SHORT))
     return found
 
 
@@ -156,8 +174,10 @@ def _stop_at_once(server: Server) -> None:
 
 
 @contextmanager
-def _away(server: Server, end: Callable[[], None]) -> Iterator[None]:
-    end()
+def _away(below: Engines, name: str, end: Callable[[Server], None]) -> Iterator[None]:
+    # After a failover the name belongs to the other server.
+    server = below.servers[name]
+    end(server)
     try:
         yield
     finally:
@@ -202,16 +222,6 @@ def _halted(server: Server) -> AbstractContextManager[None]:
 
 
 @contextmanager
-def _silent(line: Relay, dice: random.Random) -> Iterator[None]:
-    """Data of this period arrives late or never."""
-    line.hold()
-    try:
-        yield
-    finally:
-        dice.choice((line.release, line.restore))()
-
-
-@contextmanager
 def _full(fill_disk: Callable[[], Free]) -> Iterator[None]:
     free = fill_disk()
     try:
@@ -221,8 +231,9 @@ def _full(fill_disk: Callable[[], Free]) -> Iterator[None]:
 
 
 @contextmanager
-def _full_server(server: PostgresServer) -> Iterator[None]:
+def _full_server(pair: Pair) -> Iterator[None]:
     """Start a server that ended because its disk was full. A server that did not end must continue."""
+    server = pair.primary
 
     def processes() -> list[int]:
         process = server.process

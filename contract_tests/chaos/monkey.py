@@ -5,16 +5,18 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from contract_tests.chaos.faults import SHORT, Fault
+from contract_tests.chaos.fault import Fault
 from contract_tests.chaos.senders import CLIENTS, Progress
 from contract_tests.chaos.windows import RECOVERY_SECONDS, Windows
-from contract_tests.harness import START_SECONDS, WAIT_SECONDS, Gateway, wait_for
+from contract_tests.harness import START_SECONDS, WAIT_SECONDS, Gateway, Receiver, wait_for
 
 # Messages reserved for each fault: before it, while it lasts and for its end. There is no fault when no
 # work is left.
 BEFORE, MEANWHILE, BACK = CLIENTS, CLIENTS, CLIENTS // 2
 # Messages reserved for the time after all faults.
 LAST = 40
+# The seconds within which every process works again after the end of a fault.
+BACK_SECONDS = 90
 
 
 class Monkey:
@@ -25,11 +27,13 @@ class Monkey:
         gateway: Gateway,
         faults: Sequence[Fault],
         progress: Progress,
+        steady: Receiver,
         dice: random.Random,
         say: Callable[[str], None],
     ) -> None:
         self._gateway = gateway
         self._progress = progress
+        self._steady = steady
         self._random = dice
         self._say = say
         self.faults = faults
@@ -37,6 +41,8 @@ class Monkey:
         self.windows = Windows()
         # The start, name and duration of each fault, in seconds.
         self.told: list[str] = []
+        # The longest time until all worked again, by the name of the fault.
+        self.back: dict[str, float] = {}
         # For each fault: the number of messages and deliveries in progress.
         self.work: list[tuple[int, int]] = []
 
@@ -47,7 +53,7 @@ class Monkey:
             moment = self._progress.started + self._random.randint(1, calm)
             self._progress.allow_more(calm)
             assert self._progress.reach(moment), "the clients came to a halt"
-            self.strike(fault, self._random.uniform(*((1, longest) if fault.lasts else SHORT)))
+            self.strike(fault, self._random.uniform(*(fault.seconds or (1, longest))))
             if rests:
                 time.sleep(RECOVERY_SECONDS)
         time.sleep(RECOVERY_SECONDS)
@@ -80,14 +86,29 @@ class Monkey:
             elif fault.is_felt is False:
                 came = self._progress.reach_answers(answered + CLIENTS, WAIT_SECONDS)
                 assert came, f"{fault.name}: nothing was sent meanwhile"
-        ended, answered = time.time(), self._progress.answered
-        self._progress.allow_more(BACK)
-        assert self._progress.reach_answers(answered + 1), f"{fault.name}: nothing is sent any more"
-        back = time.time() - ended
+        ended = time.time()
+        recovered = self._recover(fault.name, ended)
+        if fault.afterwards:
+            fault.afterwards()
         self.told.append(f"{began:.1f} {fault.name} for {ended - began:.1f} s")
-        self._say(f"  {fault.name} for {ended - began:.1f} s, answered {back:.1f} s later")
-        self.windows.add(began, ended)
+        back = recovered - ended
+        self._say(f"  {fault.name} for {ended - began:.1f} s, all worked {back:.1f} s later")
+        self.back[fault.name] = max(back, self.back.get(fault.name, 0))
+        self.windows.add(began, time.time() if fault.is_slow else ended)
         self.struck[fault.name] += 1
+
+    def _recover(self, name: str, ended: float) -> float:
+        """Wait until web has answered and the worker has delivered. Returns when both had."""
+        answered = self._progress.answered
+        self._progress.allow_more(BACK)
+        came = self._progress.reach_answers(answered + 1, BACK_SECONDS)
+        assert came, f"{name}: nothing is sent any more"
+        left = BACK_SECONDS - (time.time() - ended)
+        wait_for(self._delivered_after(ended), f"{name}: a delivery", left)
+        return time.time()
+
+    def _delivered_after(self, moment: float) -> Callable[[], bool]:
+        return lambda: any(each.at > moment for each in self._steady.at()[-1:])
 
     def _work_under_way(self) -> tuple[int, int] | None:
         deliveries = self._gateway.stored.count("delivery", "state = 'pending'")

@@ -107,6 +107,8 @@ class Senders:
         self.ids: dict[int, str] = {}
         # When each request began and ended, with any result.
         self.requests: list[Wait] = []
+        # Those of them that sent a message or returned its stored response.
+        self.successes: list[Wait] = []
 
     @staticmethod
     def recipient(number: int) -> str:
@@ -162,6 +164,8 @@ class Senders:
                 pass
             else:
                 stored = "Idempotency-Replayed" in answer.headers
+                if answer.ok:
+                    self.successes.append((began, time.time()))
                 if answer.status_code not in (500, 503) or stored:
                     return answer
             finally:

@@ -2,6 +2,7 @@
 
 import contextlib
 import random
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -108,6 +109,7 @@ class Aftermath:
             ),
             "faults": f"{self.monkey.struck.total()}: "
             + ", ".join(f"{n} {name}" for name, n in sorted(self.monkey.struck.items())),
+            "back": ", ".join(f"{s:.1f} s {name}" for name, s in sorted(self.monkey.back.items())),
             **{f"lag {hook.name}": _figures(self.lags(hook)) for hook in self.hooks.all},
             "leases": ", ".join(
                 f"{len(lags)} of {hook.name} waited up to {max(lags):.1f} s for one to end"
@@ -137,14 +139,18 @@ def _figures(lags: list[float]) -> str:
 
 @dataclass(frozen=True)
 class Plan:
-    """The size, backend and seed of a storm. A lasting fault takes 1 to ``longest`` seconds."""
+    """The size, backend and seed of a storm. Most faults last 1 to ``longest`` seconds.
+
+    A large storm has long faults too, and the effects of each end before the next. ``only`` selects faults.
+    """
 
     backend: str
     messages: int
     faults: int
     seed: int
     longest: float
-    rests: bool
+    is_large: bool
+    only: str = ""
 
 
 @contextmanager
@@ -165,13 +171,15 @@ def storm(folder: Path, plan: Plan, say: Callable[[str], None]) -> Iterator[Afte
         for name, kinds in KINDS.items():
             share = FAILING_SHARE if name == FLAKY else 0
             hooks.add(customer, name, kinds, Mood(plan.seed, DELIVERY_TIMEOUT + 1, share))
-        lines = {**below.lines, "network": network, "receiver": hooks[CHOOSY].line}
+        lines = {"network": network, "receiver": hooks[CHOOSY].line}
         dice = random.Random(plan.seed)  # noqa: S311 - no secret
-        faults = World(gateway, below, lines, clocks, dice).faults()
+        faults = World(gateway, below, lines, clocks, dice).faults(long=plan.is_large)
+        faults = [fault for fault in faults if re.search(plan.only, fault.name)]
         senders = Senders(customer, plan.seed, plan.messages)
-        monkey = Monkey(gateway, faults, senders.progress, dice, say)
+        steady = hooks[STEADY].receiver
+        monkey = Monkey(gateway, faults, senders.progress, steady, dice, say)
         with senders.running():
-            monkey.rage(plan.faults, plan.longest, rests=plan.rests)
+            monkey.rage(plan.faults, plan.longest, rests=plan.is_large)
         say(f"  all is sent after {time.monotonic() - started:.0f} s; waiting for it to settle")
         ledger = Ledger(gateway, customer)
         ledger.settle(seconds=120 + plan.messages / 5)

@@ -5,6 +5,7 @@ queue is lost (chaos/faults.py).
 
 ``CHAOS_MESSAGES`` and ``CHAOS_KILLS`` set the numbers of messages and faults (large in ``make chaos``).
 ``CHAOS_SEED`` repeats a storm: the same fault at the same message. The exact moments remain random.
+``CHAOS_ONLY`` selects faults by a regular expression for their names.
 """
 
 import os
@@ -41,7 +42,8 @@ MESSAGES = int(os.environ.get("CHAOS_MESSAGES", "200"))
 # A small storm has one fault of each family.
 FAULTS = int(os.environ.get("CHAOS_KILLS", "7"))
 SEED = int(os.environ.get("CHAOS_SEED", secrets.randbits(32)))
-LONGEST = 40 if IS_LARGE else 3
+ONLY = os.environ.get("CHAOS_ONLY", "")
+LONGEST = 20 if IS_LARGE else 3
 # A web and a worker have about ten places each that notice an outage. Each logs it again after ten seconds.
 LINES_PER_FAULT, SECONDS_PER_LINE = 15, 10
 # The limit from an event's commit to a working receiver, for 99 % of the events, outside of faults.
@@ -51,7 +53,7 @@ MOST_LAG_SECONDS = 2
 STORMY = ALL if IS_LARGE else (SQLITE, PGBOUNCER)
 CHOSEN = (BACKEND,) if "TEST_BACKEND" in os.environ else STORMY
 
-pytestmark = pytest.mark.timeout(300 + MESSAGES + (20 + LONGEST) * FAULTS)
+pytestmark = pytest.mark.timeout(300 + MESSAGES + (90 + LONGEST) * FAULTS)
 
 
 def show(request: pytest.FixtureRequest, text: str) -> None:
@@ -66,7 +68,7 @@ def aftermath(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Aftermath]:
     """The result of a storm."""
-    plan = Plan(request.param, MESSAGES, FAULTS, SEED, LONGEST, rests=IS_LARGE)
+    plan = Plan(request.param, MESSAGES, FAULTS, SEED, LONGEST, IS_LARGE, ONLY)
     folder: Path = tmp_path_factory.mktemp("chaos")
     sizes = f"{MESSAGES} messages, {FAULTS} faults, CHAOS_SEED={SEED}"
     show(request, f"\nChaos on {plan.backend}: {sizes}")

@@ -1,0 +1,85 @@
+"""Failovers in every way, with the DSN of both servers and through PgBouncer: ``make failover``."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from contract_tests.backends import PGBOUNCER, POSTGRESQL
+from contract_tests.chaos.senders import CLIENTS
+from contract_tests.failover.drill import AFTER, BEFORE, SETTLE_SECONDS, WAYS, Outcome, drill
+
+# The longest time from the end of the promotion to the first response 200. A server that is silent is noticed
+# by a deadline.
+BACK_SECONDS = dict.fromkeys(WAYS, 5) | {"frozen": 90}
+# The primary ends the COMMIT of a client that waits for the standby after its statement_timeout, as if it had
+# succeeded. Longer than that.
+STANDBY_AWAY_SECONDS = 40
+
+pytestmark = pytest.mark.timeout(400)
+
+
+def _say(text: object) -> None:
+    print(f"\n  {text}")  # noqa: T201 - the figures of docs/failover.md
+
+
+def _check(outcome: Outcome, seconds: float) -> None:
+    assert outcome.survived
+    assert (outcome.lost, outcome.doubled, outcome.undelivered) == (set(), set(), set())
+    assert outcome.since_promotion < seconds, outcome
+
+
+@pytest.mark.parametrize("backend", [POSTGRESQL, PGBOUNCER])
+@pytest.mark.parametrize("late", [0, 10])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_failover_loses_and_doubles_nothing(
+    way: str, late: float, backend: str, tmp_path: Path
+) -> None:
+    for run in range(1 if late else 3):
+        folder = tmp_path / str(run)
+        folder.mkdir()
+        with drill(folder, backend) as ready:
+            outcome = ready.fail_over(way, late)
+        _say(f"{way}, promoted {late} s later, {backend}: {outcome}")
+        _check(outcome, BACK_SECONDS[way])
+
+
+def test_no_response_confirms_what_a_synchronous_standby_lacks(tmp_path: Path) -> None:
+    """While the standby is away, requests fail. The primary then ends for ever."""
+    with drill(tmp_path, POSTGRESQL) as ready:
+        progress = ready.senders.progress
+        with ready.senders.running():
+            progress.allow_more(BEFORE)
+            assert progress.reach_answers(BEFORE)
+            with ready.pair.lagging():
+                progress.allow_more(AFTER)
+                time.sleep(STANDBY_AWAY_SECONDS)
+                assert progress.answered <= BEFORE + CLIENTS
+                ready.pair.primary.kill()
+                ready.below.fail_over()
+        ready.ledger.settle(SETTLE_SECONDS)
+        outcome = ready.outcome()
+    assert (outcome.lost, outcome.doubled) == (set(), set())
+
+
+def test_an_asynchronous_standby_that_lagged_lacks_the_last_messages(tmp_path: Path) -> None:
+    """Those are lost that were sent during the lag. Their keys are lost too, so a repetition sends again."""
+    with drill(tmp_path, POSTGRESQL, synchronous=False) as ready:
+        senders = ready.senders
+        with senders.running():
+            senders.progress.allow_more(BEFORE)
+            assert senders.progress.reach_answers(BEFORE)
+            ready.ledger.settle(SETTLE_SECONDS)
+            with ready.pair.lagging():
+                senders.progress.allow_more(AFTER)
+                assert senders.progress.reach_answers(BEFORE + AFTER)
+                ready.pair.primary.kill()
+                ready.below.fail_over()
+        late = set(range(BEFORE, BEFORE + AFTER))
+        known = {message["id"] for message in ready.ledger.messages()}
+        lost = {number for number, told in senders.ids.items() if told not in known}
+        _say(f"asynchronous, standby lagged: {len(lost)} of {len(senders.ids)} messages lost")
+        assert lost == late
+        senders.ids.clear()
+        assert {senders.send(number) for number in sorted(lost)} == {"sent"}
+        assert ready.outcome().doubled == {senders.recipient(n) for n in lost}
