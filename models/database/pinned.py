@@ -1,4 +1,4 @@
-"""The settings of PostgreSQL that each session has, whatever the server, the database and the role say.
+"""The settings of PostgreSQL that each session has. They override those of server, database and role.
 
 ``models/database/session.py`` applies them; docs/operations.md, Settings of PostgreSQL, describes them.
 """

@@ -68,8 +68,9 @@ def look_at_database(configure: Configure, request: pytest.FixtureRequest) -> Lo
     """What is found at a DATABASE_URL."""
 
     def look_at(url: str) -> Check:
-        request.addfinalizer(lambda: database.database.obj.close_all())
-        return _check("database", configure(DATABASE_URL=url))
+        found = _check("database", configure(DATABASE_URL=url))
+        request.addfinalizer(database.database.obj.close_all)
+        return found
 
     return look_at
 
