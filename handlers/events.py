@@ -57,7 +57,8 @@ def _begin(user: str, last: str | None, after: str | None, *filters: Any) -> tup
     elif after is not None:
         place, field = _place(after, "Query parameter after", "/after"), "/after"
     else:
-        return wanted, newest(user) if wanted.since is None else START
+        end = newest(user)
+        return wanted, end if wanted.since is None else START._replace(history=end.history)
     # Read once, so that a cursor that is not valid is an error before the stream begins.
     _read(wanted, place, 1, field)
     return wanted, place

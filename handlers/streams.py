@@ -36,6 +36,8 @@ KEY_SECONDS = 2
 EACH, TOTAL = 10, 500
 # Between two polls while the database is unreachable.
 PAUSE_SECONDS = 1
+# Libraries of many languages end a line at these, too. JSON has no other raw characters that do.
+_ESCAPES = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 OPENING, KEEP_ALIVE = "retry: 1000\n\n", ": keep-alive\n\n"
 
 
@@ -110,7 +112,8 @@ class Stream:
 def record(event: Event, history: str) -> str:
     """The EventRecord object as one line of JSON, with the envelope that webhooks receive."""
     cursor = Place.of(event, history).cursor
-    return f'{{"id":"{event.id}","cursor":"{cursor}",{event.payload[1:]}'
+    payload = event.payload if event.payload.isascii() else event.payload.translate(_ESCAPES)
+    return f'{{"id":"{event.id}","cursor":"{cursor}",{payload[1:]}'
 
 
 def _as_text(event: Event, history: str) -> str:

@@ -8,8 +8,9 @@ from typing import Any
 
 import requests
 
-from gateway.cli.remote import USER_AGENT, reason_of
+from gateway.cli.remote import USER_AGENT
 from gateway.cli.stopping import held_back
+from gateway.client.connection import reason_of
 from webhooks import signing
 
 TIMEOUT_SECONDS = 10

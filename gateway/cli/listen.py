@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,9 +13,10 @@ from gateway.cli import profile
 from gateway.cli.forward import Forwarder, Try
 from gateway.cli.messages import person_of, text_of
 from gateway.cli.output import cut
-from gateway.cli.remote import connect
+from gateway.cli.remote import USER_AGENT, RefusedError, Remote, connect
 from gateway.cli.stopping import until_stopped
-from gateway.cli.stream import Record, Stream
+from gateway.client import Events, Record
+from gateway.client import RefusedError as StreamRefusedError
 from webhooks.kinds import EventKind
 
 KINDS = [str(kind) for kind in EventKind]
@@ -61,9 +62,8 @@ def tail(events: list[str], number_id: str | None, *, as_json: bool) -> None:
 
     Ctrl-C ends it.
     """
-    stream = Stream(connect(), _query(events, number_id), _say)
     with until_stopped():
-        for record in stream:
+        for record in _follow(connect(), events, number_id):
             click.echo(json.dumps(record) if as_json else _row(record))
 
 
@@ -85,22 +85,36 @@ def listen(
     remote, ours = connect(), profile.load()
     assert ours is not None  # noqa: S101 - connect() has found it
     begin = profile.cursor() if resume else None
-    stream = Stream(remote, _query(events, number_id), _say, begin)
     _say(f"Signing secret  {ours.secret}")
     _say(f"Forwarding to   {forward_to}")
     if resume and begin is None:
         _say("There is no earlier listen to resume: new events only.")
     forwarder = Forwarder(forward_to, ours.secret)
     with until_stopped():
-        for record in stream:
+        for record in _follow(remote, events, number_id, begin):
             note = partial(profile.keep_cursor, record["cursor"])
             for made in forwarder.forward(record, note):
                 click.echo(_object(record, made) if as_json else _result(record, made))
 
 
-def _query(events: list[str], number_id: str | None) -> dict[str, str]:
-    query = {"kind": ",".join(events), "numberId": number_id or ""}
-    return {name: value for name, value in query.items() if value}
+def _follow(
+    remote: Remote, kinds: list[str], number_id: str | None, cursor: str | None = None
+) -> Iterator[Record]:
+    """The account's events. Fails with a one-line error if the gateway refuses the request."""
+    events = Events(
+        remote.url,
+        remote.key,
+        cursor,
+        kinds=kinds,
+        number_id=number_id,
+        say=_say,
+        on_gap=_say,
+        user_agent=USER_AGENT,
+    )
+    try:
+        yield from events
+    except StreamRefusedError as error:
+        raise RefusedError.of(error) from None
 
 
 def _say(text: str) -> None:

@@ -2,30 +2,20 @@
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import click
 import requests
-from requests.auth import AuthBase
 
 from gateway import __version__
 from gateway.cli import profile
 from gateway.cli.output import Printed, json_option, show
+from gateway.client import connection
+from gateway.client.connection import Bearer, reason_of, refusal_of
 
 SECONDS = 60
 USER_AGENT = f"gateway-cli/{__version__}"
 LOGIN = "Run: gateway login"
-
-# Parts of errors' texts, and the texts that people read instead.
-_REASONS = {
-    "Connection refused": "connection refused",
-    "Failed to resolve": "unknown host",
-    "Name or service not known": "unknown host",
-    "CERTIFICATE_VERIFY_FAILED": "its TLS certificate is not trusted",
-    "WRONG_VERSION_NUMBER": "it does not speak TLS",
-    "No route to host": "no route to host",
-    "Network is unreachable": "network is unreachable",
-}
 
 
 class RefusedError(click.ClickException):
@@ -36,6 +26,12 @@ class RefusedError(click.ClickException):
         self.status = status
         self.code = code
 
+    @classmethod
+    def of(cls, refusal: connection.RefusedError) -> Self:
+        """The same error, for a person."""
+        hint = f" {LOGIN}" if refusal.status == requests.codes.unauthorized else ""
+        return cls(refusal.status, refusal.code, f"{refusal.message}{hint}")
+
 
 class NoAnswerError(click.ClickException):
     """No gateway responds at this address."""
@@ -45,24 +41,14 @@ class NoAnswerError(click.ClickException):
         return f"{self.message} Start it, or name another one: gateway login --url"
 
 
-class _Bearer(AuthBase):
-    """Sends the key. As a header of the session, ~/.netrc would override it."""
-
-    def __init__(self, key: str) -> None:
-        self._key = key
-
-    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        request.headers["Authorization"] = f"Bearer {self._key}"
-        return request
-
-
 class Remote:
     """The API at the address of a profile, with its key."""
 
     def __init__(self, url: str, key: str) -> None:
         self.url = url
         self._session = requests.Session()
-        self._session.auth = _Bearer(key)
+        self.key = key
+        self._session.auth = Bearer(key)
         self._session.headers["User-Agent"] = USER_AGENT
 
     def get(self, path: str, **query: Any) -> dict[str, Any]:
@@ -74,18 +60,6 @@ class Remote:
     ) -> dict[str, Any]:
         """The JSON object in the response to a POST. Fails with a one-line error."""
         return _object_of(self._request("POST", path, json=body, headers=headers))
-
-    def stream(
-        self, path: str, query: Mapping[str, str], headers: Mapping[str, str], silence: float
-    ) -> requests.Response:
-        """An open response. Its reader fails after ``silence`` seconds without a byte."""
-        options = {
-            "params": query,
-            "headers": headers,
-            "stream": True,
-            "timeout": (SECONDS, silence),
-        }
-        return self._request("GET", path, **options)
 
     def _request(self, method: str, path: str, **options: Any) -> requests.Response:
         options = {"timeout": SECONDS, "allow_redirects": False, **options}
@@ -99,13 +73,11 @@ class Remote:
         return response
 
     def _refusal(self, response: requests.Response) -> click.ClickException:
-        hint = f" {LOGIN}" if response.status_code == requests.codes.unauthorized else ""
-        try:
-            error = response.json()["error"]
-            return RefusedError(response.status_code, error["code"], f"{error['message']}{hint}")
-        except (requests.RequestException, ValueError, KeyError, TypeError):
-            status = f"{response.status_code} {response.reason}"
-            return NoAnswerError(f"{self.url} is no gateway's API, or it is down: {status}.")
+        refusal = refusal_of(response)
+        if refusal is not None:
+            return RefusedError.of(refusal)
+        status = f"{response.status_code} {response.reason}"
+        return NoAnswerError(f"{self.url} is no gateway's API, or it is down: {status}.")
 
 
 def _object_of(response: requests.Response) -> dict[str, Any]:
@@ -116,15 +88,6 @@ def _object_of(response: requests.Response) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise NoAnswerError(f"{response.url} did not answer with a JSON object.")
     return found
-
-
-def reason_of(error: BaseException) -> str:
-    """Why there was no response, in a few words. Libraries' texts name classes and addresses in memory."""
-    causes = str(error)
-    for mark, reason in _REASONS.items():
-        if mark in causes:
-            return reason
-    return "timed out" if isinstance(error, requests.Timeout) else "the connection was lost"
 
 
 def connect() -> Remote:

@@ -10,7 +10,8 @@ import click
 import requests
 
 from gateway.cli.messages import ACTIVE, choose_number, send_once
-from gateway.cli.remote import Remote, asks, reason_of
+from gateway.cli.remote import Remote, asks
+from gateway.client.connection import reason_of
 from webhooks.kinds import EventKind
 
 SECONDS = 10

@@ -18,6 +18,7 @@ from models.api_key import ApiKey
 from models.attempt import record_outcomes
 from models.claim import Terms
 from models.database import writing
+from models.event import Event
 from models.event_history import EventHistory
 from models.feed import START, Place, Wanted
 from models.notice import Notice
@@ -362,3 +363,17 @@ def test_a_place_is_free_again_when_its_client_has_left(account: Account, key: A
             await client.leave()
 
     _run(follow)
+
+
+@pytest.mark.parametrize("code", [0x85, 0x2028, 0x2029])
+def test_no_event_has_a_character_that_libraries_take_for_a_line_end(
+    account: Account, code: int
+) -> None:
+    """The payload of webhooks, which a signature covers, is unchanged."""
+    text = f"a{chr(code)}b\N{SNOWMAN}"
+    payload = json.dumps({"data": text}, ensure_ascii=False)
+    event = Event.get_by_id(factories.event(account, payload=payload).id)
+    line = module.record(event, "")
+    assert line.splitlines() == [line]
+    assert json.loads(line)["data"] == text
+    assert event.payload == payload

@@ -45,9 +45,12 @@ class Connection:
         last = handler.headers.get("Last-Event-ID")
         self.after = None if last is None else int(last.removesuffix("-"), 16)
 
-    def refuse(self, status: int, code: str, **headers: str) -> None:
+    def refuse(
+        self, status: int, code: str, details: dict[str, str] | None = None, **headers: str
+    ) -> None:
         """Respond with an error of the contract."""
         error = {"code": code, "message": f"The text of {code}.", "status": status}
+        error |= {"details": details} if details else {}
         self.answer(status, {"error": error}, **headers)
 
     def answer(self, status: int, content: dict[str, Any], **headers: str) -> None:

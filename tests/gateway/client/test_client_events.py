@@ -1,12 +1,21 @@
 """The event stream of a gateway that breaks it in every way."""
 
+import socket
+import struct
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from itertools import islice
+from types import SimpleNamespace
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from gateway.cli.remote import RefusedError, Remote
-from gateway.cli.stream import BrokenError, Stream, frames
+from gateway.client import Events, RefusedError
+from gateway.client.events import LONGEST_RETRY_AFTER
 from tests.gateway.cli.fake_stream import (
     KEY,
     Connection,
@@ -18,10 +27,16 @@ from tests.gateway.cli.fake_stream import (
 )
 
 
-def _stream(fake: FakeGateway, said: list[str], cursor: str | None = None) -> Stream:
-    remote = Remote(fake.url, KEY)
-    return Stream(
-        remote, {"kind": "message.received"}, said.append, cursor, silence=0.5, pause=0.001
+def _stream(fake: FakeGateway, said: list[str], cursor: str | None = None) -> Events:
+    return Events(
+        fake.url,
+        KEY,
+        cursor,
+        kinds=["message.received"],
+        say=said.append,
+        on_gap=said.append,
+        silence=0.5,
+        pause=0.001,
     )
 
 
@@ -98,6 +113,49 @@ def test_a_broken_stream_resumes_after_the_last_complete_event(broken: Script) -
     assert [said[0], *said[2:]] == ["Connected.", "Connected."]
 
 
+def _from_there(*ends: Callable[[Connection], None], count: int, size: int) -> Script:
+    """Some events after the cursor, as one part of their bytes."""
+
+    def answer(connection: Connection) -> None:
+        connection.begin()
+        after = connection.after or 0
+        data = b"".join(block(number) for number in range(after + 1, min(after + count, 20) + 1))
+        connection.send(data[: size or len(data)] or b":")
+        for end in ends:
+            end(connection)
+
+    return answer
+
+
+def _resets(connection: Connection) -> None:
+    """Close the connection with RST."""
+    linger = struct.pack("ii", 1, 0)
+    connection._handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+
+
+FAULTS = st.one_of(
+    st.sampled_from([408, 425, 429, 500, 502, 503]).map(
+        lambda status: lambda connection: connection.refuse(status, "AWAY")
+    ),
+    st.just(lambda connection: connection.answer(502, {"error": "Bad Gateway"})),
+    st.just(_cut),
+    st.just(_resets),
+    st.builds(
+        lambda end, count, size: _from_there(end, count=count, size=size),
+        st.sampled_from([_cut, _resets, Connection.end]),
+        st.integers(0, 5),
+        st.integers(0, 1000),
+    ),
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(faults=st.lists(FAULTS, max_size=8))
+def test_every_event_comes_once_whatever_happens_to_the_connections(faults: list[Script]) -> None:
+    with gateway(*faults, _goes_on) as fake:
+        assert _read(fake, 20)[0] == _ids(1, 20)
+
+
 def test_a_stream_is_broken_after_three_missed_keep_alives() -> None:
     with FakeGateway(lambda _: None) as fake:
         fake._scripts = [_sends(block(1), ends=fake.hang), _goes_on]
@@ -143,7 +201,7 @@ def test_an_unreachable_gateway_is_retried(status: int) -> None:
     assert [text.split(":")[0] for text in said] == told
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 409])
+@pytest.mark.parametrize("status", [400, 401, 403, 404])
 def test_a_refused_request_ends_the_stream(status: int) -> None:
     with gateway(_sends(block(1)), lambda c: c.refuse(status, "NO")) as fake:
         with pytest.raises(RefusedError, match=f"{status} NO: The text of NO."):
@@ -161,11 +219,67 @@ def test_a_gateway_unreachable_at_the_start_is_retried() -> None:
     assert said == ["503 AWAY: The text of AWAY. Trying again.", "Connected."]
 
 
-def test_a_block_has_one_id_and_all_its_data() -> None:
-    chunks = iter([b"id: 1\ndata: a\ndata:b\nid:2\n\n", b": x\n\n", b"id: 3\n\nevent: never"])
-    assert list(frames(chunks)) == [("2", b"a\nb"), ("", None), ("3", None)]
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_retry_waits_as_long_as_the_gateway_asks(
+    monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    pauses: list[float] = []
+    clock = SimpleNamespace(sleep=pauses.append, monotonic=time.monotonic)
+    monkeypatch.setattr("gateway.client.events.time", clock)
+    asks = [
+        lambda c, text=text: c.refuse(status, "AWAY", **{"Retry-After": text})
+        for text in ("7", "99999", "soon")
+    ]
+    with gateway(*asks, _goes_on) as fake:
+        assert _read(fake, 1)[0] == _ids(1, 1)
+    assert pauses[:2] == [7, LONGEST_RETRY_AFTER]
+    assert pauses[2] < 1
 
 
-def test_a_block_without_an_end_is_bounded() -> None:
-    with pytest.raises(BrokenError, match="too long"):
-        list(frames(iter([b"x" * 1_000_000] * 10)))
+def _refuses_cursor(connection: Connection, **details: str) -> None:
+    connection.refuse(409, "CONFLICT", details=details)
+
+
+def _reads_again(connection: Connection) -> None:
+    """The stream of another history: two known events, and two new ones behind a missing one."""
+    connection.begin()
+    for number in (1, 2, 4, 5):
+        connection.send(block(number))
+
+
+def test_after_a_restore_it_reads_again_and_leaves_out_what_it_knows() -> None:
+    since = "2026-11-20T09:20:00.000Z"
+    scripts = (
+        _sends(block(1), block(2), block(3)),
+        lambda c: _refuses_cursor(c, since=since),
+        _sends(b"id: 0-\n\n"),
+        _reads_again,
+    )
+    with gateway(*scripts) as fake:
+        said: list[str] = []
+        found = [record["id"] for record in islice(_stream(fake, said), 5)]
+    assert found == [event(number)["id"] for number in (1, 2, 3, 4, 5)]
+    assert [c.after for c in fake.connections] == [None, 3, None, 0]
+    queries = [parse_qs(urlsplit(c.path).query).get("since") for c in fake.connections]
+    assert queries == [None, None, [since], [since]]
+    assert [text for text in said if text.startswith("Events may be missing: ")]
+
+
+def test_a_gateway_that_gives_no_time_is_asked_from_ten_minutes_before_the_last_event() -> None:
+    with gateway(_sends(block(1)), _refuses_cursor, _reads_again) as fake:
+        assert len(_read(fake, 2)[0]) == 2
+    assert "since=2026-11-20T09%3A20%3A00Z" in fake.connections[-1].path
+
+
+def test_a_conflict_without_a_cursor_ends_the_stream() -> None:
+    with gateway(_refuses_cursor) as fake, pytest.raises(RefusedError):
+        _read(fake, 1)
+
+
+def test_a_program_that_reads_events_needs_nothing_of_the_service() -> None:
+    program = "import sys, gateway.client; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    loaded = {name.split(".")[0] for name in done.stdout.decode().split()}
+    ours = {"handlers", "models", "tasks", "webhooks", "networks", "dashboard"}
+    assert not loaded & (ours | {"click", "peewee", "connexion", "pydantic", "huey"})
+    assert b"gateway.settings" not in done.stdout

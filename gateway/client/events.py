@@ -1,0 +1,173 @@
+"""The account's events as they happen, over server-sent events, each once.
+
+Reconnects after a lost connection, after silence, and after data that cannot be parsed. Resumes after the
+last event. When the gateway refuses the cursor, because events may be missing, it reads the last minutes
+again and leaves out what it knows.
+"""
+
+import json
+import logging
+import random
+import time
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import requests
+
+from gateway.client.blocks import Block, BrokenError, blocks_of
+from gateway.client.connection import (
+    USER_AGENT,
+    AwayError,
+    Bearer,
+    RefusedError,
+    chunks_of,
+    open_stream,
+)
+
+logger = logging.getLogger(__name__)
+
+PATH = "/events/stream"
+# Three times the pause between two keep-alives of the server.
+SILENCE_SECONDS = 45.0
+# Seconds before the first retry. Each next pause is twice as long, up to MAX_FAILURES retries.
+PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, MAX_FAILURES = 0.25, 10.0, 16
+# The most that Retry-After is followed.
+LONGEST_RETRY_AFTER = 300.0
+# How many event identifiers are kept to detect duplicates: those of ten minutes with 160 events per second.
+REMEMBERED = 100_000
+# A gateway of release 1.0 does not say from when to read again. Clocks may differ by minutes.
+SLACK = timedelta(minutes=10)
+
+Record = dict[str, Any]
+
+
+@dataclass
+class Events:
+    """The events of an account after ``cursor``, or since a time, or new ones without either.
+
+    ``api`` is the API's address, such as ``https://gateway.example.com/api``. ``kinds`` and ``number_id``
+    select events. Iterate over it: each event is a dictionary, as ``GET /events`` returns it. To resume in
+    another process, store ``event["cursor"]`` after you have processed the event.
+
+    ``on_gap`` gets a line when events may be missing, ``say`` when a connection is lost or made again. Both
+    write to the log by default.
+    """
+
+    api: str
+    key: str
+    cursor: str | None = None
+    since: str | None = None
+    kinds: Collection[str] = ()
+    number_id: str | None = None
+    say: Callable[[str], None] = logger.info
+    on_gap: Callable[[str], None] = logger.warning
+    silence: float = SILENCE_SECONDS
+    pause: float = PAUSE_SECONDS
+    user_agent: str = USER_AGENT
+    _began: datetime = field(default_factory=lambda: datetime.now(UTC), init=False)
+    _last_timestamp: str | None = field(default=None, init=False)
+    _failures: int = field(default=0, init=False)
+    _is_broken: bool = field(default=False, init=False)
+    _wait: float = field(default=0, init=False)
+    _seen: dict[str, None] = field(default_factory=dict, init=False)
+
+    def __iter__(self) -> Iterator[Record]:
+        """Yield each event once, without end. Raises RefusedError if the gateway refuses the request."""
+        with requests.Session() as session:
+            session.auth = Bearer(self.key)
+            session.headers["User-Agent"] = self.user_agent
+            while True:
+                response = self._connect(session)
+                try:
+                    with response:
+                        yield from self._read(response)
+                except BrokenError as error:
+                    self._note_failure(f"The connection broke: {error}. Connecting again.")
+
+    def _read(self, response: requests.Response) -> Iterator[Record]:
+        opened = time.monotonic()
+        for block in blocks_of(chunks_of(response)):
+            if time.monotonic() - opened > LONGEST_PAUSE_SECONDS:
+                self._failures = 0
+            if block.data is None:
+                self.cursor = block.id or self.cursor
+                continue
+            record = _record(block)
+            self._failures = 0
+            if record["id"] not in self._seen:
+                yield record
+            # After the reader has processed the event: a reconnect repeats and skips none.
+            self._note(record)
+
+    def _note(self, record: Record) -> None:
+        self.cursor, self.since = record["cursor"], None
+        self._last_timestamp = record["timestamp"]
+        self._seen[record["id"]] = None
+        if len(self._seen) > REMEMBERED:
+            del self._seen[next(iter(self._seen))]
+
+    def _connect(self, session: requests.Session) -> requests.Response:
+        """Open a stream. Retries until it succeeds."""
+        while True:
+            self._sleep()
+            headers = {} if self.cursor is None else {"Last-Event-ID": self.cursor}
+            url = f"{self.api.rstrip('/')}{PATH}"
+            try:
+                response = open_stream(session, url, self._query(), headers, self.silence)
+            except RefusedError as error:
+                if error.status != requests.codes.conflict or self.cursor is None:
+                    raise
+                self._read_again(error)
+            except AwayError as error:
+                self._wait = min(error.pause, LONGEST_RETRY_AFTER)
+                self._note_failure(f"{error} Trying again.")
+            else:
+                self.say("Connected.")
+                self._is_broken = False
+                return response
+
+    def _query(self) -> dict[str, str]:
+        given = {"kind": ",".join(self.kinds), "numberId": self.number_id, "since": self.since}
+        return {name: value for name, value in given.items() if value}
+
+    def _read_again(self, refusal: RefusedError) -> None:
+        """Continue from a time, because the cursor was refused."""
+        since = refusal.details.get("since")
+        # The time that is set now has not brought an event yet.
+        self.since = self.since or (since if isinstance(since, str) else self._last_moment())
+        self.cursor = None
+        self.on_gap(f"Events may be missing: {refusal.message} Reading again since {self.since}.")
+
+    def _last_moment(self) -> str:
+        last = self._last_timestamp
+        moment = self._began if last is None else datetime.fromisoformat(last)
+        return (moment - SLACK).astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+    def _sleep(self) -> None:
+        """Wait between two attempts, for a random time that grows, and at least as long as asked for."""
+        if self._failures:
+            longest = min(self.pause * 2**self._failures, LONGEST_PAUSE_SECONDS)
+            pause = longest * random.uniform(0.5, 1)  # noqa: S311 - spreads the load, guards nothing
+            time.sleep(max(pause, self._wait))
+        self._wait = 0
+
+    def _note_failure(self, reason: str) -> None:
+        """Report only the first failure after a lost connection: later ones mostly have the same reason."""
+        self._failures = min(self._failures + 1, MAX_FAILURES)
+        if not self._is_broken:
+            self.say(reason)
+        self._is_broken = True
+
+
+def _record(block: Block) -> Record:
+    try:
+        record: Record = json.loads(block.data or b"")
+        texts = [record[name] for name in ("id", "cursor", "event", "timestamp")]
+        datetime.fromisoformat(record["timestamp"])
+        if all(isinstance(text, str) for text in texts) and isinstance(record["data"], dict):
+            return record
+    except (ValueError, TypeError, LookupError, RecursionError):
+        pass
+    raise BrokenError("an event came that cannot be read")
