@@ -19,6 +19,8 @@ from models.webhook import Webhook
 
 # Seconds to go back. A row that is committed later than this after its identifier was made may be missed.
 LOOK_BACK_MS = 3_000
+# The most that the clock of another host may be ahead.
+AHEAD_MS = 600_000
 # The most identifiers that one poll reads. With more of them, polls do not go back.
 MOST = 10_000
 Row = TypeVar("Row")
@@ -66,7 +68,11 @@ class Latest:
 
     def read(self, rows: Callable[[list[str]], list[Row]]) -> list[Row]:
         """Calls ``rows`` with the new identifiers. If it raises, the next poll repeats them."""
-        bound = id_bound(self._prefix, clock.now() - LOOK_BACK_MS)
+        now = clock.now()
+        bound = id_bound(self._prefix, now - LOOK_BACK_MS)
+        if self._after > id_bound(self._prefix, now + AHEAD_MS):
+            # The clock was set back.
+            self._after = bound
         with reading():
             found = [key for (key,) in self._newer.execute(self._after)]
             new = [key for key in found if key not in self._seen]

@@ -21,6 +21,7 @@ from gateway.http.access_log import HEADER, PREFIX
 from gateway.http.address_limit import AddressLimit
 from gateway.http.auth import NOBODY
 from gateway.http.exception_handlers import response_to
+from gateway.http.vanished import notice_vanished
 from handlers.errors import ApiError
 from handlers.streams import streams
 from models.clock import new_id
@@ -48,6 +49,9 @@ class Bounds:
     # To take ``progress`` bytes of a response. A client slower than 1 KiB a second is cut off.
     unread: float = 30
     progress: int = 30 * 1024
+    # To confirm bytes that were sent. With the comment that a stream sends every 15 seconds, a client that
+    # vanished is noticed within a minute.
+    unconfirmed: float = 30
     # Between two checks, and so the longest delay before a late client is noticed.
     tick: float = 2
 
@@ -124,6 +128,7 @@ class GatewayProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client connected."""
         super().connection_made(transport)
+        notice_vanished(transport.get_extra_info("socket"), self.bounds.unconfirmed)
         client = self.client[0] if self.client else ""
         try:
             self._counted = self.address_limit.enter(client, self.config.forwarded_allow_ips)

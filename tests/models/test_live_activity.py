@@ -56,6 +56,16 @@ def test_each_row_is_found_once_also_one_that_commits_late(record: Any, clock: C
     assert attempts.read(_ids) == attempts.read(_ids) == []
 
 
+def test_rows_are_found_after_a_clock_that_jumped_is_back(record: Any, clock: Clock) -> None:
+    attempts = Latest(Attempt, "att")
+    clock.advance(hours=25)
+    assert attempts.read(_ids) == []
+    clock.advance(hours=-25)
+    first = record()
+    assert attempts.read(_ids) == [first]
+    assert attempts.read(_ids) == []
+
+
 @pytest.fixture
 def two_rows_a_poll(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A poll reads two rows at most. The limit is part of the prepared queries."""

@@ -1,5 +1,6 @@
 """A client that is too slow, or has too many connections, is disconnected."""
 
+import asyncio
 import json
 import socket
 import threading
@@ -8,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from http.client import HTTPResponse
+from typing import Any
 
 import pytest
 import uvicorn
@@ -64,6 +66,8 @@ class App:
             case "/slow":
                 # Until the client has disconnected.
                 await receive()
+            case "/trickle":
+                await _trickle(send, self.left)
             case "/large":
                 await _answer(send, *[bytes(LARGE // 16)] * 16)
             case "/at-once":
@@ -83,16 +87,29 @@ async def _answer(send: Send, *pieces: bytes) -> None:
         await send({"type": "http.response.body", "body": piece, "more_body": more})
 
 
+async def _trickle(send: Send, left: threading.Event) -> None:
+    """A response without an end, like a stream of events."""
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    while not left.is_set():
+        await send({"type": "http.response.body", "body": b":", "more_body": True})
+        await asyncio.sleep(0.02)
+
+
 class Server:
     """A server with its own application and limits."""
 
     def __init__(self, loop: str) -> None:
         self.app = App()
         self.ended = ended = threading.Event()
+        self.accepted = accepted = list[Any]()
 
         class Protocol(GatewayProtocol):
             bounds = SHORT
             address_limit = AddressLimit(MOST)
+
+            def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+                super().connection_made(transport)
+                accepted.append(transport.get_extra_info("socket"))
 
             def connection_lost(self, exc: Exception | None) -> None:
                 super().connection_lost(exc)
