@@ -20,9 +20,10 @@ from typing import Any
 import orjson
 import psycopg
 import redis
-from peewee import DatabaseError
 
 from gateway.ops.lines import FLUSH_SECONDS, STDERR, LineWriter
+from models.database import outage
+from models.database.outage import driver_error
 from models.database.sqlite import BusyError
 from tasks.telemetry import request_fields
 
@@ -32,10 +33,6 @@ REFUSALS = ("uvicorn.error", "opentelemetry.trace.propagation", "python_multipar
 # Seconds between two identical messages of a logger about an outage.
 OUTAGE_SECONDS = 10
 _last_logged: dict[tuple[str, str], float] = {}
-# SQLSTATEs of an outage: broken connection (08), too many clients (53300), server stopping or starting and
-# statement_timeout (57), lock_timeout (55P03), idle_in_transaction_session_timeout (25P03). A connection that
-# cannot be opened, or that breaks, has no SQLSTATE.
-_AWAY = ("08", "53300", "57", "55P03", "25P03")
 # The text of an exception may hold a key, secret or password.
 _SECRET = re.compile(r"(mk_live_|whsec_)[A-Za-z0-9_+/=-]+")
 _PASSWORD = re.compile(r"(://[^\s:/@]*:)[^\s/@]+(?=@)")
@@ -117,17 +114,18 @@ def limit_outages(record: logging.LogRecord) -> bool:
 
     So is a full disk, and a frozen process that keeps SQLite's lock. The error's text replaces the traceback.
     """
-    errors = (record.exc_info[1] if record.exc_info else None, *(record.args or ()))
-    found = (_driver_error(error) or error for error in errors if _is_repeated(error))
-    outage = next(found, None)
-    if outage is None:
+    given = (record.exc_info[1] if record.exc_info else None, *(record.args or ()))
+    errors = (each for each in given if isinstance(each, Exception))
+    found = (driver_error(error) or error for error in errors if _is_repeated(error))
+    repeated = next(found, None)
+    if repeated is None:
         return True
     place, now = (record.name, record.msg), time.monotonic()
     if now < _last_logged.get(place, -OUTAGE_SECONDS) + OUTAGE_SECONDS:
         return False
     _last_logged[place] = now
     if record.exc_info:
-        record.msg, record.args = f"{record.getMessage()}: {' '.join(str(outage).split())}", ()
+        record.msg, record.args = f"{record.getMessage()}: {' '.join(str(repeated).split())}", ()
         record.exc_info = None
     return True
 
@@ -137,26 +135,16 @@ def _is_repeated(error: object) -> bool:
     return is_outage(error) or _is_full(error) or isinstance(error, BusyError)
 
 
-def _driver_error(error: object) -> object:
-    """The error of the driver that peewee's error wraps."""
-    while isinstance(error, DatabaseError):
-        # Not __context__: an error raised again in another thread has another one.
-        error = error.__cause__ or getattr(error, "orig", None)
-    return error
-
-
 def is_outage(error: object) -> bool:
     """Whether an error means that PostgreSQL or Redis is unreachable."""
-    error = _driver_error(error)
-    # psycopg itself raises InternalError if the connection ends in the response to a COMMIT.
-    if isinstance(error, psycopg.OperationalError | psycopg.InternalError):
-        return error.sqlstate is None or error.sqlstate.startswith(_AWAY)
-    return isinstance(error, redis.ConnectionError | redis.TimeoutError)
+    return outage.is_outage(error) or isinstance(
+        driver_error(error), redis.ConnectionError | redis.TimeoutError
+    )
 
 
 def _is_full(error: object) -> bool:
     """Whether an error means that a disk is full or fails."""
-    error = _driver_error(error)
+    error = driver_error(error)
     if isinstance(error, sqlite3.Error):
         name = getattr(error, "sqlite_errorname", "")
         return str(name).startswith(("SQLITE_FULL", "SQLITE_IOERR"))
