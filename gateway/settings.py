@@ -73,18 +73,23 @@ def _check_file(text: str) -> str:
     return text
 
 
+# Values of target_session_attrs that may lead to a server that can be written. None: it is not set.
+_OF_PRIMARY = (None, "any", "read-write", "primary")
+
+
 def _check_server(text: str) -> str:
     """Let the driver parse the URL, without connecting."""
     refusal = ValueError(
         "is no URL that the server's driver accepts; look at its host, port and parameters, and "
         "percent-encode the special characters of user and password"
     )
+    wanted: object = None
     try:
         url = MultiHostUrl(text)
         if url.scheme == "postgresql":
             from psycopg import conninfo  # noqa: PLC0415 - SQLite starts faster without the drivers
 
-            conninfo.conninfo_to_dict(str(url))
+            wanted = conninfo.conninfo_to_dict(str(url)).get("target_session_attrs")
         else:
             from redis import ConnectionPool  # noqa: PLC0415 - as above
 
@@ -94,6 +99,8 @@ def _check_server(text: str) -> str:
     # A special character of the password ended the host's part early.
     if url.fragment is not None or "@" in f"{url.path}{url.query}":
         raise refusal
+    if wanted not in _OF_PRIMARY:
+        raise ValueError("target_session_attrs must be read-write or primary: the gateway writes")
     return str(url)
 
 

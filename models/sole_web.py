@@ -2,7 +2,7 @@
 
 The lock is released when the process ends, also by a kill. On SQLite it is a file next to the database, on
 PostgreSQL an advisory lock of a separate session. If the machine is lost, PostgreSQL ends the session after
-half a minute.
+half a minute. If the server freezes, or another one takes over, the process takes the lock there.
 """
 
 import logging
@@ -20,6 +20,12 @@ from models.database.sqlite import lock_within, path_of
 
 logger = logging.getLogger(__name__)
 
+# Seconds between two looks whether the server with the lock still works.
+LOOK_SECONDS = 5
+# Behind a pooler the lock's transaction may be older than the setting, so the default is read.
+_IS_READ_ONLY = (
+    "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::bool"
+)
 # Seconds between two warnings that another process has the lock.
 WARNING_SECONDS = 10
 
@@ -69,12 +75,18 @@ def _keep(url: str, session: Session | None) -> None:
     while True:
         try:
             with closing(session or _open_locked(url, WARNING_SECONDS)) as held:
-                # The server sends a message when it stops, and also after a reload of its settings.
-                while is_ready(held.fileno(), None):
-                    held.execute("SELECT 1")
+                while _is_primary(held):
+                    # The server sends a message when it stops, and also after a reload of its settings.
+                    is_ready(held.fileno(), LOOK_SECONDS)
         except NotSoleError:
             logger.warning("another web process counts in its memory: limits are not exact")
-        except psycopg.Error:
+        except psycopg.Error as error:
             # Other users of the database report that it is unreachable.
-            session = None
-            time.sleep(1)
+            logger.debug("the lock of the web process is lost: %s", error)
+        session = None
+        time.sleep(1)
+
+
+def _is_primary(session: Session) -> bool:
+    """Whether the server responds, and is not one from which another has taken over. Raises psycopg.Error."""
+    return not session.execute(_IS_READ_ONLY).fetchall()[0][0]

@@ -14,6 +14,7 @@ from time import sleep
 from typing import Any
 from urllib.parse import urlsplit
 
+import psycopg
 from huey import MemoryHuey
 from huey.storage import BaseStorage, PostgresStorage, PriorityRedisStorage, SqliteStorage
 from redis import ConnectionError as RedisConnectionError
@@ -21,7 +22,7 @@ from redis import ConnectionPool
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from models.database.session import BOUNDS, Session, is_ready
+from models.database.session import BOUNDS, TIMEOUTS, Session, is_ready
 from models.database.sqlite import path_of
 
 logger = logging.getLogger(__name__)
@@ -32,6 +33,11 @@ NAME = "gateway"
 REDIS_TIMEOUT_SECONDS = 1
 # How long a worker waits for a task in a file or in Redis before it checks whether it should stop.
 WAIT_SECONDS = 0.5
+
+
+# PostgreSQL as the queue. A wake-up is not worth a longer wait.
+SERVER_ANSWER_SECONDS = 5
+SERVER_TIMEOUTS = TIMEOUTS | {"lock_timeout": "3s", "statement_timeout": "4s"}
 
 
 class AlarmClock(MemoryHuey):
@@ -148,9 +154,38 @@ class ServerStorage(PostgresStorage):
         with super().db(commit=commit or not self.blocking, close=close) as cursor:
             yield cursor
 
+    @property
+    def conn(self) -> Session:
+        """The connection of all threads. One that the server closed meanwhile is replaced."""
+        session: Session = super().conn
+        if session.is_stale:
+            session.close()
+            session = super().conn
+        return session
+
+    def enqueue(self, data: bytes, priority: float | None = None) -> None:
+        """Add a task. If the connection is lost, add it on a new one: a second wake-up does no harm."""
+        try:
+            super().enqueue(data, priority)
+        except psycopg.errors.ConnectionTimeout:
+            raise
+        except psycopg.OperationalError:
+            super().enqueue(data, priority)
+
+    def dequeue(self) -> bytes | None:
+        """As in Huey. After an error the connection that waits is closed too: it is to the same server."""
+        try:
+            task: bytes | None = super().dequeue()
+        except psycopg.Error:
+            self.close()
+            raise
+        return task
+
     def _open(self) -> Session:
         # No wait for the disk: workers find work whose wake-up a power cut erased.
-        session = Session.open(self._url, {"synchronous_commit": "off"} | BOUNDS)
+        settings = {"synchronous_commit": "off"} | BOUNDS | SERVER_TIMEOUTS
+        session = Session.open(self._url, settings)
+        session.answer_seconds = SERVER_ANSWER_SECONDS
         self.blocking = not session.is_pooled
         self.begin_sql = "; ".join(filter(None, [session.begin, session.opening]))
         try:

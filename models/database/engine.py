@@ -7,7 +7,7 @@ An event loop must not wait for a disk or a server: its work goes through ``comm
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TypeVar
@@ -15,7 +15,7 @@ from typing import TypeVar
 from peewee import DatabaseProxy
 from playhouse.migrations import Runner
 
-from models.database.postgresql import NotAloneError, PostgresEngine
+from models.database.postgresql import LostError, NotAloneError, PostgresEngine
 from models.database.sqlite import SqliteEngine
 
 MIGRATIONS, FIRST = Path(__file__).parents[1] / "migrations", "0001_schema"
@@ -75,9 +75,19 @@ def write(work: Callable[[], Result], *keys: str) -> Result:
 
     ``work`` may read and write the rows that the keys stand for, insert rows, and read rows that only
     exclusive transactions change. If it reaches a ``writing()``, or a key that it did not name, it is rolled
-    back and run again in an exclusive transaction. So it must keep no state from its first run. Code before
-    its first query may run before the transaction has its locks.
+    back and run again in an exclusive transaction. If the connection is lost before the commit is sent, it
+    is run again on a new one. So it must keep no state from its first run. Code before its first query may
+    run before the transaction has its locks.
     """
+    try:
+        return _write(work, keys)
+    except LostError:
+        if database.in_transaction():
+            raise
+    return _write(work, keys)
+
+
+def _write(work: Callable[[], Result], keys: Sequence[str]) -> Result:
     try:
         with _engine().writing(keys):
             return work()

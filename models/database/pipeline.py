@@ -14,19 +14,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from peewee import EXCEPTIONS, ExceptionWrapper, InterfaceError  # type: ignore[attr-defined]
-from psycopg import OperationalError
+from psycopg import Error, OperationalError
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.errors import error_from_result
-from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
+from psycopg.pq import ConnStatus, DiagnosticField, ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 
-from models.database.session import Session, is_ready
+from models.database.session import NotPrimaryError, Session, is_ready
 
 # A connection keeps the plan of a prepared statement, also one made while the tables were empty and a
 # sequential scan was the cheapest. Each statement here has an index that serves it
 # (docs/decisions/0035-statements-in-one-exchange.md).
 PLANNING = {"enable_seqscan": "off", "jit": "off"}
 _AS_PEEWEE = ExceptionWrapper(EXCEPTIONS)
+COMMIT = "COMMIT"
+# How a query begins if it only reads. Those of the gateway have no effects.
+_READS = re.compile(r"\W*(SELECT|WITH)\b", re.IGNORECASE)
+
+
+class EndedError(OperationalError):
+    """The server had ended the session before it received the statements. It ran none of them."""
 
 
 @dataclass
@@ -71,6 +78,8 @@ class Pipeline(Session):
         super().__init__(pgconn)
         self.transformer = Transformer(self)
         self.waiting: list[Answer] = []
+        # Whether this connection replaces one that was lost.
+        self.was_replaced = False
         self._names: dict[str, bytes] = {}
         self._numbers = itertools.count(1)
 
@@ -85,15 +94,30 @@ class Pipeline(Session):
         """Send the queued statements, and read all results.
 
         Raises peewee's DatabaseError of the first statement that failed. The server ran none after it.
+
+        If the connection is lost and nothing can have been committed, they are sent again on a new one.
         """
-        if self.waiting:
-            if self.is_pooled and self.info.transaction_status is TransactionStatus.IDLE:
-                # Statements that are sent together are one transaction, with or without a BEGIN.
-                has_begin = self.waiting[0].sql == self.begin
-                self.waiting.insert(int(has_begin), Answer(self, self.opening, []))
-            sent, self.waiting = self.waiting, []
-            with _AS_PEEWEE:
+        if not self.waiting:
+            return
+        sent, self.waiting = self.waiting, []
+        is_first = self.info.transaction_status is TransactionStatus.IDLE
+        if self.is_pooled and is_first:
+            # Statements that are sent together are one transaction, with or without a BEGIN.
+            sent.insert(int(sent[0].sql == self.begin), Answer(self, self.opening, []))
+        with _AS_PEEWEE:
+            try:
                 self._exchange(sent)
+            except Error as error:
+                if not (self.is_lost and is_first and _is_harmless(sent, error)):
+                    raise
+                self.replace()
+                self._exchange(sent)
+
+    def replace(self) -> None:
+        """Replace this lost connection by a new one. Raises psycopg.Error."""
+        # The successor closes when it is not referenced: its transformer refers to it.
+        vars(self).update(vars(self.open_another()))
+        self.was_replaced = True
 
     def _exchange(self, sent: Sequence[Answer]) -> None:
         server = self.pgconn
@@ -102,12 +126,12 @@ class Pipeline(Session):
             steps = self._send(sent)
             while server.flush():
                 # The server may block until its results are read.
-                is_ready(server.socket, None, select.POLLIN | select.POLLOUT)
+                self._await(select.POLLIN | select.POLLOUT)
                 server.consume_input()
-            results = [self._next_result() for _ in steps]
-            # The end of the pipeline also has a result.
-            self._next_result()
-            server.exit_pipeline_mode()
+            results: list[PGresult] = []
+            for _ in steps:
+                results.append(self._next_result(is_first=not results))
+            self._end()
         except BaseException:
             # The state of this connection is unknown.
             self.close()
@@ -121,7 +145,21 @@ class Pipeline(Session):
             elif isinstance(step, Answer):
                 step.result = result
         if error is not None:
+            self.leave_if_read_only(error)
             raise error
+
+    def _end(self) -> None:
+        """Read the result of the pipeline's end. If it is lost, the results before it are still valid."""
+        try:
+            self._next_result(is_first=False)
+            self.pgconn.exit_pipeline_mode()
+        except Error:
+            self.close()
+
+    def _await(self, events: int) -> None:
+        """Wait for the server. Raises ConnectionTimeout."""
+        while not is_ready(self.pgconn.socket, self.answer_seconds, events):
+            self.check_server()
 
     def _send(self, sent: Sequence[Answer]) -> list[str | Answer]:
         """Returns for each step what it prepares, or whose answer it gets."""
@@ -140,19 +178,42 @@ class Pipeline(Session):
         self.pgconn.pipeline_sync()
         return steps
 
-    def _next_result(self) -> PGresult:
+    def _next_result(self, *, is_first: bool) -> PGresult:
         """The result of the next step. Each step ends with a None."""
         result = self._wait_for_result()
         if result is None or self.pgconn.status is ConnStatus.BAD:
             raise OperationalError(self.pgconn.get_error_message())
+        if result.error_field(DiagnosticField.SEVERITY_NONLOCALIZED) == b"FATAL":
+            error = error_from_result(result)
+            # The server sends results in order, also those before its end.
+            is_untouched = is_first and _is_shutdown(error)
+            raise (EndedError if is_untouched else OperationalError)(str(error)) from error
         self._wait_for_result()
         return result
 
     def _wait_for_result(self) -> PGresult | None:
         while self.pgconn.is_busy():
-            is_ready(self.pgconn.socket, None)
+            self._await(select.POLLIN)
             self.pgconn.consume_input()
         return self.pgconn.get_result()
+
+
+def _is_harmless(sent: Sequence[Answer], error: Error) -> bool:
+    """Whether the first statements of a connection changed nothing when they failed with it."""
+    statements = [answer.sql for answer in sent]
+    if COMMIT in statements:
+        return isinstance(error, NotPrimaryError | EndedError)
+    return statements[0].startswith("BEGIN") or all(map(is_read, statements))
+
+
+def is_read(sql: str) -> bool:
+    """Whether a statement outside of a transaction only reads."""
+    return bool(_READS.match(sql))
+
+
+def _is_shutdown(error: Error) -> bool:
+    """Whether the server ended the session, or is stopping. A pooler's errors have other codes."""
+    return (error.sqlstate or "").startswith("57P")
 
 
 def _numbered(sql: str) -> bytes:

@@ -25,8 +25,8 @@ from psycopg.adapt import Dumper
 from psycopg.pq import TransactionStatus
 from psycopg.types.string import StrDumper
 
-from models.database.pipeline import PLANNING, Answer, Pipeline
-from models.database.session import BOUNDS, TIMEOUTS, is_ready, locally
+from models.database.pipeline import COMMIT, PLANNING, Answer, Pipeline, is_read
+from models.database.session import BOUNDS, TIMEOUTS, locally
 
 Result = TypeVar("Result")
 
@@ -52,6 +52,10 @@ class NotAloneError(BaseException):
 
     A BaseException, so that no error handler on the way catches it.
     """
+
+
+class LostError(OperationalError):
+    """The connection of a transaction was lost before its commit was sent: nothing of it is stored."""
 
 
 class _TextDumper(StrDumper):
@@ -100,7 +104,7 @@ class PostgresEngine(PooledPostgresqlDatabase):
             prepare_threshold=None,
         )
         self._silent_until = -math.inf
-        # The keys of the thread's transaction, None if it is exclusive.
+        # The keys of the thread's transaction, None if it is exclusive, and whether its commit was sent.
         self._held = threading.local()
         self._threads = ThreadPoolExecutor(THREADS, "database")
 
@@ -116,7 +120,17 @@ class PostgresEngine(PooledPostgresqlDatabase):
             yield
         finally:
             if opened:
-                self.close()
+                self._return()
+
+    def _return(self) -> None:
+        """Return the connection to the pool. If it was lost, close the idle ones too.
+
+        They are to the same server, which may be frozen, or no longer the primary.
+        """
+        pipeline: Pipeline = self.connection()
+        self.close()
+        if pipeline.closed or pipeline.was_replaced:
+            self.close_idle()
 
     @contextmanager
     def writing(self, keys: Sequence[str] | None) -> Iterator[None]:
@@ -132,10 +146,21 @@ class PostgresEngine(PooledPostgresqlDatabase):
                     raise NotAloneError
                 yield
                 return
-            with self.atomic():
+            with self._losing(), self.atomic():
                 # The server has a few thousand locks for all sessions together.
                 self._take_locks(None if keys and len(keys) > MOST_KEYS else keys)
                 yield
+
+    @contextmanager
+    def _losing(self) -> Iterator[None]:
+        """Raise LostError if the connection is lost in this transaction, but not by its commit."""
+        self._held.commits = False
+        try:
+            yield
+        except (OperationalError, InternalError) as error:
+            if self.connection().is_lost and not self._held.commits:
+                raise LostError(str(error)) from error
+            raise
 
     @contextmanager
     def appending(self) -> Iterator[None]:
@@ -149,8 +174,13 @@ class PostgresEngine(PooledPostgresqlDatabase):
         """One exclusive transaction. A migration may read whole tables, so it has no timeout."""
         with self.reading(), self.atomic():
             self.put(locally({"enable_seqscan": "on"} | dict.fromkeys(TIMEOUTS, "0")))
-            self._take_locks(None)
-            yield
+            pipeline: Pipeline = self.connection()
+            pipeline.is_patient = True
+            try:
+                self._take_locks(None)
+                yield
+            finally:
+                pipeline.is_patient = False
 
     def _take_locks(self, keys: Sequence[str] | None) -> None:
         """First the lock of all writers, then the keys in order: a fixed order prevents deadlocks."""
@@ -189,11 +219,28 @@ class PostgresEngine(PooledPostgresqlDatabase):
         return super().connection()
 
     def execute_sql(self, sql: str, params: Any = None) -> Any:
-        """Like peewee's, after the queued statements. Behind a pooler it is always in a transaction."""
+        """Like peewee's, after the queued statements. Behind a pooler it is always in a transaction.
+
+        If the connection is lost outside of a transaction, a read runs again on a new one.
+        """
+        pipeline: Pipeline = self.connection()
+        if pipeline.closed and sql.startswith("ROLLBACK TO SAVEPOINT"):
+            # The caller has the error. A lost connection has been rolled back already.
+            return None
+        is_repeatable = not self.in_transaction() and is_read(sql)
+        try:
+            return self._execute(sql, params)
+        except (OperationalError, InternalError):
+            if not (is_repeatable and pipeline.is_lost):
+                raise
+        self._replace(pipeline)
+        return self._execute(sql, params)
+
+    def _execute(self, sql: str, params: Any) -> Any:
         pipeline: Pipeline = self.connection()
         if pipeline.is_pooled and not self.in_transaction():
             with self.atomic():
-                return self.execute_sql(sql, params)
+                return self._execute(sql, params)
         pipeline.flush()
         return super().execute_sql(sql, params)
 
@@ -204,7 +251,8 @@ class PostgresEngine(PooledPostgresqlDatabase):
 
     def commit(self) -> None:
         """Like peewee's. Raises InternalError if the server rolled back because an error had been ignored."""
-        if self.put("COMMIT").received().command_status != b"COMMIT":
+        self._held.commits = True
+        if self.put(COMMIT).received().command_status != b"COMMIT":
             raise InternalError("the transaction was rolled back, because a part of it had failed")
 
     def rollback(self) -> None:
@@ -230,13 +278,18 @@ class PostgresEngine(PooledPostgresqlDatabase):
                 self._silent_until = now + SILENCE_PAUSE_SECONDS
             raise OperationalError(" ".join(str(error).split())) from error
 
-    def _is_closed(self, conn: Any) -> bool:
-        """Whether the server closed the connection, without a round trip.
+    def _replace(self, pipeline: Pipeline) -> None:
+        try:
+            pipeline.replace()
+        except psycopg.Error as error:
+            raise OperationalError(str(error)) from error
 
-        Peewee's own check makes a round trip each time, while all threads wait. An idle connection is
-        readable only when the server has closed it.
+    def _is_closed(self, conn: Any) -> bool:
+        """Whether an idle connection should not be used.
+
+        Peewee's own check makes a round trip each time, while all threads wait.
         """
-        if conn.closed or is_ready(conn.fileno(), 0):
+        if conn.is_stale:
             conn.close()
             return True
         return False

@@ -6,16 +6,26 @@ nothing: no prepared statement, setting, lock or LISTEN.
 
 import json
 import select
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Self
 
 import psycopg
+from psycopg.abc import PQGen
+from psycopg.errors import ConnectionTimeout, ReadOnlySqlTransaction, TooManyConnections
+from psycopg.pq import TransactionStatus
 
+from models.database import hosts
 from models.database.pinned import BEGIN, BEGIN_WRITABLE, LENIENT, OUTSIDE, PINNED
 
 CONNECT_TIMEOUT_SECONDS = 5
-# When the server's machine or the network is lost, a thread that waits for a response fails after half a
-# minute. With the defaults of Linux it would wait for a quarter of an hour, or for ever.
+# How long the client waits for a response. A server that is frozen, or a proxy that lost it, ends no
+# statement. So this exceeds statement_timeout, after which a server that works has responded. If the URL sets
+# a longer statement_timeout, the client waits for that and MARGIN_SECONDS.
+ANSWER_SECONDS = 20
+MARGIN_SECONDS = 5
+# When the server's machine or the network is lost, the kernel ends the connection after half a minute. With
+# the defaults of Linux an idle connection would last for ever.
 PATIENCE: dict[str, Any] = {
     "connect_timeout": CONNECT_TIMEOUT_SECONDS,
     "keepalives_idle": 10,
@@ -27,8 +37,8 @@ PATIENCE: dict[str, Any] = {
 # the server ends idle transactions, lock waits and statements that take too long.
 TIMEOUTS = {
     "idle_in_transaction_session_timeout": "5s",
-    "lock_timeout": "15s",
-    "statement_timeout": "30s",
+    "lock_timeout": "10s",
+    "statement_timeout": "15s",
 }
 # TCP keepalive: how the server detects that a client's machine is lost. PATIENCE is the client's side.
 SERVER_KEEPALIVES = {
@@ -73,15 +83,35 @@ SELECT name, CASE WHEN pg_backend_pid() = %s THEN set_config(name, value, false)
     WHERE context <> 'superuser' OR current_setting('is_superuser') = 'on'
 ) AS chosen
 """
+# The units of PostgreSQL's durations, in seconds.
+_UNITS = {"": 0.001, "ms": 0.001, "s": 1, "min": 60, "h": 3600, "d": 86_400}
+_READ_ONLY = b"default_transaction_read_only"
+_IS_WORKING = "SELECT count(*) FROM pg_stat_activity WHERE pid = %s AND state = 'active'"
+
+
+class NotPrimaryError(psycopg.OperationalError):
+    """The server has become read-only: a standby, or a former primary. Its transaction is rolled back."""
 
 
 class Session(psycopg.Connection[Any]):
-    """A connection in autocommit mode. ``is_pooled``: a pooler is in between."""
+    """A connection in autocommit mode. ``is_pooled``: a pooler is in between.
+
+    It closes itself if the server does not respond in time, or became read-only, and raises OperationalError.
+    """
 
     is_pooled = False
     # The statement that begins a transaction, and behind a pooler the next one, with its settings.
     begin = BEGIN
     opening = ""
+    answer_seconds: float = ANSWER_SECONDS
+    # Whether a statement may take as long as the server works on it.
+    is_patient = False
+    # Whether the server did not respond in time.
+    is_silent = False
+    # Whether the URL names several hosts, and asks for the primary.
+    needs_primary = False
+    # Opens another session with the same settings.
+    open_another: Callable[..., Self]
 
     @classmethod
     def open(cls, url: str, settings: Mapping[str, str], **options: Any) -> Self:
@@ -89,12 +119,17 @@ class Session(psycopg.Connection[Any]):
 
         Behind a pooler they hold in transactions that start with ``begin`` and ``opening``.
         """
-        session = cls.connect(url, autocommit=True, **PATIENCE, **options, client_encoding="UTF8")
+        ordered = hosts.order(url)
+        given = PATIENCE | ordered | options | {"client_encoding": "UTF8"}
+        session = cls.connect(url, autocommit=True, **given)
+        session.needs_primary = ordered.get("target_session_attrs") in {"read-write", "primary"}
+        session.open_another = partial(cls.open, url, settings, **options)
         try:
             session._configure(settings)  # noqa: SLF001 - its own method
         except BaseException:
             session.close()
             raise
+        hosts.remember(url, session.info.host, session.info.port)
         return session
 
     def _configure(self, settings: Mapping[str, str]) -> None:
@@ -105,10 +140,87 @@ class Session(psycopg.Connection[Any]):
             firm["default_transaction_read_only"] = "off"
         given = self.info.backend_pid, json.dumps(firm), json.dumps(lenient)
         known = dict(self.execute(_CONFIGURE, given).fetchall())
+        self.answer_seconds = _patience(known.get("statement_timeout", "0"))
         self.is_pooled = process != self.info.backend_pid
         if self.is_pooled:
             self.prepare_threshold = None
             self.opening = locally({n: v for n, v in known.items() if n not in _OF_SESSIONS})
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether an idle connection should not be used. The check makes no round trip.
+
+        The server sends nothing to an idle connection before it closes it. With a response, PostgreSQL 14 and
+        later report that they have become read-only.
+        """
+        if self.closed or is_ready(self.fileno(), 0):
+            return True
+        return self.needs_primary and self.pgconn.parameter_status(_READ_ONLY) == b"on"
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the connection ended, but not because the server is silent."""
+        return self.closed and not self.is_silent
+
+    def wait(self, gen: PQGen[Any], interval: float = 0.1, timeout: float | None = None) -> Any:
+        """Like psycopg's, for at most ``answer_seconds`` unless there is a ``timeout``."""
+        try:
+            if timeout is not None:
+                return super().wait(gen, interval, timeout)
+            return self._wait_for_answer(gen, interval)
+        except psycopg.Error as error:
+            self.leave_if_read_only(error)
+            raise
+
+    def _wait_for_answer(self, gen: PQGen[Any], interval: float) -> Any:
+        while True:
+            try:
+                return super().wait(gen, interval, self.answer_seconds)
+            except psycopg.OperationalError:
+                # A wait that timed out leaves the statement running. It can be continued.
+                if self.closed or self.info.transaction_status is not TransactionStatus.ACTIVE:
+                    raise
+            self.check_server()
+
+    def rollback(self) -> None:
+        """Like psycopg's. A lost connection has been rolled back already."""
+        if not self.closed:
+            super().rollback()
+
+    def check_server(self) -> None:
+        """Call it after ``answer_seconds``. Raises ConnectionTimeout unless the wait may continue."""
+        if self.is_patient and self._is_working():
+            return
+        self.is_silent = True
+        self.close()
+        raise ConnectionTimeout(f"the server has not responded for {self.answer_seconds:g} s")
+
+    def leave_if_read_only(self, error: psycopg.Error) -> None:
+        """Close the connection, and raise NotPrimaryError, if the error says that the server is read-only."""
+        if isinstance(error, ReadOnlySqlTransaction):
+            self.close()
+            raise NotPrimaryError(f"the server is read-only: {error}") from error
+
+    def _is_working(self) -> bool:
+        """Ask the same server over another connection if it still runs this session's statement."""
+        here = self.info
+        place = {"host": here.host, "hostaddr": here.hostaddr, "port": here.port}
+        try:
+            with self.open_another(**place, target_session_attrs="any") as other:
+                if self.is_pooled:
+                    return True
+                return bool(other.execute(_IS_WORKING, [here.backend_pid]).fetchall()[0][0])
+        except TooManyConnections:
+            return True
+        except psycopg.Error:
+            return False
+
+
+def _patience(statement_timeout: str) -> float:
+    """The wait that fits a value such as ``15s``, ``2min`` or ``0``, which means no limit."""
+    number = statement_timeout.rstrip("".join(_UNITS))
+    seconds = int(number) * _UNITS[statement_timeout.removeprefix(number)]
+    return max(ANSWER_SECONDS, seconds + MARGIN_SECONDS) if seconds else ANSWER_SECONDS
 
 
 def locally(settings: Mapping[str, str]) -> str:
@@ -120,8 +232,8 @@ def locally(settings: Mapping[str, str]) -> str:
     return f"SELECT {', '.join(calls)}"
 
 
-def is_ready(line: int, seconds: float | None, events: int = select.POLLIN) -> bool:
+def is_ready(line: int, seconds: float, events: int = select.POLLIN) -> bool:
     """Wait until a socket or pipe has one of these events. Returns False after the timeout."""
     look = select.poll()
     look.register(line, events)
-    return bool(look.poll(None if seconds is None else seconds * 1000))
+    return bool(look.poll(seconds * 1000))

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import psycopg
 import pytest
-from peewee import InternalError
+from peewee import OperationalError
 from psycopg import sql
 
 from contract_tests.servers import POSTGRES_USER, PgBouncer, PostgresServer
@@ -225,6 +225,6 @@ def test_tables_in_another_schema_are_found(server: PostgresServer, configure: C
 def test_a_server_that_is_read_only_by_its_own_configuration_stays_so() -> None:
     with PostgresServer(default_transaction_read_only="on") as fenced:
         database.connect(fenced.url("postgres"))
-        with pytest.raises(InternalError, match="read-only"):
+        with pytest.raises(OperationalError, match="read-only"):
             database.migrate()
         database.database.obj.close_all()

@@ -6,21 +6,26 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 from peewee import OperationalError
 
+from contract_tests.relay import Relay
 from contract_tests.servers import PostgresServer
 from contract_tests.waiting import WAIT_SECONDS
 from gateway.ops.logs import is_outage
-from models.database.postgresql import POOL_PATIENCE_SECONDS, PostgresEngine
+from models.database import database
+from models.database.engine import write
+from models.database.postgresql import POOL_PATIENCE_SECONDS, LostError, PostgresEngine
 from models.database.session import CONNECT_TIMEOUT_SECONDS, TIMEOUTS
 
 IDLE_SECONDS = int(TIMEOUTS["idle_in_transaction_session_timeout"].removesuffix("s"))
@@ -97,17 +102,88 @@ def _sockets() -> int:
     return sum(link.name.startswith("socket:") for link in links)
 
 
-def test_a_connection_lost_during_a_read_returns_its_place_to_the_pool(
+def test_a_read_whose_connection_is_lost_is_repeated(
     engine: PostgresEngine, cut: Callable[[], None]
 ) -> None:
-    def interrupted() -> None:
+    with engine.reading():
+        cut()
+        assert engine.execute_sql("SELECT 1").fetchall() == [(1,)]
+        cut()
+        assert engine.put("SELECT 2").fetchall() == [(2,)]
+    assert _works_at_once(engine, 20)
+
+
+def test_a_write_outside_of_a_transaction_is_not_repeated(
+    engine: PostgresEngine, cut: Callable[[], None]
+) -> None:
+    for run in (engine.execute_sql, engine.put):
         with engine.reading():
             cut()
-            engine.execute_sql("SELECT 1")
+            with pytest.raises(OperationalError):
+                run("INSERT INTO kept VALUES (21)")
+    assert _kept(engine, 21) == 0
+    assert _works_at_once(engine, 22)
 
-    with pytest.raises(OperationalError):
-        interrupted()
-    assert _works_at_once(engine, 20)
+
+def test_a_transaction_that_has_not_begun_is_opened_on_a_new_connection(
+    engine: PostgresEngine, cut: Callable[[], None]
+) -> None:
+    assert _kept(engine, 23) == 0
+    with engine.writing(["a key"]):
+        cut()
+        engine.put("INSERT INTO kept VALUES (%s)", [23])
+    with engine.appending():
+        cut()
+        engine.put("INSERT INTO kept VALUES (%s)", [23])
+        assert engine.put("SELECT count(*) FROM kept WHERE value = 23").fetchall() == [(2,)]
+    with engine.appending():
+        cut()
+        # It is sent with the commit.
+        engine.put("INSERT INTO kept VALUES (%s)", [23])
+    assert _kept(engine, 23) == 3
+
+
+def test_a_commit_that_the_server_may_have_received_is_not_repeated(url: str) -> None:
+    with Relay(urlsplit(url).port or 0) as relay:
+        behind = PostgresEngine(url.replace(f":{urlsplit(url).port}", f":{relay.port}"), 1)
+        assert _kept(behind, 24) == 0
+
+        def interrupted() -> None:
+            with behind.writing(["a key"]):
+                relay.swallow()
+                behind.put("INSERT INTO kept VALUES (%s)", [24])
+                threading.Thread(target=_cut_after, args=[relay]).start()
+
+        with pytest.raises(OperationalError) as raised:
+            interrupted()
+        assert not isinstance(raised.value, LostError)
+        assert _kept(behind, 24) == 0
+        behind.close_all()
+
+
+def _cut_after(relay: Relay) -> None:
+    relay.swallowed.wait(WAIT_SECONDS)
+    relay.restore()
+
+
+def test_work_whose_connection_is_lost_in_its_transaction_runs_again(
+    url: str, cut: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connected = PostgresEngine(url, 2)
+    monkeypatch.setattr(database, "obj", connected)
+    runs = []
+
+    def work() -> int:
+        runs.append(connected.put("SELECT count(*) FROM kept WHERE value = 25").fetchall())
+        if len(runs) == 1:
+            cut()
+        _write(connected, 25)
+        return len(runs)
+
+    assert write(work, "a key") == 2
+    assert runs == [[(0,)], [(0,)]]
+    assert _kept(connected, 25) == 1
+    connected.close_all()
 
 
 @pytest.mark.parametrize("keys", [None, ["a key"]])

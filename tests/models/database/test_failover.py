@@ -1,0 +1,198 @@
+"""A URL with two hosts: a process leaves a server that is no longer the primary, and uses the other one."""
+
+import time
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from peewee import OperationalError
+
+from contract_tests.halting import halted
+from contract_tests.servers import POSTGRES_USER, PostgresServer
+from contract_tests.waiting import wait_for
+from gateway.ops.logs import is_outage
+from models.database import hosts
+from models.database.engine import database, write
+from models.database.postgresql import PostgresEngine
+from models.database.session import BOUNDS, Session
+from tasks.queue import open_storage
+
+INSERT = "INSERT INTO kept VALUES (1)"
+READ_ONLY = "SET default_transaction_read_only = on"
+COUNT = "SELECT count(*) FROM kept"
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[tuple[PostgresServer, PostgresServer]]:
+    """Two servers that do not replicate. Tests look at which of them has the rows."""
+    with PostgresServer() as first, PostgresServer() as second:
+        for server in (first, second):
+            with psycopg.connect(server.database("two")) as connection:
+                connection.execute("CREATE TABLE kept (value int)")
+        yield first, second
+
+
+@pytest.fixture
+def url(pair: tuple[PostgresServer, PostgresServer]) -> Iterator[str]:
+    """The URL of both. The first one is the primary."""
+    first, second = pair
+    for server in pair:
+        with psycopg.connect(server.url("two")) as connection:
+            connection.execute("SET transaction_read_only = off")
+            connection.execute("TRUNCATE kept")
+    _set_read_only(first, "off")
+    _set_read_only(second, "on")
+    address = f"postgresql://{POSTGRES_USER}@127.0.0.1:{first.port},127.0.0.1:{second.port}/two"
+    yield address
+    hosts.forget()
+
+
+def _set_read_only(server: PostgresServer, value: str) -> None:
+    with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
+        connection.execute("SET default_transaction_read_only = off")
+        connection.execute(f"ALTER SYSTEM SET default_transaction_read_only = {value}")
+        connection.execute("SELECT pg_reload_conf()")
+
+
+def _switch(pair: tuple[PostgresServer, PostgresServer]) -> None:
+    first, second = pair
+    _set_read_only(first, "on")
+    _set_read_only(second, "off")
+
+
+def _rows(server: PostgresServer) -> int:
+    with psycopg.connect(server.url("two")) as connection:
+        return int(connection.execute(COUNT).fetchall()[0][0])
+
+
+def _write(engine: PostgresEngine) -> None:
+    with engine.writing(["a key"]):
+        engine.put(INSERT)
+
+
+def _port(engine: PostgresEngine) -> int:
+    """The server from which a read comes."""
+    with engine.reading():
+        return int(engine.put("SHOW port").fetchall()[0][0])
+
+
+def test_the_primary_is_found_and_followed(
+    engine: PostgresEngine, pair: tuple[PostgresServer, PostgresServer]
+) -> None:
+    _write(engine)
+    assert [_rows(server) for server in pair] == [1, 0]
+    _switch(pair)
+    # Reads, too, leave the former primary as soon as it has reported its new setting.
+    wait_for(lambda: _port(engine) == pair[1].port, "a read from the primary")
+    _write(engine)
+    assert [_rows(server) for server in pair] == [1, 1]
+
+
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_a_transaction_that_is_refused_is_repeated_on_the_primary(
+    engine: PostgresEngine, pair: tuple[PostgresServer, PostgresServer], *, is_alone: bool
+) -> None:
+    _write(engine)
+    with engine.reading():
+        # The server does not report what is set here: the connection does not look stale.
+        engine.execute_sql(READ_ONLY)
+    _switch(pair)
+    with engine.writing(["a key"]):
+        engine.put(INSERT)
+        if not is_alone:
+            engine.put(COUNT).fetchall()
+    assert [_rows(server) for server in pair] == [1, 1]
+
+
+def test_a_transaction_that_runs_meanwhile_is_an_outage_and_runs_again(
+    engine: PostgresEngine,
+    pair: tuple[PostgresServer, PostgresServer],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(database, "obj", engine)
+    runs = []
+
+    def work() -> None:
+        runs.append(engine.put("SHOW port").fetchall()[0][0])
+        if len(runs) == 1:
+            # As on a former primary: what began before the switch only reads.
+            engine.put("SET LOCAL transaction_read_only = on")
+            _switch(pair)
+        engine.put(INSERT)
+        engine.put(COUNT).fetchall()
+
+    write(work, "a key")
+    assert runs == [str(server.port) for server in pair]
+    assert [_rows(server) for server in pair] == [0, 1]
+
+
+def test_a_server_that_stays_read_only_is_an_outage(
+    pair: tuple[PostgresServer, PostgresServer], url: str
+) -> None:
+    _switch(pair)
+    alone = PostgresEngine(pair[0].url("two"), 1)
+    with pytest.raises(OperationalError) as raised:
+        _write(alone)
+    assert is_outage(raised.value)
+    _set_read_only(pair[0], "off")
+    _write(alone)
+    alone.close_all()
+    _set_read_only(pair[0], "on")
+    _set_read_only(pair[1], "on")
+    neither = PostgresEngine(url, 1)
+    with pytest.raises(OperationalError) as raised:
+        _write(neither)
+    assert is_outage(raised.value)
+    neither.close_all()
+
+
+def test_the_queue_follows_the_primary(
+    pair: tuple[PostgresServer, PostgresServer], url: str
+) -> None:
+    storage = open_storage(url)
+    storage.enqueue(b"before")
+    storage.conn.execute(READ_ONLY)
+    _switch(pair)
+    storage.enqueue(b"after")
+    assert storage.dequeue() == b"after"
+    storage.close()
+
+
+def test_a_frozen_host_costs_its_timeout_once(
+    pair: tuple[PostgresServer, PostgresServer], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hosts, "HOST_TIMEOUT_SECONDS", 2)
+    hosts.forget()
+    first, _ = pair
+    _switch(pair)
+    assert first.process is not None
+    with halted(first.process.pid):
+        took = []
+        for _ in range(3):
+            began = time.monotonic()
+            Session.open(url, BOUNDS).close()
+            took.append(time.monotonic() - began)
+    assert took[0] > 1
+    assert max(took[1:]) < 1
+
+
+@pytest.mark.parametrize(
+    ("places", "expected"),
+    [
+        ("h1", {}),
+        ("h1:1,h2:2", {"host": "h1,h2", "port": "1,2"}),
+        ("h1,h2", {"host": "h1,h2", "port": "5432,5432"}),
+        ("h1,h2:6000", {"host": "h1,h2", "port": "5432,6000"}),
+    ],
+)
+def test_hosts_keep_their_order(places: str, expected: dict[str, str]) -> None:
+    found = hosts.order(f"postgresql://user@{places}/db")
+    assert {name: found[name] for name in expected} == expected
+    assert bool(found) == bool(expected)
+
+
+def test_the_attributes_of_the_url_take_precedence() -> None:
+    assert hosts.order("postgresql://h1,h2/db")["target_session_attrs"] == "read-write"
+    for given in ("any", "primary"):
+        url = f"postgresql://h1,h2/db?target_session_attrs={given}"
+        assert hosts.order(url)["target_session_attrs"] == given
