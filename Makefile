@@ -86,7 +86,7 @@ kills: $(VENV)/.dev | servers ## Kill gateway up 200 times and start it again at
 	@TEST_BACKEND=$${TEST_BACKEND:-redis} UP_KILLS=$${UP_KILLS:-200} $(BIN)/pytest contract_tests/test_up_killed.py $(PYTEST_ARGS)
 
 failover: $(VENV)/.dev | servers ## Promote standbys and restore backups under load, in every way
-	@$(BIN)/pytest --timeout=0 contract_tests/failover/make_failover.py $(PYTEST_ARGS)
+	@$(BIN)/pytest --timeout=0 -s contract_tests/failover/make_failover.py contract_tests/failover/make_histories.py $(PYTEST_ARGS)
 
 upgrades: $(VENV)/.dev | servers ## Upgrade, roll back, back up and restore under load, on each backend (TEST_BACKEND=redis: one)
 	@for backend in $${TEST_BACKEND:-sqlite postgresql redis}; do \

@@ -32,15 +32,22 @@ class Customer:
     def request(self, method: str, path: str, **kwargs: Any) -> requests.Response:
         """A request with the account's key; ``path`` is relative to the base address."""
         headers = {"Authorization": f"Bearer {self.key}"} | kwargs.pop("headers", {})
+        seconds = kwargs.pop("timeout", WAIT_SECONDS)
         return requests.request(
-            method, f"{self.api}{path}", headers=headers, timeout=WAIT_SECONDS, **kwargs
+            method, f"{self.api}{path}", headers=headers, timeout=seconds, **kwargs
         )
 
-    def send(self, to: str, text: str = "Hello", key: str | None = None) -> requests.Response:
+    def send(
+        self,
+        to: str,
+        text: str = "Hello",
+        key: str | None = None,
+        timeout: float = WAIT_SECONDS,
+    ) -> requests.Response:
         """Send a text from the account's number."""
         body = {"number_id": self.number["id"], "to": to, "type": "text", "text": {"body": text}}
         headers = {} if key is None else {"Idempotency-Key": key}
-        return self.request("POST", "/messages/send", json=body, headers=headers)
+        return self.request("POST", "/messages/send", json=body, headers=headers, timeout=timeout)
 
 
 class Gateway:

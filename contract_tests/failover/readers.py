@@ -1,37 +1,62 @@
-"""Readers of a customer's events that go on after every change of the database, as docs/events.md says."""
+"""Readers of a customer's events that follow docs/events.md after every change of the database."""
 
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import requests
 
 from contract_tests.harness import Customer
+from gateway.client import Events
 
 PAUSE_SECONDS = 0.1
+LONG_AGO = "2026-01-01T00:00:00Z"
 
 
-class Reader(ABC):
-    """Reads in a thread. ``ids`` has the events that it saw, ``announced`` counts the responses 409."""
+class Reader:
+    """``ids`` has the events that it saw, ``announced`` counts the possible gaps that it was warned of."""
 
-    def __init__(self, customer: Customer) -> None:
-        self.customer = customer
+    def __init__(self) -> None:
         self.ids: set[str] = set()
         self.announced = 0
+
+
+class StreamReader(Reader):
+    """The reader of gateway.client."""
+
+    def __init__(self, customer: Customer) -> None:
+        super().__init__()
+        self._events = Events(customer.api, customer.key, since=LONG_AGO, on_gap=self._note_gap)
+        self._events.pause = PAUSE_SECONDS
+
+    def start(self) -> None:
+        """Read until the process ends."""
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        for event in self._events:
+            self.ids.add(event["id"])
+
+    def _note_gap(self, _line: str) -> None:
+        self.announced += 1
+
+
+class PageReader(Reader):
+    """Reads pages from its cursor on. After a 409 it reads again from the time that the error names."""
+
+    def __init__(self, customer: Customer) -> None:
+        super().__init__()
+        self._customer = customer
+        self._query: dict[str, str] = {}
         self._reads = threading.Event()
         self._over = threading.Event()
-
-    @abstractmethod
-    def read(self) -> None:
-        """Read what there is now."""
 
     def pause(self) -> None:
         """Read nothing until ``resume()``."""
         self._reads.clear()
 
     def resume(self) -> None:
-        """Go on after the last event."""
+        """Continue after the last event."""
         self._reads.set()
 
     @contextmanager
@@ -49,23 +74,15 @@ class Reader(ABC):
     def _run(self) -> None:
         while not self._over.wait(PAUSE_SECONDS):
             if self._reads.is_set():
-                self.read()
+                self._read()
 
-
-class PageReader(Reader):
-    """Reads pages from its cursor on. After a 409 it reads again from the time that the error names."""
-
-    def __init__(self, customer: Customer) -> None:
-        super().__init__(customer)
-        self._query: dict[str, str] = {}
-
-    def read(self) -> None:
-        """See Reader."""
+    def _read(self) -> None:
         try:
-            answer = self.customer.request("GET", "/events", params={**self._query, "limit": "100"})
+            query = {**self._query, "limit": "100"}
+            answer = self._customer.request("GET", "/events", params=query)
         except requests.RequestException:
             return
-        if answer.status_code == 409:
+        if answer.status_code == requests.codes.conflict:
             self.announced += 1
             self._query = {"since": answer.json()["error"]["details"]["since"]}
         elif answer.ok:
