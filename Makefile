@@ -45,7 +45,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos kills failover check style types imports lint breaks release docs format lock clean chromium runtimes servers backends
+.PHONY: odd-answers upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos kills failover check style types imports lint breaks release docs format lock clean chromium runtimes servers backends
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -95,6 +95,9 @@ upgrades: $(VENV)/.dev | servers ## Upgrade, roll back, back up and restore unde
 usage: $(VENV)/.dev | servers ## Compare GET /usage with the statuses of 10,000 messages, on each backend (TEST_BACKEND=redis: one)
 	@for backend in $${TEST_BACKEND:-sqlite postgresql redis}; do \
 	TEST_BACKEND=$$backend USAGE_MESSAGES=$${USAGE_MESSAGES:-10000} $(BIN)/pytest contract_tests/callbacks/test_usage.py $(PYTEST_ARGS); done
+
+odd-answers: $(VENV)/.dev ## Compare how curl and Go read the odd responses of tests/webhooks/odd_answers.py
+	@$(BIN)/pytest --timeout=300 contract_tests/third_party/make_odd_answers.py $(PYTEST_ARGS)
 
 # The first build downloads packages from the registries of each language, so it takes long.
 clients: $(VENV)/.dev node_modules/.installed $(CLIENTS)/node/node_modules/.installed | toolchains ## Generate clients in eleven languages, build them, drive most of them

@@ -38,8 +38,10 @@ from models.claim import (
 from models.secret import SecretUnreadableError
 from tasks.attempt_log import attempt_span, count_recorded, report_attempt
 from tasks.queue import Doorbell
+from tasks.trouble import Trouble
 from webhooks import signing
 from webhooks.client import Answer, MayStart, WebhookClient, WithdrawnError
+from webhooks.faults import MachineError
 from webhooks.schedule import RetrySchedule
 
 logger = logging.getLogger(__name__)
@@ -140,6 +142,7 @@ class Engine:
         self._wake_asked = False
         # Some outcomes could not be recorded yet. The engine claims nothing meanwhile.
         self._has_unrecorded = False
+        self._trouble = Trouble(self._loop.time)
         self._outcomes: asyncio.Queue[tuple[str, Outcome]] = asyncio.Queue()  # By account.
         # One thread runs all of the engine's queries, so that the loop never waits for the database.
         self._database = ThreadPoolExecutor(1, thread_name_prefix="deliver-db")
@@ -252,8 +255,12 @@ class Engine:
                     # A separate task, because its error must not end the engine.
                     await asyncio.wait([asyncio.create_task(self._attempt(claimed, claimed_at))])
 
+    @property
+    def _is_pausing(self) -> bool:
+        return self._loop.time() < self._trouble.until
+
     def _may_claim(self) -> bool:
-        return not (self._stopping or self._has_unrecorded)
+        return not (self._stopping or self._has_unrecorded or self._is_pausing)
 
     async def _claim(self, claim: Callable[[], Result]) -> Result | None:
         try:
@@ -286,7 +293,13 @@ class Engine:
             except WithdrawnError:
                 await self._give_back(claimed)
                 return
+            except MachineError as error:
+                await self._give_back(claimed)
+                self._pause(error)
+                return
             report_attempt(claimed, answer, started_at)
+        if self._trouble.pause and answer.status_code is not None:
+            self._trouble.end()
         outcome = Outcome(
             delivery_id=claimed.delivery_id,
             lease_token=claimed.lease_token,
@@ -300,6 +313,11 @@ class Engine:
             proven_url=claimed.webhook.url if answer.success and claimed.webhook.on_trial else None,
         )
         self._outcomes.put_nowait((claimed.webhook.account_id, outcome))
+
+    def _pause(self, error: MachineError) -> None:
+        """Claim nothing for a while: no attempt can be made on this machine."""
+        if (seconds := self._trouble.note(error)) is not None:
+            self._loop.call_later(seconds, self._wake_lanes)
 
     async def _give_back(self, claimed: ClaimedDelivery) -> None:
         try:

@@ -14,7 +14,7 @@ from models.incident import AlertTarget, Incident
 from models.secret import SecretUnreadableError
 from tasks import incidents
 from tasks.fair_share import Share
-from tasks.sender import make_client
+from tasks.sender import post_once
 from webhooks.mail import MailError, send_mail
 
 logger = logging.getLogger(__name__)
@@ -111,9 +111,6 @@ def _post(target: AlertTarget, title: str, text: str) -> None:
     words = escape(f"{title}\n{text}", quote=False)
     body = json.dumps({"text": words}).encode()
 
-    async def post() -> str | None:
-        async with make_client() as client:
-            return (await client.post(target.url or "", body, {})).error
-
-    if (error := asyncio.run(post())) is not None:
-        raise NotToldError(error)
+    answer = asyncio.run(post_once(target.url or "", body, {}))
+    if answer.error is not None:
+        raise NotToldError(answer.error)

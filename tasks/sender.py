@@ -1,5 +1,7 @@
 """The client for requests to receivers, headers of past attempts, and tests of webhooks."""
 
+from collections.abc import Mapping
+
 from gateway.settings import get_settings
 from models import clock
 from models.attempt import Attempt
@@ -9,6 +11,7 @@ from models.webhook import Webhook
 from tasks.fair_share import Share
 from webhooks import signing
 from webhooks.client import CONTENT_TYPE, Answer, WebhookClient
+from webhooks.faults import MachineError
 from webhooks.kinds import EventKind
 from webhooks.sample import sample_event
 
@@ -23,6 +26,15 @@ def make_client() -> WebhookClient:
         allow_local=bool(settings.allow_local_webhooks),
         user_agent=settings.user_agent,
     )
+
+
+async def post_once(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+    """POST outside the engine. An error of this machine becomes the ``error`` of the result, too."""
+    async with make_client() as client:
+        try:
+            return await client.post(url, body, headers)
+        except MachineError as error:
+            return Answer(None, f"Not sent: {error}.", None, 0)
 
 
 def headers_of(attempt: Attempt, delivery: Delivery) -> dict[str, str | None]:
@@ -70,5 +82,4 @@ async def send_test_delivery(
             delivery_id=new_id("dlv"),
             number=1,
         )
-        async with make_client() as client:
-            return await client.post(webhook.url, body, headers)
+        return await post_once(webhook.url, body, headers)

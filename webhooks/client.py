@@ -1,39 +1,30 @@
 """The HTTP client that sends deliveries on an event loop. It calls only allowed addresses.
 
-One deadline covers the whole exchange, from the look-up of the name to the last byte. Only the check whether
+One deadline covers the whole exchange, from the look-up of the name to the status. Only the check whether
 the request is still wanted does not count, because it waits for the database and not for the receiver. The
 client follows no redirects, has no cookies, and ignores the environment: no proxy, no netrc.
 """
 
 import asyncio
-import functools
-import socket
 import ssl
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-import aiohttp
-from aiohttp.abc import AbstractResolver, AbstractStreamWriter, ResolveResult
-from aiohttp.client_proto import ResponseHandler
-from aiohttp.connector import Connection
-from aiohttp.payload import BytesPayload
-from aiohttp.tracing import Trace
-from yarl import URL
-
-from webhooks.address import AddressRefusedError, look_up, refuse_by_sight
-from webhooks.resolver import Resolver
-from webhooks.response_body import READ_LIMIT, Excerpt
+from webhooks.connecting import Connector
+from webhooks.connections import Connection, LostError, Origin, Pool
+from webhooks.faults import MachineError, cause_of
+from webhooks.reasons import reason_of
+from webhooks.response import Response
+from webhooks.target import Target, parse_target
 
 CONTENT_TYPE = "application/json"
 SUCCESS = range(200, 300)
-# Far more than the client reads of a response, because bytes come in pieces of up to 256 KiB.
-MAX_RECEIVED = 512 * 1024
-# Common servers close idle connections after 5 s. A request at that moment would be a failed attempt.
-KEEP_IDLE_SECONDS = 4.0
+# The longest wait for the body after the status. It is only shown to people.
+BODY_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -80,131 +71,48 @@ class _Deadline:
             with suppress(RuntimeError):
                 self.timeout.reschedule(None if end is None else end + pause)
 
+    def shorten(self, seconds: float) -> None:
+        """End the exchange in ``seconds`` at the latest."""
+        end = self.timeout.when()
+        soon = asyncio.get_running_loop().time() + seconds
+        self.timeout.reschedule(soon if end is None else min(end, soon))
+
     @property
     def elapsed_ms(self) -> int:
         return round((time.monotonic() - self._started) * 1000)
 
 
-class _Body(BytesPayload):
-    """Checks that the request is still wanted right before its first byte is sent."""
+class _Exchange:
+    """One delivery: its deadline, and the response as far as it came."""
 
-    def __init__(self, body: bytes, may_start: MayStart | None, deadline: _Deadline) -> None:
-        super().__init__(body, content_type=CONTENT_TYPE)
+    def __init__(self, seconds: float, may_start: MayStart | None) -> None:
+        self.deadline = _Deadline(seconds)
+        self.response = Response()
         self._may_start = may_start
-        self._deadline = deadline
-        self.is_withdrawn = False
 
-    async def write_with_length(
-        self, writer: AbstractStreamWriter, content_length: int | None
-    ) -> None:
-        """Send the headers, which aiohttp holds until then, and the body. Raises WithdrawnError."""
-        if self._may_start is not None:
-            with self._deadline.paused():
-                self.is_withdrawn = not await self._may_start()
-        if self.is_withdrawn:
-            raise WithdrawnError
-        await super().write_with_length(writer, content_length)
+    async def check_wanted(self) -> None:
+        """Check once, before the first byte, that the request is still wanted. Raises WithdrawnError."""
+        may_start, self._may_start = self._may_start, None
+        if may_start is not None:
+            with self.deadline.paused():
+                is_wanted = await may_start()
+            if not is_wanted:
+                raise WithdrawnError
 
-
-class _GuardedResolver(AbstractResolver):
-    """Resolves names to allowed addresses. The client calls exactly the checked address."""
-
-    def __init__(self, names: Resolver, *, allow_local: bool) -> None:
-        self._names = names
-        self._allow_local = allow_local
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        """The addresses of ``host``. Raises AddressRefusedError."""
-        found = await look_up(self._names, host, family, allow_local=self._allow_local)
-        return [
-            ResolveResult(
-                hostname=host,
-                host=address,
-                port=port,
-                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
-                proto=0,
-                flags=socket.AI_NUMERICHOST,
-            )
-            for address in found
-        ]
-
-    async def close(self) -> None:
-        """Cancel running look-ups."""
-        await self._names.close()
-
-
-class _Bounded(asyncio.Protocol):
-    """Closes the connection of a receiver that sends more than MAX_RECEIVED bytes for one request.
-
-    Blank lines, responses like "102 Processing" and chunk extensions can be endless. aiohttp reads all of
-    them, which would keep the loop busy until the deadline.
-    """
-
-    def __init__(self, transport: asyncio.Transport, reader: ResponseHandler) -> None:
-        self._transport = transport
-        self._reader = reader
-        self._received = 0
-
-    def data_received(self, data: bytes) -> None:
-        self._received += len(data)
-        if self._received > MAX_RECEIVED:
-            self._transport.abort()
-        else:
-            self._reader.data_received(data)
-
-    def eof_received(self) -> None:
-        self._reader.eof_received()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._reader.connection_lost(exc)
-
-    def pause_writing(self) -> None:
-        self._reader.pause_writing()
-
-    def resume_writing(self) -> None:
-        self._reader.resume_writing()
-
-
-class _Connector(aiohttp.TCPConnector):
-    """Limits the received bytes of each connection, and gives each request a connection without old data."""
-
-    async def connect(
-        self,
-        req: aiohttp.ClientRequest,
-        traces: list[Trace],
-        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - the signature is aiohttp's
-    ) -> Connection:
-        """A new or idle connection for one request."""
-        connection = await super().connect(req, traces, timeout)
-        while connection.protocol is not None and connection.protocol.should_close:
-            # Bytes came without a request. They would count as the response to this one.
-            connection.close()
-            connection = await super().connect(req, traces, timeout)
-        transport, reader = connection.transport, connection.protocol
-        if transport is not None and reader is not None:
-            transport.set_protocol(_Bounded(transport, reader))
-        return connection
-
-
-@functools.cache
-def _system_trust() -> ssl.SSLContext:
-    """A TLS context with the system's certificate authorities.
-
-    Not from ssl.create_default_context, which would write session keys to the file in SSLKEYLOGFILE.
-    """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.set_alpn_protocols(["http/1.1"])
-    context.load_default_certs()
-    return context
+    def answer(self, error: str, *, timed_out: bool = False) -> Answer:
+        """The result. The status alone says whether the receiver has the event, so ``error`` needs none."""
+        status, elapsed_ms = self.response.status, self.deadline.elapsed_ms
+        if status is None:
+            return Answer(None, f"No response: {error}", None, elapsed_ms, timed_out)
+        refusal = None if status in SUCCESS else f"The receiver returned {status}."
+        return Answer(status, refusal, self.response.text(), elapsed_ms)
 
 
 class WebhookClient:
     """Sends POST requests to receivers. Use it as an async context manager, on one event loop.
 
-    ``ssl_context`` and ``nameservers`` are for tests with their own CA and name server.
+    At most about ``most_open`` connections are open. ``ssl_context`` and ``nameservers`` are for tests with
+    their own CA and name server.
     """
 
     def __init__(
@@ -213,39 +121,26 @@ class WebhookClient:
         timeout: float,
         allow_local: bool,
         user_agent: str,
+        most_open: int = 1000,
         ssl_context: ssl.SSLContext | None = None,
         nameservers: Sequence[str] | None = None,
     ) -> None:
         self._timeout = timeout
         self._allow_local = allow_local
-        self._user_agent = user_agent
+        self._fixed = (
+            f"User-Agent: {user_agent}\r\nContent-Type: {CONTENT_TYPE}\r\n"
+            "Accept: */*\r\nAccept-Encoding: identity\r\n"
+        )
         self._ssl_context = ssl_context
         self._nameservers = nameservers
-        self._session: aiohttp.ClientSession | None = None
-        self._resolver: _GuardedResolver | None = None
+        self._pool = Pool(most_open)
+        self._connector: Connector | None = None
 
     async def __aenter__(self) -> Self:
-        names = Resolver(self._nameservers)
-        self._resolver = _GuardedResolver(names, allow_local=self._allow_local)
-        self._session = aiohttp.ClientSession(
-            connector=_Connector(
-                limit=0,
-                resolver=self._resolver,
-                use_dns_cache=False,
-                ssl=self._ssl_context or _system_trust(),
-                keepalive_timeout=KEEP_IDLE_SECONDS,
-            ),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=None),
-            trust_env=False,
-            # The connection limits the compressed bytes. Excerpt limits the decompressed ones.
-            auto_decompress=False,
-            read_bufsize=READ_LIMIT,
-            headers={
-                "User-Agent": self._user_agent,
-                "Content-Type": CONTENT_TYPE,
-                "Accept-Encoding": "identity",
-            },
+        self._connector = Connector(
+            allow_local=self._allow_local,
+            ssl_context=self._ssl_context,
+            nameservers=self._nameservers,
         )
         return self
 
@@ -255,76 +150,79 @@ class WebhookClient:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._session is not None:
-            await self._session.close()
-        if self._resolver is not None:
-            await self._resolver.close()
+        self._pool.close()
+        if self._connector is not None:
+            await self._connector.close()
 
     async def post(
-        self, url: str, body: bytes, headers: dict[str, str], may_start: MayStart | None = None
+        self, url: str, body: bytes, headers: Mapping[str, str], may_start: MayStart | None = None
     ) -> Answer:
-        """Send one delivery. Every failure becomes the ``error`` of the result.
+        """Send one delivery. Every failure of the receiver becomes the ``error`` of the result.
 
         ``may_start`` is called before the first byte is sent. If it returns False, raises WithdrawnError.
+        Raises MachineError if something is missing on this machine.
         """
-        deadline = _Deadline(self._timeout)
-        payload = _Body(body, may_start, deadline)
-        status: int | None = None
-        kept: str | None = None
-        timed_out = False
+        exchange = _Exchange(self._timeout, may_start)
         try:
-            async with deadline.timeout:
-                status, kept = await self._exchange(url, payload, headers)
-            error = None if status in SUCCESS else f"The receiver returned {status}."
+            async with exchange.deadline.timeout:
+                await self._send(url, body, headers, exchange)
+        except WithdrawnError:
+            raise
         except TimeoutError:
-            timed_out = True
-            error = f"No response: timed out after {self._timeout:g} s."
-        except Exception as exception:  # noqa: BLE001 - an attempt that raises must still be recorded
-            if payload.is_withdrawn:
-                raise WithdrawnError from None
-            error = f"No response: {_reason(exception)}"
-        return Answer(status, error, kept, deadline.elapsed_ms, timed_out)
+            return exchange.answer(f"timed out after {self._timeout:g} s.", timed_out=True)
+        except Exception as error:
+            if (cause := cause_of(error)) is not None:
+                raise MachineError(cause) from error
+            return exchange.answer(reason_of(error))
+        return exchange.answer("")
 
-    async def _exchange(self, url: str, body: _Body, headers: dict[str, str]) -> tuple[int, str]:
-        if self._session is None:
+    async def _send(
+        self, url: str, body: bytes, headers: Mapping[str, str], exchange: _Exchange
+    ) -> None:
+        """One exchange. It is repeated once, on a new connection, if the receiver had closed a kept one."""
+        target = parse_target(url, allow_local=self._allow_local)
+        request = self._request(target, body, headers)
+        if (kept := self._pool.take(target.origin)) is not None:
+            try:
+                await self._run(kept, target.origin, request, exchange)
+            except LostError as error:
+                # Otherwise the receiver closed it before it read the request, which is no failure.
+                if error.had_begun:
+                    raise
+            else:
+                return
+        await self._run(await self._connect(target.origin), target.origin, request, exchange)
+
+    async def _run(
+        self, connection: Connection, origin: Origin, request: bytes, exchange: _Exchange
+    ) -> None:
+        response = exchange.response
+        try:
+            await exchange.check_wanted()
+            await connection.send(request, response)
+            if not response.is_complete:
+                exchange.deadline.shorten(BODY_SECONDS)
+                await connection.finish()
+        except BaseException:
+            self._pool.discard(connection)
+            raise
+        self._pool.give_back(connection, origin)
+
+    async def _connect(self, origin: Origin) -> Connection:
+        if self._connector is None:
             raise RuntimeError("The client is not open.")
-        # The URL is sent as it was registered, without re-quoting.
-        target = URL(url, encoded=True)
-        if target.user is not None or target.password is not None:
-            raise AddressRefusedError("The url must not contain credentials.")
-        # An IP address as host never reaches the resolver.
-        refuse_by_sight(target, allow_local=self._allow_local)
-        async with self._session.post(
-            target, data=body, headers=headers, allow_redirects=False
-        ) as response:
-            return response.status, await _read_excerpt(response)
+        connection = self._pool.new()
+        try:
+            await self._connector.open(origin, connection)
+        except BaseException:
+            self._pool.discard(connection)
+            raise
+        return connection
 
-
-async def _read_excerpt(response: aiohttp.ClientResponse) -> str:
-    """The beginning of the response body. The connection of a longer or incomplete response is closed."""
-    excerpt = Excerpt(response.headers.get("Content-Encoding", ""))
-    # The status alone says whether the receiver has the event, so an incomplete body is no failure.
-    with suppress(aiohttp.ClientError, OSError):
-        while excerpt.room and (chunk := await response.content.read(excerpt.room)):
-            excerpt.add(chunk)
-    return excerpt.text()
-
-
-# Short reasons for people, without internals. The first match counts. A closed port and one without TLS have
-# the same reason, because firewalls trust this machine and customers must not scan ports with it.
-REASONS: list[tuple[type[Exception], str]] = [
-    (aiohttp.InvalidURL, "the url cannot be called."),
-    (aiohttp.ClientConnectorCertificateError, "the TLS certificate was not accepted."),
-    (aiohttp.ClientConnectorError, "could not connect."),
-    (aiohttp.ClientError, "the connection was lost."),
-    (OSError, "the connection was lost."),
-]
-
-
-def _reason(exception: Exception) -> str:
-    if isinstance(exception, AddressRefusedError):
-        return str(exception)
-    for kind, reason in REASONS:
-        if isinstance(exception, kind):
-            return reason
-    return f"unexpected error ({type(exception).__name__})."
+    def _request(self, target: Target, body: bytes, headers: Mapping[str, str]) -> bytes:
+        given = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        head = (
+            f"POST {target.path} HTTP/1.1\r\nHost: {target.host}\r\n{self._fixed}{given}"
+            f"Content-Length: {len(body)}\r\n\r\n"
+        )
+        return head.encode() + body

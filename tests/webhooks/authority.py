@@ -34,6 +34,8 @@ class Authority:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._certificate = (
             _builder("Test CA", "Test CA", self._key.public_key())
+            .not_valid_before(dt.datetime.now(dt.UTC) - 2 * DAY)
+            .not_valid_after(dt.datetime.now(dt.UTC) + DAY)
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
             .sign(self._key, hashes.SHA256())
         )
@@ -53,12 +55,19 @@ class Authority:
         return path
 
     def server_context(
-        self, host: str, *, ends_in: dt.timedelta = DAY, self_signed: bool = False
+        self,
+        host: str,
+        *,
+        begins_in: dt.timedelta = -2 * DAY,
+        ends_in: dt.timedelta = DAY,
+        self_signed: bool = False,
     ) -> ssl.SSLContext:
         """A server's context with a certificate for ``host``."""
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = (
-            _builder(host, host if self_signed else "Test CA", key.public_key(), ends_in)
+            _builder(host, host if self_signed else "Test CA", key.public_key())
+            .not_valid_before(dt.datetime.now(dt.UTC) + begins_in)
+            .not_valid_after(dt.datetime.now(dt.UTC) + ends_in)
             .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
             .sign(key if self_signed else self._key, hashes.SHA256())
         )
@@ -69,18 +78,13 @@ class Authority:
         return context
 
 
-def _builder(
-    subject: str, issuer: str, key: ec.EllipticCurvePublicKey, ends_in: dt.timedelta = DAY
-) -> x509.CertificateBuilder:
-    now = dt.datetime.now(dt.UTC)
+def _builder(subject: str, issuer: str, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
     return (
         x509.CertificateBuilder()
         .subject_name(_name(subject))
         .issuer_name(_name(issuer))
         .public_key(key)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - 2 * DAY)
-        .not_valid_after(now + ends_in)
     )
 
 

@@ -11,6 +11,7 @@ import pytest
 from tests.receiver import Exchange, Receiver, answer
 from tests.webhooks.listener import Listener
 from tests.webhooks.posting import BODY, HEADERS, post, post_one
+from webhooks.reasons import NOT_HTTP
 from webhooks.response_body import Excerpt
 
 
@@ -81,7 +82,12 @@ def _send_invalid_http(exchange: Exchange) -> None:
     exchange.close_connection = True
 
 
-@pytest.mark.parametrize("behave", [_cut, _cut_in_head, _send_invalid_http])
+def test_an_answer_that_is_not_http_has_its_own_reason(receiver: Receiver) -> None:
+    receiver.behave(_send_invalid_http)
+    assert post_one(receiver.url()).error == f"No response: {NOT_HTTP}"
+
+
+@pytest.mark.parametrize("behave", [_cut, _cut_in_head])
 def test_half_an_answer_is_a_failure(
     receiver: Receiver, behave: Callable[[Exchange], None]
 ) -> None:
@@ -161,7 +167,7 @@ def test_16_kibibytes_of_a_compressed_response_are_unpacked(
             unpacked.append(len(self._unpacked))
             return super().text()
 
-    monkeypatch.setattr("webhooks.client.Excerpt", Watched)
+    monkeypatch.setattr("webhooks.response.Excerpt", Watched)
     bomb = gzip.compress(b"a" * 10_000_000)
     receiver.behave(answer(200, bomb, Content_Encoding="gzip"))
     answered = post_one(receiver.url())

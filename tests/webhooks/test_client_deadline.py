@@ -13,7 +13,7 @@ from tests.receiver import Exchange, Receiver, answer, hang
 from tests.webhooks.listener import Listener
 from tests.webhooks.name_server import NameServer
 from tests.webhooks.posting import BODY, make_client, post, post_one
-from webhooks.client import Answer
+from webhooks.client import BODY_SECONDS, Answer
 
 TIMEOUT = 0.5
 TIMED_OUT = "No response: timed out after 0.5 s."
@@ -40,25 +40,38 @@ def _trickle(head: bytes, drop: bytes) -> Callable[[Exchange], None]:
 @pytest.mark.parametrize(
     ("head", "drop"),
     [
-        (b"", b"\r\n"),
         (b"HTTP/1.1 200 ", b"x"),
         (b"HTTP/1.1 200 OK\r\n", b"x"),
         (b"HTTP/1.1 200 OK\r\n", b"X-More: 1\r\n"),
         (b"", b"HTTP/1.1 102 Processing\r\n\r\n"),
+    ],
+    ids=["status line", "header", "headers", "interim answers"],
+)
+def test_a_receiver_that_trickles_is_cut_off(receiver: Receiver, head: bytes, drop: bytes) -> None:
+    receiver.behave(_trickle(head, drop))
+    _assert_cut_off(post_one(receiver.url(), timeout=TIMEOUT))
+
+
+@pytest.mark.parametrize("seconds", [TIMEOUT, 60])
+@pytest.mark.parametrize(
+    ("head", "drop"),
+    [
         (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n", b"x"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;", b"x"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"X-Trailer: 1\r\n"),
         (b"HTTP/1.1 200 OK\r\n\r\n", b"x"),
     ],
-    ids=[
-        *("blank lines", "status line", "header", "headers", "interim answers", "body"),
-        *("chunks", "chunk extension", "trailers", "body without length"),
-    ],
+    ids=["body", "chunks", "chunk extension", "trailers", "body without length"],
 )
-def test_a_receiver_that_trickles_is_cut_off(receiver: Receiver, head: bytes, drop: bytes) -> None:
+def test_the_status_counts_while_the_body_trickles(
+    receiver: Receiver, head: bytes, drop: bytes, seconds: float
+) -> None:
+    """The body is only for people, so nobody waits for it for long."""
     receiver.behave(_trickle(head, drop))
-    _assert_cut_off(post_one(receiver.url(), timeout=TIMEOUT))
+    answered = post_one(receiver.url(), timeout=seconds)
+    assert (answered.success, answered.status_code, answered.timed_out) == (True, 200, False)
+    assert answered.duration_ms < 1000 * (min(seconds, BODY_SECONDS) + 1)
 
 
 def test_a_receiver_that_takes_the_request_and_never_answers_is_cut_off(receiver: Receiver) -> None:

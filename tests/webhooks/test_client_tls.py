@@ -14,11 +14,17 @@ from tests.webhooks.authority import Authority, TlsReceiver
 from tests.webhooks.listener import Listener
 from tests.webhooks.name_server import NameServer
 from tests.webhooks.posting import post_one
-from webhooks import client
 from webhooks.client import Answer
+from webhooks.connecting import system_trust
+from webhooks.reasons import (
+    EXPIRED,
+    NOT_YET_VALID,
+    OTHER_HOST,
+    SELF_SIGNED,
+    UNKNOWN_AUTHORITY,
+)
 
 HOST = "hook.example"
-NOT_ACCEPTED = "No response: the TLS certificate was not accepted."
 Deliver = Callable[[TlsReceiver], Answer]
 
 
@@ -65,6 +71,10 @@ def _expired(authority: Authority, _: Path) -> ssl.SSLContext:
     return authority.server_context(HOST, ends_in=-dt.timedelta(hours=1))
 
 
+def _not_yet_valid(authority: Authority, _: Path) -> ssl.SSLContext:
+    return authority.server_context(HOST, begins_in=dt.timedelta(hours=1))
+
+
 def _self_signed(authority: Authority, _: Path) -> ssl.SSLContext:
     return authority.server_context(HOST, self_signed=True)
 
@@ -74,26 +84,35 @@ def _of_an_unknown_ca(_: Authority, folder: Path) -> ssl.SSLContext:
 
 
 @pytest.mark.parametrize(
-    "bad", [_of_another_host, _of_a_parent, _expired, _self_signed, _of_an_unknown_ca]
+    ("bad", "reason"),
+    [
+        (_of_another_host, OTHER_HOST),
+        (_of_a_parent, OTHER_HOST),
+        (_expired, EXPIRED),
+        (_not_yet_valid, NOT_YET_VALID),
+        (_self_signed, SELF_SIGNED),
+        (_of_an_unknown_ca, UNKNOWN_AUTHORITY),
+    ],
 )
 def test_a_certificate_that_proves_nothing_is_refused_before_anything_is_sent(
     bad: Callable[[Authority, Path], ssl.SSLContext],
+    reason: str,
     authority: Authority,
     deliver: Deliver,
     tmp_path: Path,
 ) -> None:
     with closing(TlsReceiver(bad(authority, tmp_path))) as receiver:
         answered = deliver(receiver)
-        assert (answered.error, answered.status_code) == (NOT_ACCEPTED, None)
+        assert (answered.error, answered.status_code) == (f"No response: {reason}", None)
         assert receiver.at() == []
 
 
 @pytest.fixture
 def fresh_trust() -> Iterator[None]:
     """The system's certificates are read again, here and for the next test."""
-    client._system_trust.cache_clear()
+    system_trust.cache_clear()
     yield
-    client._system_trust.cache_clear()
+    system_trust.cache_clear()
 
 
 @pytest.mark.usefixtures("fresh_trust")
@@ -103,7 +122,7 @@ def test_a_client_without_the_test_ca_refuses_its_certificates(
     name_server.know(HOST, ["127.0.0.1"])
     with closing(TlsReceiver(authority.server_context(HOST))) as receiver:
         answered = post_one(receiver.url(), nameservers=[name_server.address])
-        assert (answered.error, receiver.at()) == (NOT_ACCEPTED, [])
+        assert (answered.error, receiver.at()) == (f"No response: {UNKNOWN_AUTHORITY}", [])
 
 
 @pytest.mark.usefixtures("fresh_trust")
@@ -129,7 +148,7 @@ def test_versions_before_tls_1_2_are_not_spoken(
         answered = post_one(receiver.url(host="localhost"))
         assert answered.error == "No response: could not connect."
         assert receiver.at() == []
-    assert client._system_trust().minimum_version == ssl.TLSVersion.TLSv1_2
+    assert system_trust().minimum_version == ssl.TLSVersion.TLSv1_2
 
 
 def test_tls_1_2_is_spoken(authority: Authority, deliver: Deliver) -> None:

@@ -1,0 +1,163 @@
+"""Reads one response of a receiver. Its status decides, and no error after the headers.
+
+It accepts each status line and header that curl or Go's client accepts, because a stricter reader would blame
+receivers that work. A connection is used again only if the end of its response is certain.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from webhooks.chunks import Chunks
+from webhooks.response_body import Excerpt
+
+PREFIX = b"HTTP/"
+_STATUS_LINE = re.compile(rb"HTTP/(?:\w\.(\w)|2) +([1-9]\d\d)(?!\d)", re.IGNORECASE)
+_HEAD_END = re.compile(rb"\n\r?\n")
+_LENGTH = re.compile(rb"\d{1,18}")
+_LIMITS = re.compile(rb"\b(timeout|max)\s*=\s*\"?(\d{1,9})", re.IGNORECASE)
+# The headers that are used. All others are skipped.
+_LENGTHS, _CODINGS, _CONNECTION = b"content-length", b"transfer-encoding", b"connection"
+_KEEP_ALIVE, _ENCODING = b"keep-alive", b"content-encoding"
+_USED = {_LENGTHS, _CODINGS, _CONNECTION, _KEEP_ALIVE, _ENCODING}
+_INTERIM_END, _SWITCHING = 200, 101
+_WITHOUT_BODY = (_SWITCHING, 204, 304)
+# A receiver closes an idle connection after the time that it announces. The request needs time to arrive.
+_MARGIN_SECONDS = 1.0
+
+Fields = Mapping[bytes, Sequence[bytes]]
+
+
+class NotHttpError(Exception):
+    """The receiver sent something else than HTTP."""
+
+
+class Response:
+    """The response to one request. ``status`` is the final one, None until its headers have arrived."""
+
+    def __init__(self) -> None:
+        self.status: int | None = None
+        self.received = 0
+        # Whether nothing more has to be read.
+        self.is_complete = False
+        # How long the receiver keeps the connection, in seconds. None if it announced no time.
+        self.kept_seconds: float | None = None
+        self._may_be_kept = False
+        self._head = bytearray()
+        self._excerpt = Excerpt("")
+        self._chunks: Chunks | None = None
+        # The missing bytes of the body. None if it ends with the connection or with a chunk.
+        self._left: int | None = None
+
+    @property
+    def is_reusable(self) -> bool:
+        """Whether the response ended exactly, and the receiver keeps the connection."""
+        return self.is_complete and self._may_be_kept
+
+    def text(self) -> str:
+        """The beginning of the body."""
+        return self._excerpt.text()
+
+    def feed(self, data: bytes) -> None:
+        """Read the next bytes. Raises NotHttpError."""
+        self.received += len(data)
+        rest: bytes | None = data
+        while rest and self.status is None:
+            rest = self._read_head(rest)
+        if rest:
+            self._read_body(rest)
+
+    def end(self) -> None:
+        """The connection ended. An incomplete body is no failure."""
+        self._may_be_kept = False
+        self.is_complete = self.status is not None
+
+    def _read_head(self, data: bytes) -> bytes | None:
+        """Read a head, final or not. Returns the bytes after it, None if it is incomplete."""
+        searched = max(0, len(self._head) - 2)
+        self._head += data
+        if not PREFIX.startswith(self._head[: len(PREFIX)].upper()):
+            raise NotHttpError
+        found = _HEAD_END.search(self._head, searched)
+        if found is None:
+            if b"\n" in data and _STATUS_LINE.match(self._head) is None:
+                raise NotHttpError
+            return None
+        head, rest = bytes(self._head[: found.start()]), bytes(self._head[found.end() :])
+        self._head.clear()
+        self._understand(head)
+        return rest
+
+    def _understand(self, head: bytes) -> None:
+        line = _STATUS_LINE.match(head)
+        if line is None:
+            raise NotHttpError
+        status = int(line[2])
+        if status >= _INTERIM_END or status == _SWITCHING:
+            self.status = status
+            self._plan_body(_fields(head), is_old=line[1] == b"0")
+
+    def _plan_body(self, fields: Fields, *, is_old: bool) -> None:
+        """Find out where the body ends, and whether the connection may be kept then."""
+        self._excerpt = Excerpt(b"".join(fields.get(_ENCODING, ())).decode("latin-1"))
+        lengths, codings = fields.get(_LENGTHS, ()), fields.get(_CODINGS, ())
+        self._may_be_kept = self._is_kept(fields, is_old=is_old)
+        if self.status in _WITHOUT_BODY:
+            self._may_be_kept &= not codings and set(lengths) <= {b"0"}
+            self._left = 0
+        elif codings:
+            self._may_be_kept &= [each.lower() for each in codings] == [b"chunked"] and not lengths
+            self._chunks = Chunks()
+        elif not lengths:
+            self._may_be_kept = False
+            return
+        elif len(set(lengths)) == 1 and _LENGTH.fullmatch(lengths[0]):
+            self._left = int(lengths[0])
+        else:
+            # Nobody knows where it ends. What came with the headers is enough.
+            self._may_be_kept = False
+            self.is_complete = True
+        self.is_complete |= self._left == 0
+
+    def _is_kept(self, fields: Fields, *, is_old: bool) -> bool:
+        named = b",".join(fields.get(_CONNECTION, ())).lower()
+        limits = {
+            name.lower(): int(number)
+            for name, number in _LIMITS.findall(b",".join(fields.get(_KEEP_ALIVE, ())))
+        }
+        if b"timeout" in limits:
+            self.kept_seconds = max(0.0, limits[b"timeout"] - _MARGIN_SECONDS)
+        is_kept = b"keep-alive" in named if is_old else b"close" not in named
+        return is_kept and self.status != _SWITCHING and limits.get(b"max") != 0
+
+    def _read_body(self, data: bytes) -> None:
+        if self._left is not None:
+            body, after = data[: self._left], len(data) > self._left
+            self._left -= len(body)
+            self.is_complete = self._left == 0
+        elif self._chunks is not None:
+            body = self._chunks.feed(data, self._excerpt.room)
+            after = self._chunks.is_broken
+            self.is_complete = self._chunks.is_over or after
+        else:
+            body, after = data, False
+        if after:
+            self._may_be_kept = False
+        self._excerpt.add(body[: self._excerpt.room])
+        if not self._excerpt.room and not self.is_complete:
+            self.end()
+
+
+def _fields(head: bytes) -> Fields:
+    """The values of the headers that are used, by lowercase name. Folded lines are joined."""
+    found: dict[bytes, list[bytes]] = {}
+    name = b""
+    for line in head.split(b"\n")[1:]:
+        if line[:1] in {b" ", b"\t"}:
+            if name in _USED:
+                found[name][-1] = (found[name][-1] + b" " + line.strip()).strip()
+            continue
+        name, _, value = line.partition(b":")
+        name = name.strip().lower()
+        if name in _USED:
+            found.setdefault(name, []).append(value.strip())
+    return found
