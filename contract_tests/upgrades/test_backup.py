@@ -50,7 +50,10 @@ class Outage(Mood):
 
 @dataclass(frozen=True)
 class Restored:
-    """What is there after the restore. ``before`` was acknowledged before the backup began."""
+    """What is there after the restore. ``before`` was acknowledged before the backup began.
+
+    ``cursors`` are those of a reader at the backup, and before the failure.
+    """
 
     service: Service
     customer: Customer
@@ -58,6 +61,7 @@ class Restored:
     late: Hook
     before: dict[int, str]
     failures: list[str]
+    cursors: list[str]
     doctor: dict[str, str]
 
 
@@ -122,8 +126,10 @@ def restored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Restored]:
         with clients.running():
             clients.wait_for_more(MESSAGES)
             before = dict(clients.sent)
+            cursors = [_events(customer)[-1]["cursor"]]
             _run(service, "Back up", DATABASE)
             clients.wait_for_more(MESSAGES)
+            cursors.append(_events(customer)[-1]["cursor"])
             failures = list(service.balancer.failures)
             for process in (web.process, worker):
                 process.kill()
@@ -137,7 +143,7 @@ def restored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Restored]:
             outage.is_back.set()
             web, worker = service.web(ROOT), service.start_part(ROOT, "worker")
             customer = replace(customer, api=f"{web.url}/api")
-            yield Restored(service, customer, clients, late, before, failures, doctor)
+            yield Restored(service, customer, clients, late, before, failures, cursors, doctor)
             service.retire(web)
             end(worker)
 
@@ -171,6 +177,12 @@ def test_a_request_from_before_is_not_sent_again(restored: Restored) -> None:
     assert (answer.json()["id"], "Idempotency-Replayed" in answer.headers) == (message, True)
     sent = Counter(m["to"] for m in Ledger(restored.service, restored.customer).accepted())
     assert set(sent.values()) == {1}
+
+
+def test_readers_are_told_that_events_may_be_missing(restored: Restored) -> None:
+    for cursor in restored.cursors:
+        answer = restored.customer.request("GET", "/events", params={"after": cursor})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (409, "CONFLICT")
 
 
 def test_events_from_after_the_restore_follow_those_from_before(restored: Restored) -> None:
