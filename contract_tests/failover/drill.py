@@ -25,8 +25,10 @@ PATIENCE = 120
 
 
 def forbid_writes(server: Member) -> None:
-    """Make a server refuse writes, as before a planned change of the primary."""
+    """Make a server refuse writes, as before a planned change of the primary. Running transactions end."""
     server.change(default_transaction_read_only="on")
+    running = "SELECT count(*) FROM pg_stat_activity WHERE backend_xid IS NOT NULL"
+    wait_for(lambda: not server.value(running), "no writing transaction", START_SECONDS)
 
 
 WAYS: dict[str, Callable[[Member], object]] = {
