@@ -232,8 +232,8 @@ def test_a_retry_waits_as_long_as_the_gateway_asks(
     ]
     with gateway(*asks, _goes_on) as fake:
         assert _read(fake, 1)[0] == _ids(1, 1)
-    assert pauses[:2] == [7, LONGEST_RETRY_AFTER]
-    assert pauses[2] < 1
+    # A kept connection that the server has just closed is one more failure, with a short pause.
+    assert [pause for pause in pauses if pause > 1] == [7, LONGEST_RETRY_AFTER]
 
 
 def _refuses_cursor(connection: Connection, **details: str) -> None:

@@ -3,12 +3,23 @@
 import pytest
 
 from dashboard.permissions import ALL, OWNERS, RULES, Rule
-from gateway.http.live import sources_of
+from gateway.http.live import _begin, sources_of
 from handlers.live_blocks import Source
+from models.account import Account
+from models.feed import START, Wanted, newest
 from models.user import Role
+from tests import factories
 
 
 def test_a_role_gets_what_the_pages_would_show_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {tuple(sources_of(role)) for role in ALL} == {tuple(Source)}
     monkeypatch.setitem(RULES, "deliveries", Rule(OWNERS))
     assert sources_of(Role.VIEWER) == [Source.NOTICES]
+
+
+def test_a_page_whose_place_is_lost_gets_new_events(account: Account) -> None:
+    factories.event(account)
+    place, wanted = newest(account.id), Wanted(account.id)
+    assert _begin(wanted, None) == place
+    assert _begin(wanted, START) == START
+    assert _begin(wanted, place._replace(history="0123456789ab")) == place
