@@ -156,13 +156,17 @@ class PgBouncer(Server):
 
 
 class RedisServer(Server):
-    """Redis with numbered databases. A ``durable`` one keeps its data over ``kill()``."""
+    """Redis with numbered databases. A ``durable`` one keeps its data over ``kill()``.
+
+    ``settings`` are those of redis.conf, with "_" for "-".
+    """
 
     databases = 1000
 
-    def __init__(self, *, durable: bool = False) -> None:
+    def __init__(self, *, durable: bool = False, **settings: str) -> None:
         super().__init__("redis")
         self._durable = durable
+        self._settings = {name.replace("_", "-"): value for name, value in settings.items()}
 
     def url(self, number: int) -> str:
         """The URL of a database. There are ``databases`` of them."""
@@ -175,8 +179,10 @@ class RedisServer(Server):
             "databases": str(self.databases),
             "save": "",
             "appendonly": "yes" if self._durable else "no",
+            "dir": str(self.folder),
         }
-        flags = [part for name, value in options.items() for part in (f"--{name}", value)]
+        given = options | self._settings
+        flags = [part for name, value in given.items() for part in (f"--{name}", value)]
         return [program("redis-server"), *flags]
 
     def _answers(self) -> bool:
@@ -186,6 +192,31 @@ class RedisServer(Server):
                 return connection.recv(7) == b"+PONG\r\n"
         except OSError:
             return False
+
+
+class RedisSentinel(RedisServer):
+    """A Sentinel that promotes a replica of ``primary`` half a second after that one became unreachable."""
+
+    # The name that it gives the primary.
+    name = "main"
+
+    def __init__(self, primary: RedisServer) -> None:
+        super().__init__()
+        lines = [
+            f"bind {HOST}",
+            f"port {self.port}",
+            f"sentinel monitor {self.name} {HOST} {primary.port} 1",
+            f"sentinel down-after-milliseconds {self.name} 500",
+            f"sentinel failover-timeout {self.name} 3000",
+        ]
+        (self.folder / "sentinel.conf").write_text("\n".join(lines))
+
+    def url(self, number: int) -> str:
+        """The URL of a database of the primary."""
+        return f"redis+sentinel://{HOST}:{self.port}/{self.name}/{number}"
+
+    def _command(self) -> Sequence[str | Path]:
+        return [program("redis-server"), self.folder / "sentinel.conf", "--sentinel"]
 
 
 def chown_to_postgres(folder: Path) -> None:

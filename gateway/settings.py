@@ -90,6 +90,8 @@ def _check_server(text: str) -> str:
             from psycopg import conninfo  # noqa: PLC0415 - SQLite starts faster without the drivers
 
             wanted = conninfo.conninfo_to_dict(str(url)).get("target_session_attrs")
+        elif url.scheme.endswith("+sentinel"):
+            _check_sentinel(url)
         else:
             from redis import ConnectionPool  # noqa: PLC0415 - as above
 
@@ -102,6 +104,14 @@ def _check_server(text: str) -> str:
     if wanted not in _OF_PRIMARY:
         raise ValueError("target_session_attrs must be read-write or primary: the gateway writes")
     return str(url)
+
+
+def _check_sentinel(url: MultiHostUrl) -> None:
+    """Raise ValueError unless it is ``redis+sentinel://host:port,host:port/name/number``."""
+    parameters = {name for name, _ in url.query_params()}
+    is_named = re.fullmatch(r"/[^/]+(/\d{1,5})?/?", url.path or "")
+    if not is_named or parameters - {"sentinel_username", "sentinel_password"}:
+        raise ValueError("names no primary, or has an unknown parameter")
 
 
 def _check_base(text: str) -> str:
@@ -135,7 +145,7 @@ def _check_smtp(url: SecretStr) -> SecretStr:
 
 
 _FILE_OR_POSTGRESQL = ("sqlite:///", "postgresql://")
-_REDIS = ("redis://", "rediss://")
+_REDIS = ("redis://", "rediss://", "redis+sentinel://", "rediss+sentinel://")
 _DatabaseUrl = Annotated[str, AfterValidator(partial(_check_place, _FILE_OR_POSTGRESQL))]
 _QueueUrl = Annotated[str, AfterValidator(partial(_check_place, (*_FILE_OR_POSTGRESQL, *_REDIS)))]
 _LimitsUrl = Annotated[str, AfterValidator(partial(_check_place, ("memory", *_REDIS)))]

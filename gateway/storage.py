@@ -13,6 +13,7 @@ from gateway.ops.logs import is_outage
 from gateway.settings import PREFIX, Settings, SettingsError
 from models import database, secret, sole_web
 from tasks import queue
+from tasks.redis_pool import is_cluster
 
 # Exceptions of an unusable file, PostgreSQL or Redis.
 REFUSALS = (OSError, DatabaseError, sqlite3.Error, psycopg.Error, RedisError)
@@ -59,6 +60,23 @@ def reach_queue() -> None:
     """Like reach_database(), for the queue."""
     with usable("QUEUE_URL"):
         queue.huey.pending_count()
+
+
+def refuse_clusters(settings: Settings) -> None:
+    """Raise SettingsError if the queue or the rate limits are in a Redis Cluster."""
+    for name, url in (
+        ("QUEUE_URL", settings.queue_url),
+        ("RATE_LIMIT_URL", settings.rate_limit_url),
+    ):
+        if not url.startswith("redis"):
+            continue
+        with usable(name):
+            is_refused = is_cluster(url, queue.REDIS_TIMEOUT_SECONDS)
+        if is_refused:
+            raise SettingsError(
+                f"{PREFIX}{name} names a Redis Cluster, which is not supported; name a single Redis "
+                "(redis://...) or Redis Sentinel (redis+sentinel://...)"
+            )
 
 
 def be_sole_web(settings: Settings) -> None:

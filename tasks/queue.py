@@ -17,13 +17,10 @@ from urllib.parse import urlsplit
 import psycopg
 from huey import MemoryHuey
 from huey.storage import BaseStorage, PostgresStorage, PriorityRedisStorage, SqliteStorage
-from redis import ConnectionError as RedisConnectionError
-from redis import ConnectionPool
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
 from models.database.session import BOUNDS, TIMEOUTS, Session, is_ready
 from models.database.sqlite import path_of
+from tasks.redis_pool import open_pool
 
 logger = logging.getLogger(__name__)
 
@@ -209,15 +206,9 @@ def open_storage(url: str) -> BaseStorage:
     match urlsplit(url).scheme:
         case "postgresql":
             return ServerStorage(NAME, url)
-        case "redis" | "rediss":
+        case "redis" | "rediss" | "redis+sentinel" | "rediss+sentinel":
             # A short time-out, because workers find the work of lost wake-ups.
-            pool = ConnectionPool.from_url(
-                url,
-                socket_connect_timeout=REDIS_TIMEOUT_SECONDS,
-                socket_timeout=REDIS_TIMEOUT_SECONDS,
-                # One retry for a closed connection, none after a time-out.
-                retry=Retry(NoBackoff(), 1, (RedisConnectionError,)),
-            )
+            pool = open_pool(url, REDIS_TIMEOUT_SECONDS)
             return PriorityRedisStorage(NAME, connection_pool=pool, read_timeout=WAIT_SECONDS)
         case _:
             path = path_of(url)

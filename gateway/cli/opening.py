@@ -6,7 +6,14 @@ import click
 
 from gateway.cli import up_file
 from gateway.settings import Settings, get_settings, load_settings
-from gateway.storage import AwayError, connect_state, make_folder, reach_database, reach_queue
+from gateway.storage import (
+    AwayError,
+    connect_state,
+    make_folder,
+    reach_database,
+    reach_queue,
+    refuse_clusters,
+)
 from models import event_history
 from models.database import incompatible_migrations, pending_migrations
 from models.database.sqlite import path_of
@@ -34,6 +41,8 @@ def open_state(*, may_be_away: bool = False) -> Settings:
         if pending_migrations():
             raise click.ClickException(f"The database is not migrated. Run: {MAKE}")
         event_history.settle()
+        if may_be_away:
+            refuse_clusters(settings)
         reach_queue()
     except AwayError as error:
         if not may_be_away:

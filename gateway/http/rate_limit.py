@@ -11,12 +11,10 @@ import threading
 import time
 from dataclasses import dataclass, replace
 
-from redis import ConnectionError as RedisConnectionError
 from redis import Redis, RedisError
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
 from models.account import Account
+from tasks.redis_pool import open_pool
 
 logger = logging.getLogger(__name__)
 
@@ -141,13 +139,8 @@ class _Shared:
     """The counts that several processes share in Redis."""
 
     def __init__(self, url: str) -> None:
-        self._redis = Redis.from_url(
-            url,
-            socket_connect_timeout=ANSWER_TIMEOUT_SECONDS,
-            socket_timeout=ANSWER_TIMEOUT_SECONDS,
-            # Retry only a closed connection. A silent Redis is not asked twice.
-            retry=Retry(NoBackoff(), 1, (RedisConnectionError,)),
-        )
+        # A silent Redis is not asked twice.
+        self._redis = Redis(connection_pool=open_pool(url, ANSWER_TIMEOUT_SECONDS))
         self.is_there = True
         self._lock = threading.Lock()
         self._script = self._redis.register_script(COUNT)

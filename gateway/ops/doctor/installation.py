@@ -21,6 +21,7 @@ from models.webhook import Webhook
 from networks.checkup import ask_time, shake_hands
 from networks.current import get_network, wait_for
 from networks.exceptions import AmbiguousError, NetworkError, NotReachedError, ThrottledError
+from tasks.redis_pool import open_pool
 
 MIB, GIB = 1 << 20, 1 << 30
 SCARCE, TOO_LITTLE = GIB, GIB // 10
@@ -172,7 +173,7 @@ def _check_postgresql(settings: Settings) -> str:
 
 def check_limits(settings: Settings) -> str:
     """Redis responds, and keeps every count."""
-    with Redis.from_url(settings.rate_limit_url) as client:
+    with Redis.from_pool(open_pool(settings.rate_limit_url, ANSWER_SECONDS)) as client:
         memory = client.info("memory")
     policy = memory["maxmemory_policy"]
     if memory["maxmemory"] and policy != "noeviction":
@@ -180,7 +181,8 @@ def check_limits(settings: Settings) -> str:
             f"Redis may forget counts when its memory is full: maxmemory-policy is {policy}.",
             "Set maxmemory-policy to noeviction, or name a Redis that has it.",
         )
-    return f"{urlsplit(settings.rate_limit_url).hostname} counts for all web processes."
+    hosts = urlsplit(settings.rate_limit_url).netloc.rpartition("@")[2]
+    return f"{hosts} counts for all web processes."
 
 
 def check_network(settings: Settings) -> str:

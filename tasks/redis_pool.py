@@ -1,0 +1,92 @@
+"""Connections to Redis, direct or found through Redis Sentinel. No wait for it is without a time-out.
+
+``redis+sentinel://user:password@host:port,host:port/name/number`` names the primary that these Sentinels know
+by this name. ``rediss`` stands for TLS. The user and password are those of Redis. The parameters
+``sentinel_username`` and ``sentinel_password`` are those of the Sentinels.
+"""
+
+import socket
+from typing import Any
+from urllib.parse import unquote
+
+from pydantic_core import MultiHostUrl
+from redis import ConnectionError as RedisConnectionError
+from redis import ConnectionPool, Redis, ResponseError
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+from redis.sentinel import (
+    Sentinel,
+    SentinelConnectionPool,
+    SentinelManagedConnection,
+    SentinelManagedSSLConnection,
+)
+
+SENTINEL_PORT = 26379
+# As for PostgreSQL (models/database/session.py): the kernel ends a connection to a lost machine.
+KEEPALIVES = {
+    socket.TCP_KEEPIDLE: 10,
+    socket.TCP_KEEPINTVL: 5,
+    socket.TCP_KEEPCNT: 4,
+    socket.TCP_USER_TIMEOUT: 30_000,
+}
+
+
+class _Connection(SentinelManagedConnection):
+    """Closes itself after a time-out, unlike redis-py's.
+
+    Otherwise it would stay at a former primary, and a late response would answer the next request.
+    """
+
+    def read_response(self, *args: Any, **options: Any) -> Any:
+        """Like redis-py's."""
+        return super().read_response(*args, **({"disconnect_on_error": True} | options))
+
+
+class _EncryptedConnection(_Connection, SentinelManagedSSLConnection):
+    """The same over TLS."""
+
+
+def open_pool(url: str, seconds: float) -> ConnectionPool:
+    """Connections to the Redis behind ``url``. Each step waits for at most ``seconds``."""
+    bounds = _bounds(seconds)
+    parsed = MultiHostUrl(url)
+    if not parsed.scheme.endswith("+sentinel"):
+        return ConnectionPool.from_url(url, **bounds)
+    secret = dict(parsed.query_params())
+    is_encrypted = parsed.scheme.startswith("rediss")
+    own = {name: secret.get(f"sentinel_{name}") for name in ("username", "password")}
+    hosts = parsed.hosts()
+    places = [(str(each["host"]).strip("[]"), each["port"] or SENTINEL_PORT) for each in hosts]
+    sentinel = Sentinel(  # type: ignore[no-untyped-call]
+        places, sentinel_kwargs={**bounds, **own, "ssl": is_encrypted}
+    )
+    name, _, number = (parsed.path or "").strip("/").partition("/")
+    account: dict[str, Any] = {
+        key: unquote(str(value)) for key in ("username", "password") if (value := hosts[0][key])
+    }
+    kind = _EncryptedConnection if is_encrypted else _Connection
+    options = bounds | account | {"db": int(number or 0), "connection_class": kind}
+    return SentinelConnectionPool(  # type: ignore[no-untyped-call]
+        unquote(name), sentinel, **options
+    )
+
+
+def is_cluster(url: str, seconds: float) -> bool:
+    """Whether it is a Redis Cluster. Raises RedisError if it is unreachable."""
+    with Redis.from_pool(open_pool(url, seconds)) as client:
+        try:
+            return bool(client.info("cluster")["cluster_enabled"])
+        except ResponseError:
+            # This user may not ask.
+            return False
+
+
+def _bounds(seconds: float) -> dict[str, Any]:
+    return {
+        "socket_connect_timeout": seconds,
+        "socket_timeout": seconds,
+        "socket_keepalive": True,
+        "socket_keepalive_options": KEEPALIVES,
+        # One retry for a closed connection, none after a time-out.
+        "retry": Retry(NoBackoff(), 1, (RedisConnectionError,)),
+    }
