@@ -11,6 +11,7 @@ from huey.consumer import Consumer, ConsumerStopped
 from prometheus_client import start_http_server
 
 from gateway.settings import PREFIX, Settings, SettingsError
+from models import known_time
 from tasks import (
     deliver,
     erasing,
@@ -153,6 +154,7 @@ def run_worker(settings: Settings) -> None:
         Rounds(redeliver.work_off, settings.sweep_interval, redeliver.bell),
         Rounds(erasing.work_off, settings.sweep_interval, erasing.bell),
         Rounds(number_status.check_due, CHECK_LOOK_SECONDS),
+        Rounds(known_time.look, known_time.LOOK_SECONDS),
         Rounds(indexing.work_off, settings.sweep_interval),
         Rounds(template_lists.read_due, settings.sweep_interval),
         Rounds(notify.look, settings.sweep_interval),

@@ -1,17 +1,19 @@
 """The time as the database keeps it, and identifiers that sort by it.
 
-Times are whole milliseconds since the Unix epoch, UTC. Work for later is claimed by the time of PostgreSQL's
-server, because hosts may disagree by minutes. An identifier is a prefix that names the kind of resource, and
-a ULID.
+Times are whole milliseconds since the Unix epoch, UTC. On PostgreSQL the time is the server's, because hosts
+may disagree. On SQLite it is this machine's, without its jumps (models.wall_clock). An identifier is a prefix
+that names the kind of resource, and a ULID.
 """
 
-import time
 from typing import Any
 
 from peewee import SQL, Cast, PostgresqlDatabase, Select
 from ulid import ULID, ULIDGenerator
 
 from models.database import Prepared, database, reading
+from models.database.server_time import server_time
+from models.steady import steady
+from models.wall_clock import wall_clock
 
 _TIME_CHARACTERS = 10
 # Constant within a statement, so that a comparison with it can use an index.
@@ -22,7 +24,18 @@ _generator = ULIDGenerator(clock=lambda: now())  # noqa: PLW0108 - looked up at 
 
 def now() -> int:
     """The current time in milliseconds since the epoch."""
-    return time.time_ns() // 1_000_000
+    offset = server_time.offset
+    return wall_clock.now() if offset is None else steady() + offset
+
+
+def certain() -> int:
+    """The earliest that the time can be. Rows are deleted by it, and keys, links and sessions expire."""
+    return now() if is_confirmed() else min(now(), wall_clock.certain())
+
+
+def is_confirmed() -> bool:
+    """Whether the time is certain. While it is not, nothing is deleted for its age."""
+    return server_time.offset is not None or wall_clock.is_confirmed
 
 
 def shared(here: Any) -> Any:

@@ -48,7 +48,7 @@ class IdempotencyKey(BaseModel):
         """The row of a key that is still within its 24 hours, or None."""
         with reading():
             row = _BY_KEY.execute(account_id, key).first()
-        return row if row is not None and clock.now() - row.created_at < WINDOW_MS else None
+        return row if row is not None and clock.certain() - row.created_at < WINDOW_MS else None
 
     @classmethod
     def keys_of(cls, message_id: str) -> set[str]:
@@ -61,8 +61,8 @@ class IdempotencyKey(BaseModel):
         cls, account_id: str, key: str, fingerprint: str, message: Message
     ) -> "IdempotencyKey | None":
         """Claim a key inside the caller's transaction. Returns the row that already has it, or None."""
-        now = clock.now()
-        if _CLAIM.execute(account_id, key, fingerprint, message.id, now, now - WINDOW_MS).count:
+        now, expired = clock.now(), clock.certain() - WINDOW_MS
+        if _CLAIM.execute(account_id, key, fingerprint, message.id, now, expired).count:
             return None
         return _BY_KEY.execute(account_id, key).first()
 
@@ -89,7 +89,7 @@ class IdempotencyKey(BaseModel):
     @classmethod
     def forget_expired(cls) -> int:
         """Delete at most 1,000 rows whose window is over. Returns how many."""
-        is_old = cls.created_at < clock.now() - WINDOW_MS
+        is_old = cls.created_at < clock.certain() - WINDOW_MS
         old = cls.select(cls.id).where(is_old).limit(1000)
         # The condition is checked again for each row: another transaction may just have claimed its key.
         return int(cls.delete().where(cls.id.in_(old), is_old).execute())

@@ -63,7 +63,7 @@ class Invitation(Owned):
         with reading():
             found: Self | None = query.where(
                 cls.digest == secret.digest(token),
-                cls.expires_at > clock.now(),
+                cls.expires_at > clock.certain(),
                 Account.suspended_at.is_null(),
             ).first()
         return found
@@ -71,7 +71,7 @@ class Invitation(Owned):
     @classmethod
     def pending(cls, account_id: str) -> list[Self]:
         """The account's invitations that are open, newest first."""
-        is_open = (cls.account == account_id) & (cls.expires_at > clock.now())
+        is_open = (cls.account == account_id) & (cls.expires_at > clock.certain())
         with reading():
             return list(cls.select().where(is_open).order_by(cls.id.desc()))
 
@@ -92,5 +92,5 @@ class Invitation(Owned):
 
 def spend(link: BaseModel, expires_at: int) -> None:
     """Remove the row of a link, inside the caller's transaction. Raises LinkClosedError."""
-    if expires_at <= clock.now() or not link.delete_instance():
+    if expires_at <= clock.certain() or not link.delete_instance():
         raise LinkClosedError

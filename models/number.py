@@ -154,7 +154,7 @@ class Number(Owned):
     def abandon_dead(cls) -> None:
         """Release numbers whose signup died, so that other accounts can connect them."""
         # Only new rows are ever PROVISIONING.
-        before = clock.now() - PROVISIONING_LIFETIME_MS
+        before = clock.certain() - PROVISIONING_LIFETIME_MS
         is_dead = (cls.status == NumberStatus.PROVISIONING) & (cls.created_at < before)
         with reading():
             dead = list(cls.select().where(is_dead))

@@ -51,7 +51,7 @@ class PasswordReset(BaseModel):
         with reading():
             found: Self | None = query.where(
                 cls.digest == secret.digest(token),
-                cls.expires_at > clock.now(),
+                cls.expires_at > clock.certain(),
                 Account.suspended_at.is_null(),
             ).first()
         return found

@@ -67,7 +67,7 @@ class PendingSignIn(BaseModel):
         with reading():
             found: Self | None = query.where(
                 cls.digest == _bound(token, visitor),
-                cls.created_at > clock.now() - PENDING_MS,
+                cls.created_at > clock.certain() - PENDING_MS,
                 Account.suspended_at.is_null(),
             ).first()
         return found

@@ -74,7 +74,7 @@ class SignupLink(Owned):
             return "used"
         if self.revoked_at is not None:
             return "revoked"
-        return "expired" if self.expires_at <= clock.now() else None
+        return "expired" if self.expires_at <= clock.certain() else None
 
     def use(self, number: Number) -> bool:
         """Use the link inside the caller's transaction. Returns False if it was closed in the meantime."""

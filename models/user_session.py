@@ -164,8 +164,8 @@ class UserSession(BaseModel):
         with reading():
             session: Self | None = query.where(
                 cls.digest == secret.digest(token),
-                cls.created_at > now - LIFETIME_MS,
-                cls.last_used_at > now - IDLE_MS,
+                cls.created_at > clock.certain() - LIFETIME_MS,
+                cls.last_used_at > clock.certain() - IDLE_MS,
                 Account.suspended_at.is_null(),
             ).first()
         if session is not None and now - session.last_used_at >= USE_GRANULARITY_MS:
@@ -175,13 +175,13 @@ class UserSession(BaseModel):
     @classmethod
     def void_among(cls, session_ids: Iterable[str]) -> set[str]:
         """The sessions among these that have ended."""
-        given, now = set(session_ids), clock.now()
+        given = set(session_ids)
         with reading():
             query = cls.select(cls.id).join(User).join(Account)
             is_open = query.where(
                 cls.id.in_(list(given)),
-                cls.created_at > now - LIFETIME_MS,
-                cls.last_used_at > now - IDLE_MS,
+                cls.created_at > clock.certain() - LIFETIME_MS,
+                cls.last_used_at > clock.certain() - IDLE_MS,
                 Account.suspended_at.is_null(),
             )
             return given - {row.id for row in is_open} if given else set()
@@ -194,14 +194,13 @@ class UserSession(BaseModel):
     @classmethod
     def of(cls, user: User) -> list[Self]:
         """The user's open sessions, newest first."""
-        now = clock.now()
         with reading():
             return list(
                 cls.select()
                 .where(
                     cls.user == user.id,
-                    cls.created_at > now - LIFETIME_MS,
-                    cls.last_used_at > now - IDLE_MS,
+                    cls.created_at > clock.certain() - LIFETIME_MS,
+                    cls.last_used_at > clock.certain() - IDLE_MS,
                 )
                 .order_by(cls.id.desc())
             )

@@ -155,8 +155,13 @@ KINDS = (
 
 
 def remove_old() -> None:
-    """One round: remove the oldest of each kind, at most MAX_BATCHES. The next sweep continues."""
-    now = clock.now()
+    """One round: remove the oldest of each kind, at most MAX_BATCHES. The next sweep continues.
+
+    Nothing is removed after a jump of the clock, until it is confirmed.
+    """
+    if not clock.is_confirmed():
+        return
+    now = clock.certain()
     for kind in KINDS:
         days = kind.days or getattr(get_settings(), kind.setting)
         before = now - days * DAY_MS

@@ -81,7 +81,7 @@ def _settle() -> None:
         (MessageStatus.PENDING, patience_ms, _make_unknown),
         (MessageStatus.UNKNOWN, UNKNOWN_LIFETIME_MS, message_status.give_up),
     ):
-        for message_id in Message.unsettled_before(status, clock.now() - age_ms):
+        for message_id in Message.unsettled_before(status, clock.certain() - age_ms):
             try:
                 settle(message_id)
             except Exception:
@@ -98,4 +98,5 @@ def _make_unknown(message_id: str) -> None:
 
 def _forget_keys() -> None:
     # Runs concurrently with all writers except another sweep. A request that claims an expired key keeps it.
-    write(IdempotencyKey.forget_expired, "expired idempotency keys")
+    if clock.is_confirmed():
+        write(IdempotencyKey.forget_expired, "expired idempotency keys")

@@ -35,6 +35,7 @@ from gateway.http.live import with_live
 from gateway.http.rate_limit import MEMORY, RateLimiter
 from gateway.http.request_log import RequestLog
 from gateway.ops import health, metrics, tracing
+from gateway.ops.clock_watch import watch_clock
 from gateway.ops.logs import configure_logging
 from gateway.settings import Settings, get_settings
 from gateway.storage import be_sole_web, connect_state
@@ -146,6 +147,7 @@ def create_app() -> ASGIApp:
     configure_logging(settings.log_format)
     tracing.start("web")
     connect_state(settings)
+    watch_clock()
     if settings.rate_limit_url == MEMORY:
         be_sole_web(settings)
     app = build_app(settings)

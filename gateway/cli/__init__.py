@@ -22,6 +22,7 @@ OVER_API = {
 ON_SERVER = {
     "accounts": ("accounts", "Accounts: the owners of numbers, keys and webhooks."),
     "callbacks": ("callbacks", "Callbacks of the messaging network."),
+    "clock": ("clock", "The clock of this machine, after a jump."),
     "contacts": ("contacts", "Contacts: people who exchange messages with a number."),
     "deliveries": ("webhooks", "Deliveries to webhooks."),
     "demo": ("demo", "Create and print new credentials of the demo account."),

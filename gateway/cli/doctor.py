@@ -31,6 +31,7 @@ CHECKS: dict[str, tuple[Probe, str | None]] = {
     "queue": (work.check_queue, "data directory"),
     "rate limits": (installation.check_limits, None),
     "key": (installation.check_key, "database"),
+    "clock": (work.check_clock, "database"),
     "worker": (work.check_worker, "queue"),
     "deliveries": (work.check_deliveries, "database"),
     "callbacks": (work.check_callbacks, "database"),
@@ -69,7 +70,7 @@ class Check:
 def doctor(context: click.Context, *, as_json: bool) -> None:
     """Check this installation, and say how to fix problems.
 
-    Checks settings, data directory, key, database, queue, rate limits, worker, network, callback
+    Checks settings, data directory, key, clock, database, queue, rate limits, worker, network, callback
     address and mail server. The exit status is 1 when there is a problem; warnings leave it at 0.
     """
     checks = [Check("settings", PROBLEM, mistake, CORRECT) for mistake in find_mistakes()]

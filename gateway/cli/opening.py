@@ -14,7 +14,7 @@ from gateway.storage import (
     reach_queue,
     refuse_clusters,
 )
-from models import event_history
+from models import event_history, known_time
 from models.database import incompatible_migrations, pending_migrations
 from models.database.sqlite import path_of
 
@@ -43,6 +43,7 @@ def open_state(*, may_be_away: bool = False) -> Settings:
         event_history.settle()
         if may_be_away:
             refuse_clusters(settings)
+        known_time.look()
         reach_queue()
     except AwayError as error:
         if not may_be_away:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from redis import Redis, RedisError
 
+from models import clock
 from models.account import Account
 from tasks.redis_pool import open_pool
 
@@ -57,7 +58,7 @@ class Window:
     @property
     def retry_after(self) -> int:
         """Whole seconds until a request is accepted again."""
-        return max(1, self.reset - math.floor(time.time()))
+        return max(1, self.reset - clock.now() // 1000)
 
 
 class RateLimiter:
@@ -116,7 +117,7 @@ class _Own:
 
     def add(self, caller: str, requests: int) -> tuple[int, float]:
         """See RateLimiter."""
-        now = time.time()
+        now = clock.now() / 1000
 
         def is_open(ends: float) -> bool:
             # A later end than any window can have: the clock was set back.
@@ -162,4 +163,4 @@ class _Shared:
     def add(self, caller: str, requests: int) -> tuple[int, float]:
         """See RateLimiter. A caller without a window gets one that would end a minute from now."""
         count, left = self._script([KEY_PREFIX + caller], [requests, WINDOW_SECONDS])
-        return count, time.time() + (left / 1000 if left > 0 else WINDOW_SECONDS)
+        return count, clock.now() / 1000 + (left / 1000 if left > 0 else WINDOW_SECONDS)

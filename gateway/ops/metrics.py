@@ -18,9 +18,11 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from gateway.storage import REFUSALS, usable
+from models import clock
 from models.backlog import Backlog
 from models.callback import SetAside
 from models.heartbeat import Heartbeat
+from models.wall_clock import wall_clock
 from tasks.queue import huey
 
 blueprint = Blueprint("metrics", __name__)
@@ -54,7 +56,7 @@ class StateCollector(Collector):
 
     def collect(self) -> Iterator[Gauge]:
         """Read each by one indexed query. Unreadable values are left out."""
-        for read in (_deliveries, _queue, _worker, _set_aside):
+        for read in (_deliveries, _queue, _worker, _set_aside, _clock):
             with suppress(*REFUSALS):
                 yield from read()
 
@@ -83,6 +85,13 @@ def _set_aside() -> Iterator[Gauge]:
     for reason, count in SetAside.counts().items():
         aside.add_metric([reason], count)
     yield aside
+
+
+def _clock() -> Iterator[Gauge]:
+    text = "1 if the clock of this machine may delete, 0 after a jump"
+    yield Gauge("gateway_clock_confirmed", text, int(clock.is_confirmed()))
+    ahead = 0 if clock.is_confirmed() else wall_clock.ahead / 1000
+    yield Gauge("gateway_clock_ahead_seconds", "How far the clock jumped", ahead)
 
 
 @blueprint.get("/metrics")

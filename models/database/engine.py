@@ -16,6 +16,7 @@ from peewee import DatabaseProxy
 from playhouse.migrations import Runner
 
 from models.database.postgresql import LostError, NotAloneError, PostgresEngine
+from models.database.server_time import server_time
 from models.database.sqlite import SqliteEngine
 
 MIGRATIONS, FIRST = Path(__file__).parents[1] / "migrations", "0001_schema"
@@ -35,6 +36,7 @@ def connect(url: str, connections: int = 10) -> Engine:
     """
     if database.obj is not None:
         database.obj.close_all()
+    server_time.forget()
     engine = PostgresEngine(url, connections) if is_postgresql(url) else SqliteEngine(url)
     database.initialize(engine)
     return engine

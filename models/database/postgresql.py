@@ -26,6 +26,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.types.string import StrDumper
 
 from models.database.pipeline import COMMIT, PLANNING, Answer, Pipeline, is_read
+from models.database.server_time import server_time
 from models.database.session import BOUNDS, TIMEOUTS, locally
 
 Result = TypeVar("Result")
@@ -76,7 +77,13 @@ class _BytesDumper(Dumper):
 
 class _Adapter(Psycopg3Adapter):
     def connect(self, db: Any, **options: Any) -> Any:
-        return Pipeline.open(db.database, PLANNING | BOUNDS, **options)
+        pipeline = Pipeline.open(db.database, PLANNING | BOUNDS, **options)
+        try:
+            server_time.measure(pipeline)
+        except BaseException:
+            pipeline.close()
+            raise
+        return pipeline
 
 
 class PostgresEngine(PooledPostgresqlDatabase):

@@ -4,10 +4,12 @@ import time
 
 from gateway.ops.doctor import BrokenError, UnwellError
 from gateway.settings import Settings
-from models import clock, feed
+from models import clock, feed, known_time
 from models.backlog import Backlog
 from models.callback import Callback, SetAside
+from models.database import answers_at_once
 from models.number import Number, NumberStatus
+from models.wall_clock import wall_clock
 from models.webhook import Webhook
 from tasks import deliver, queue
 
@@ -40,6 +42,17 @@ def check_worker(_: Settings) -> str:
             )
         time.sleep(POLL_SECONDS)
     return "A worker takes tasks."
+
+
+def check_clock(_: Settings) -> str:
+    """The clock did not jump."""
+    known_time.look()
+    if not clock.is_confirmed():
+        raise BrokenError(
+            f"It jumped by {wall_clock.ahead / 1000:+.0f} s. Nothing is deleted for its age.",
+            "Correct it. If it is correct now, run: gateway clock confirm",
+        )
+    return "It did not jump." if answers_at_once() else "The time is that of the server."
 
 
 def check_deliveries(_: Settings) -> str:

@@ -1,6 +1,5 @@
 """The window of the rate limit."""
 
-import time
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,7 +13,7 @@ from tests.gateway.moment import START, Now
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch) -> Now:
     now = Now()
-    monkeypatch.setattr(time, "time", now)
+    monkeypatch.setattr("models.clock.now", lambda: round(now() * 1000))
     return now
 
 
