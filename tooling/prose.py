@@ -11,7 +11,7 @@ import re
 import shutil
 import subprocess
 import tokenize
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -84,11 +84,37 @@ def _ends(tokens: list[tokenize.TokenInfo], position: int) -> bool:
     return next(following, tokenize.ENDMARKER) != tokenize.STRING
 
 
+def _tokens(source: str) -> Iterator[tokenize.TokenInfo]:
+    """The tokens, with each f-string as one string: from Python 3.12 on its parts are separate tokens."""
+    lines = source.splitlines(keepends=True)
+    starts: list[tokenize.TokenInfo] = []
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        kind = tokenize.tok_name[token.type]
+        if kind == "FSTRING_START":
+            starts.append(token)
+        elif kind == "FSTRING_END":
+            start = starts.pop()
+            if not starts:
+                text = _between(lines, start.start, token.end)
+                yield tokenize.TokenInfo(tokenize.STRING, text, start.start, token.end, start.line)
+        elif not starts:
+            yield token
+
+
+def _between(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> str:
+    """The text from one position to another; lines count from 1, columns from 0."""
+    part = lines[start[0] - 1 : end[0]]
+    # The end first: both may be in one line.
+    part[-1] = part[-1][: end[1]]
+    part[0] = part[0][start[1] :]
+    return "".join(part)
+
+
 def python(source: str) -> str:
     """Comments, docstrings, and string literals of several words. Each literal is a sentence."""
     docstrings = _docstrings(ast.parse(source))
     lines = Lines(source.count("\n") + 1)
-    tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
+    tokens = list(_tokens(source))
     for position, token in enumerate(tokens):
         line = token.start[0]
         if token.type == tokenize.COMMENT:

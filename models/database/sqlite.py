@@ -63,6 +63,26 @@ class _Job:
     error: BaseException | None = None
 
 
+class _Connection(sqlite3.Connection):
+    """Closes itself before it is released, without the warning of Python 3.13."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class _OfThread:
+    """A value of a thread-local, which Python drops when the thread ends. It closes the thread's connection.
+
+    The connection is only released by the next garbage collection: its cache of statements refers to it.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def __del__(self) -> None:
+        self._connection.close()
+
+
 class SqliteEngine(SqliteDatabase):
     """The file behind a URL ``sqlite:///absolute/path``, percent-encoded.
 
@@ -85,7 +105,9 @@ class SqliteEngine(SqliteDatabase):
             timeout=LOCK_SECONDS,
             # Threads use the writers' connection one at a time.
             check_same_thread=False,
+            factory=_Connection,
         )
+        self._own = threading.local()
         self._writers: sqlite3.Connection | None = None
         self._writing_thread: int | None = None
         self._thread_lock = threading.Lock()
@@ -117,8 +139,15 @@ class SqliteEngine(SqliteDatabase):
         if self._writing_thread != threading.get_ident():
             return base.connection()
         if self._writers is None:
-            self._writers = base._connect()  # noqa: SLF001 - connect() without a thread
+            self._writers = base._connect()  # noqa: SLF001 - as below
         return self._writers
+
+    def _connect(self) -> sqlite3.Connection:
+        """A connection of this thread."""
+        base: Any = super()
+        connection: sqlite3.Connection = base._connect()  # noqa: SLF001 - connect() without a thread
+        self._own.connection = _OfThread(connection)
+        return connection
 
     def cursor(self, _named_cursor: None = None) -> Any:
         """Like peewee's, on connection()."""

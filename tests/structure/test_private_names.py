@@ -179,10 +179,10 @@ def _hidden(cls: type) -> Names:
 def _written(cls: type) -> Names:
     """The names that a class defines, if it is written in Python."""
     try:
-        source = inspect.getsource(cls)
-    except (OSError, TypeError):
+        [node] = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
+    except (OSError, SyntaxError, TypeError, ValueError):
+        # psycopg names another module than that of its file. Python 3.13 reads the class's line from there.
         return frozenset()
-    [node] = ast.parse(textwrap.dedent(source)).body
     return _defined(cast("ast.ClassDef", node))
 
 
