@@ -45,7 +45,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: odd-answers upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos kills failover check style types imports lint breaks release docs format lock clean chromium runtimes servers backends
+.PHONY: odd-answers upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos kills failover matrix check style types imports lint breaks release docs format lock clean chromium runtimes servers backends
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -87,6 +87,10 @@ kills: $(VENV)/.dev | servers ## Kill gateway up 200 times and start it again at
 
 failover: $(VENV)/.dev | servers ## Promote standbys and restore backups under load, in every way
 	@$(BIN)/pytest --timeout=0 -s contract_tests/failover/make_failover.py contract_tests/failover/make_histories.py $(PYTEST_ARGS)
+
+# Versions that this machine lacks are listed as missing.
+matrix: $(VENV)/.dev | servers ## Run the tests on each Python, each PostgreSQL and a newer SQLite (ARGS="python3.13 postgresql-18")
+	@$(BIN)/python -m tooling.matrix $(ARGS)
 
 upgrades: $(VENV)/.dev | servers ## Upgrade, roll back, back up and restore under load, on each backend (TEST_BACKEND=redis: one)
 	@for backend in $${TEST_BACKEND:-sqlite postgresql redis}; do \
@@ -174,6 +178,7 @@ lock: $(VENV)/bin/uv ## Update the lock files (LOCK_ARGS=--upgrade takes the new
 	@$(COMPILE) --constraint requirements.lock benchmarks/peers/requirements.in $(LOCK_ARGS) --output-file benchmarks/peers/requirements.lock
 	@$(BIN)/npm install --package-lock-only --ignore-scripts --silent
 	@cd $(CLIENTS)/node && npm install --package-lock-only --ignore-scripts --silent
+	@cd tooling/matrix && npm install --package-lock-only --ignore-scripts --silent
 
 clean: ## Remove installed packages and caches; data in var/ stays
 	@rm -rf $(VENV) $(PEERS) $(VENDORED) node_modules $(CLIENTS)/node/node_modules build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -18,10 +18,14 @@ from psycopg import sql
 from contract_tests.commands import ROOT
 from contract_tests.processes import children_of
 from contract_tests.server_process import HOST, Server
-from contract_tests.waiting import START_SECONDS
+from contract_tests.waiting import START_SECONDS, wait_for
 
 # PostgreSQL and PgBouncer refuse to run as root. Debian's packages create this user.
 POSTGRES_USER = "postgres"
+
+
+# The folder of the programs of another version, which `make matrix` sets.
+PROGRAMS = os.environ.get("TEST_POSTGRESQL_PROGRAMS")
 
 
 class PostgresServer(Server):
@@ -111,6 +115,13 @@ class PostgresServer(Server):
         except FileNotFoundError:
             return []
         return [line.strip() for line in lines]
+
+
+def end_sessions(connection: psycopg.Connection[Any], pids: Sequence[int]) -> None:
+    """End other sessions, and wait for their end. PostgreSQL 13 itself cannot wait."""
+    connection.execute("SELECT pg_terminate_backend(pid) FROM unnest(%s::int[]) AS pid", [pids])
+    left = "SELECT 1 FROM pg_stat_activity WHERE pid = ANY(%s)"
+    wait_for(lambda: not connection.execute(left, [pids]).fetchall(), "the end of the sessions")
 
 
 class PgBouncer(Server):
@@ -233,7 +244,9 @@ def without_root() -> Mapping[str, Any]:
 
 
 def program(name: str) -> str:
-    """A program of the newest PostgreSQL from Debian's packages, or one on the PATH."""
+    """A program of PROGRAMS, of the newest PostgreSQL from Debian's packages, or one on the PATH."""
+    if PROGRAMS and (chosen := Path(PROGRAMS) / name).exists():
+        return str(chosen)
     found = list(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
     if found:
         return str(max(found, key=lambda path: int(path.parts[-3])))

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from peewee import DataError, IntegrityError, InternalError, OperationalError, ProgrammingError
 
-from contract_tests.servers import PostgresServer
+from contract_tests.servers import PostgresServer, end_sessions
 from contract_tests.waiting import wait_for
 from models.database.postgresql import PostgresEngine
 
@@ -264,8 +264,7 @@ def test_a_thread_that_waits_for_another_lets_it_run(url: str) -> None:
 
 
 def _cut(engine: PostgresEngine, other: psycopg.Connection[Any]) -> None:
-    pid = engine.connection().info.backend_pid
-    other.execute("SELECT pg_terminate_backend(%s, 5000)", [pid])
+    end_sessions(other, [engine.connection().info.backend_pid])
 
 
 @pytest.mark.parametrize("is_read", [True, False])

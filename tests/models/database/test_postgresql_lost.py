@@ -20,7 +20,7 @@ import pytest
 from peewee import OperationalError
 
 from contract_tests.relay import Relay
-from contract_tests.servers import PostgresServer
+from contract_tests.servers import PostgresServer, end_sessions
 from contract_tests.waiting import WAIT_SECONDS
 from gateway.ops.logs import is_outage
 from models.database import database
@@ -45,10 +45,11 @@ def cut(url: str) -> Callable[[], None]:
 
     def end() -> None:
         with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute(
-                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+            found = connection.execute(
+                "SELECT pid FROM pg_stat_activity "
                 "WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
+            end_sessions(connection, [pid for (pid,) in found])
 
     return end
 

@@ -1,0 +1,1 @@
+"""``make matrix``: the tests on every supported version of Python and of the databases."""
