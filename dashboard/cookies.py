@@ -2,7 +2,8 @@
 
 All are HttpOnly and SameSite=Lax: links of other sites open a page, but their forms cannot post. With a
 public https URL they are also Secure, and their name has a prefix that stops other hosts from setting
-them.
+them. If that URL has a path, they are limited to it, so other applications of the host do not get them. The
+prefix for that stops only pages without https.
 """
 
 from flask import Response, request
@@ -16,22 +17,28 @@ def _is_https() -> bool:
     return get_settings().public_url.startswith("https://")
 
 
+def _path() -> str:
+    return f"{get_settings().public_path}/"
+
+
 def cookie_name(kind: str) -> str:
     """The name in the header of SESSION, PENDING, VISITOR or FLASH."""
-    return f"{'__Host-' if _is_https() else ''}gateway_{kind}"
+    # Browsers accept the prefix __Host- only with the path "/".
+    prefix = "__Secure-" if get_settings().public_path else "__Host-"
+    return f"{prefix if _is_https() else ''}gateway_{kind}"
 
 
 def set_cookie(response: Response, kind: str, value: str) -> None:
     """Set a cookie until the browser closes. The server may end its session earlier."""
     response.set_cookie(
-        cookie_name(kind), value, path="/", secure=_is_https(), httponly=True, samesite="Lax"
+        cookie_name(kind), value, path=_path(), secure=_is_https(), httponly=True, samesite="Lax"
     )
 
 
 def clear_cookie(response: Response, kind: str) -> None:
     """Delete a cookie in the browser."""
     response.delete_cookie(
-        cookie_name(kind), path="/", secure=_is_https(), httponly=True, samesite="Lax"
+        cookie_name(kind), path=_path(), secure=_is_https(), httponly=True, samesite="Lax"
     )
 
 

@@ -67,12 +67,17 @@ def check_request() -> Response | None:
         # An expired form redirects to the first page: a link cannot post it.
         target = request.full_path.rstrip("?") if request.method in {"GET", "HEAD"} else HOME
         query = "" if target == HOME else f"?next={quote(target, safe='/')}"
-        return Response(status=303, headers={"Location": SIGN_IN + query})
+        return redirect(SIGN_IN + query)
     if not _is_allowed(rule):
         raise ForbiddenError(rule)
     if request.method not in {"GET", "HEAD", "OPTIONS"} and not _is_our_form():
         abort(403)
     return None
+
+
+def redirect(path: str) -> Response:
+    """Redirect to a page. A path in code has no part of the public URL's path, a link of a response has."""
+    return Response(status=303, headers={"Location": get_settings().public_path + path})
 
 
 def rule_of(endpoint: str | None) -> Rule:
@@ -112,7 +117,8 @@ def form_token() -> str:
 
 
 def safe_next(target: str) -> str:
-    """The target after the sign-in: always a page of the dashboard."""
+    """The target after the sign-in: always a page of the dashboard. Scripts send its public path."""
+    target = target.removeprefix(get_settings().public_path)
     is_plain = all("!" <= character <= "~" and character != "\\" for character in target)
     return target if is_plain and target.startswith(HOME) and "//" not in target else HOME
 

@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from dashboard.assets import asset
 from dashboard.message_summary import excerpt
 from dashboard.wording import beside_badge, breakable, words
+from gateway.settings import get_settings
 from networks.error_codes import explained
 from networks.media_types import EXTENSIONS, MOST
 from networks.reasons import in_words
@@ -28,6 +29,8 @@ _TEMPLATES = Environment(
 )
 _TEMPLATES.globals |= {
     "asset": asset,
+    # Before each path of a page: links are those of the public URL.
+    "root": lambda: get_settings().public_path,
     # Files that can be sent: their extensions, and their maximum size in bytes.
     "accepted": ",".join(EXTENSIONS),
     "most_bytes": MOST,

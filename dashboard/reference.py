@@ -5,6 +5,7 @@ tooling/vendor.py fetches the two libraries. Both pages load the contract from t
 
 from flask import Blueprint, Response, request
 
+from dashboard import guard
 from dashboard.pages import CONTENT_TYPE, render
 
 _FETCH = {"connect-src": "'self'"}
@@ -35,14 +36,14 @@ def redoc() -> Response:
 @blueprint.get("/api/ui")
 @blueprint.get("/api/docs")
 def to_folder() -> Response:
-    """Redirect from the path without a slash. A relative URL works behind proxies that add a path prefix."""
+    """Redirect from the path without a slash. The relative URL works below any path."""
     return Response(status=308, headers={"Location": f"{request.path.rpartition('/')[2]}/"})
 
 
 @blueprint.get("/")
 def to_dashboard() -> Response:
     """Redirect the bare host to the dashboard."""
-    return Response(status=303, headers={"Location": "dashboard/"})
+    return guard.redirect(guard.HOME)
 
 
 def _show(template: str, sources: dict[str, str]) -> Response:

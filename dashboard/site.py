@@ -115,7 +115,7 @@ def _is_shown(path: str) -> bool:
 
 def go(path: str, say: str | None = None) -> Response:
     """Redirect after a change to a page that shows ``say``, a key of SAID."""
-    response = Response(status=303, headers={"Location": path})
+    response = guard.redirect(path)
     if say is not None:
         cookies.set_cookie(response, cookies.FLASH, say)
     return response

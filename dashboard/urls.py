@@ -34,6 +34,7 @@ from dashboard import (
     webhooks,
     you,
 )
+from dashboard.guard import HOME
 from dashboard.site import blueprint, go
 
 PAGES = (
@@ -75,4 +76,4 @@ __all__ = ["PAGES", "blueprint"]
 @blueprint.get("")
 def to_home() -> Response:
     """Redirect from ``/dashboard``."""
-    return go("/dashboard/")
+    return go(HOME)

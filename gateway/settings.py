@@ -175,6 +175,7 @@ class Settings(BaseSettings):
     queue_url: _QueueUrl = Field(default="", repr=False)
     rate_limit_url: _LimitsUrl = Field(default="memory", repr=False)
     public_url: _BaseUrl = "http://127.0.0.1:8080"
+    idle_seconds: PositiveInt = 75
     secret_key: SecretStr = SecretStr("")
 
     sandbox_port: _Port = 8081
@@ -264,6 +265,11 @@ class Settings(BaseSettings):
     def is_production(self) -> bool:
         """Whether PUBLIC_URL is https, or the network is a real one."""
         return not self.uses_sandbox or urlsplit(self.public_url).scheme == "https"
+
+    @property
+    def public_path(self) -> str:
+        """The path of PUBLIC_URL, before the path of every request. Empty without one."""
+        return urlsplit(self.public_url).path
 
     @property
     def uses_sandbox(self) -> bool:

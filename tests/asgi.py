@@ -30,11 +30,12 @@ OPERATIONS = Operations(contract.load(), RULES)
 PLANS = {"starter": 9, "pro": 9, "anonymous": 9}
 
 
-def edge_of(app: ASGIApp, plans: dict[str, int] = PLANS, transfers: int = 2) -> Edge:
+def edge_of(
+    app: ASGIApp, plans: dict[str, int] = PLANS, transfers: int = 2, root: str = ""
+) -> Edge:
     """The edge around one application that handles every path."""
-    return Edge(
-        dict.fromkeys(Part, app), OPERATIONS, RateLimiter(plans), transfers, RequestLog(is_on=False)
-    )
+    parts, log = dict.fromkeys(Part, app), RequestLog(is_on=False)
+    return Edge(parts, OPERATIONS, RateLimiter(plans), transfers, log, root)
 
 
 @dataclass(frozen=True)

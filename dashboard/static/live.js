@@ -5,6 +5,8 @@
   const MOST = 100;
   const FRAME_MS = 50;
   const list = document.getElementById("happened"), state = document.getElementById("state");
+  // The path of the public URL.
+  const {root} = list.dataset;
   const pause = document.getElementById("pause"), filter = document.querySelector("#filter select");
   const time = new Intl.DateTimeFormat("en-GB", {hour: "2-digit", minute: "2-digit", second: "2-digit"});
   const OMITTED = {
@@ -31,7 +33,7 @@
   // Each function returns the cells after the time: the event, its subject and a detail.
   function ofEvent({event, data}) {
     const [person, text] = about(data), isMessage = String(data.id).startsWith("msg_");
-    const party = isMessage ? element("a", person, {href: `/dashboard/messages/${data.id}`}) : element("strong", person);
+    const party = isMessage ? element("a", person, {href: `${root}/dashboard/messages/${data.id}`}) : element("strong", person);
     return [element("strong", event), party, text];
   }
   function ofAttempt({deliveryId, event, url, attempt, statusCode, error, durationMs}, kind) {
@@ -39,12 +41,12 @@
     const detail = `attempt ${attempt}, ${durationMs} ms, to ${url}`;
     return [
       element("span", words, {className: `badge ${isGood ? "good" : "bad"}`}),
-      element("a", event, {href: `/dashboard/deliveries/${deliveryId}`}),
+      element("a", event, {href: `${root}/dashboard/deliveries/${deliveryId}`}),
       statusCode === null && error ? `${detail}: ${error}` : detail,
     ];
   }
   function ofNotice({numberId, phoneNumber, field, event}) {
-    const link = element("a", phoneNumber ?? "The whole business account", {href: `/dashboard/numbers/${numberId}`});
+    const link = element("a", phoneNumber ?? "The whole business account", {href: `${root}/dashboard/numbers/${numberId}`});
     return [element("strong", "Notice"), link, `${inWords(field)}: ${inWords(event)}`];
   }
   function ofOmitted({kind, count}) {
@@ -108,7 +110,7 @@
   document.getElementById("clear").addEventListener("click", () => list.replaceChildren());
   filter.addEventListener("change", () => { filtered(); tell(); });
   // The browser reconnects by itself and sends the id of the last event.
-  const source = new EventSource("/dashboard/live/stream");
+  const source = new EventSource(`${root}/dashboard/live/stream`);
   source.addEventListener("open", () => { isOpen = true; tell(); });
   source.addEventListener("error", () => {
     isOpen = false;

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from copy import deepcopy
 from functools import partial
 from typing import Any, cast
+from urllib.parse import unquote
 
 import orjson
 from a2wsgi import WSGIMiddleware
@@ -138,7 +139,8 @@ def build_app(settings: Settings) -> ASGIApp:
         Part.UPLOADS: uploads,
         Part.PROBES: probes,
     }
-    return Edge(parts, operations, limiter, settings.transfers, request_log)
+    root = unquote(settings.public_path)
+    return Edge(parts, operations, limiter, settings.transfers, request_log, root)
 
 
 def create_app() -> ASGIApp:

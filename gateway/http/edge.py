@@ -14,7 +14,15 @@ from contextvars import copy_context
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway.api.operations import KEY, LARGE_BODY, MEBIBYTE, Operation, Operations, Part
+from gateway.api.operations import (
+    KEY,
+    LARGE_BODY,
+    MEBIBYTE,
+    UNKNOWN,
+    Operation,
+    Operations,
+    Part,
+)
 from gateway.http.access_log import Response, observed
 from gateway.http.auth import CALLER, NOBODY, Caller, credentials_of, identify, note_use
 from gateway.http.connections import EDGE
@@ -33,7 +41,10 @@ LARGE_BODIES, LARGE_BODIES_EACH = 32, 4
 
 
 class Edge:
-    """The application that the server calls. ``parts`` handle requests; ``transfers`` limits media."""
+    """The application that the server calls. ``parts`` handle requests; ``transfers`` limits media.
+
+    ``root`` is the path of the public URL. Some proxies remove it from a request, others do not.
+    """
 
     def __init__(
         self,
@@ -42,6 +53,7 @@ class Edge:
         limiter: RateLimiter,
         transfers: int,
         log: RequestLog,
+        root: str = "",
     ) -> None:
         self.limiter = limiter
         # The running requests, and whether new ones are refused.
@@ -50,6 +62,7 @@ class Edge:
         self._parts = parts
         self._operations = operations
         self._log = log
+        self._root = root
         # One account takes at most half of them.
         each = max(1, transfers // 2)
         self._transfers = Share("uploads and downloads of media", each, transfers)
@@ -64,7 +77,7 @@ class Edge:
             scope["state"][EDGE] = self
             await self._parts[Part.API](scope, receive, send)
             return
-        operation = scope[KEY] = self._operations.find(scope["method"], scope["path"])
+        operation = scope[KEY] = self._find(scope)
         response, began = Response(scope, receive, send), time.perf_counter()
         work = self._refuse
         if not self.is_stopping:
@@ -81,6 +94,15 @@ class Edge:
             finally:
                 self.running.discard(response)
         self._log.note(scope, response, time.perf_counter() - began)
+
+    def _find(self, scope: Scope) -> Operation:
+        """The target of a request. Removes the root from the path, unless it is a path of ours as it is."""
+        found = self._operations.find(scope["method"], scope["path"])
+        root, path = self._root, scope["path"]
+        if found.route != UNKNOWN or not (root and f"{path}/".startswith(f"{root}/")):
+            return found
+        scope["path"] = path.removeprefix(root) or "/"
+        return self._operations.find(scope["method"], scope["path"])
 
     def stop(self) -> None:
         """Refuse new requests, and end open streams."""

@@ -14,9 +14,6 @@ from gateway.settings import Settings
 # The same type as uvicorn's.
 STARTUP_FAILURE = 3
 APPLICATION = "gateway.api.app:create_app"
-# Seconds that a connection may be idle between two requests. It exceeds the 60 s of nginx for upstreams, so
-# that nginx never sends a request on a connection that is closing.
-IDLE_SECONDS = 75
 # Seconds that a stop gives running requests beyond the network's timeout.
 GRACE_SECONDS = 5
 # Seconds after the grace period until uvicorn closes a request's connection.
@@ -56,7 +53,7 @@ def serve(settings: Settings, host: str, port: int) -> None:
         "access_log": False,
         "log_config": None,
         "server_header": False,
-        "timeout_keep_alive": IDLE_SECONDS,
+        "timeout_keep_alive": settings.idle_seconds,
         "timeout_worker_healthcheck": SILENCE_SECONDS,
     }
     if settings.workers > 1:

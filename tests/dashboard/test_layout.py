@@ -21,7 +21,7 @@ def test_the_root_leads_to_the_dashboard() -> None:
     app = Flask("root")
     app.register_blueprint(reference.blueprint)
     answer = app.test_client().get("/")
-    assert (answer.status_code, answer.headers["Location"]) == (303, "dashboard/")
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/dashboard/")
 
 
 def test_each_entry_of_the_navigation_has_an_icon_that_is_drawn(visit: Visit) -> None:
