@@ -108,7 +108,8 @@ def _refuse_taken(places: Places) -> None:
     if len({port for _, port in places.values()}) < len(places):
         raise click.ClickException(f"{' and '.join(places)} cannot share one port.")
     for name, (host, port) in places.items():
-        if _is_open((host, port)):
+        # At both families the port is taken if it is in one of them.
+        if _is_open((host, port)) or (host == "::" and _is_open((LOOPBACK, port))):
             holder = holders.named(holders.of_port(port))
             raise click.ClickException(
                 f"port {port} for the {name} is in use already by {holder}; stop it, or choose another port."

@@ -32,6 +32,8 @@ MAX_HEADER_BYTES = 32 * 1024
 TOO_LARGE = f"The request line and headers are larger than {MAX_HEADER_BYTES} bytes."
 # A customer's pool of connections is rarely larger. Each process counts for itself.
 CONNECTIONS_PER_ADDRESS = 200
+# How a socket for both families shows the address of an IPv4 client.
+IPV4_MAPPED = "::ffff:"
 # The key of the edge in the server's state. The application sets it at its start.
 EDGE = "edge"
 
@@ -130,6 +132,10 @@ class GatewayProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         notice_vanished(transport.get_extra_info("socket"), self.bounds.unconfirmed)
         client = self.client[0] if self.client else ""
+        if self.client and client.startswith(IPV4_MAPPED):
+            # An IPv4 client of a socket for both families. Trusted proxies are listed by their IPv4 address.
+            client = client.removeprefix(IPV4_MAPPED)
+            self.client = client, self.client[1]
         try:
             self._counted = self.address_limit.enter(client, self.config.forwarded_allow_ips)
         except ConnectionRefusedError:

@@ -96,7 +96,7 @@ class Edge:
         self._log.note(scope, response, time.perf_counter() - began)
 
     def _find(self, scope: Scope) -> Operation:
-        """The target of a request. Removes the root from the path, unless it is a path of ours as it is."""
+        """The target of a request. Removes the root from the path, unless it is a known path with it."""
         found = self._operations.find(scope["method"], scope["path"])
         root, path = self._root, scope["path"]
         if found.route != UNKNOWN or not (root and f"{path}/".startswith(f"{root}/")):

@@ -1,16 +1,19 @@
 """The HTTP server: uvicorn, which lets running requests finish before it stops."""
 
 import asyncio
+import socket
 import sys
 import time
 from typing import Any
 
 import uvicorn
+from uvicorn.supervisors import Multiprocess
 
 from gateway.http.connections import EDGE, GatewayProtocol
 from gateway.ops.metrics import share
 from gateway.settings import Settings
 
+BOTH_FAMILIES = "::"
 # The same type as uvicorn's.
 STARTUP_FAILURE = 3
 APPLICATION = "gateway.api.app:create_app"
@@ -22,6 +25,21 @@ POLL_SECONDS = 0.02
 # Seconds of silence after which one of several processes is killed and restarted. A start takes some
 # seconds on a busy machine.
 SILENCE_SECONDS = 20
+
+
+class Config(uvicorn.Config):
+    """At ``::`` it listens for IPv4, too. asyncio would not, and the system's default may not."""
+
+    def bind_socket(self) -> socket.socket:
+        """Bind, without listening yet."""
+        if self.host != BOTH_FAMILIES:
+            return super().bind_socket()
+        bound = socket.socket(socket.AF_INET6)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        bound.bind((self.host, self.port))
+        bound.set_inheritable(True)
+        return bound
 
 
 class Server(uvicorn.Server):
@@ -60,11 +78,13 @@ def serve(settings: Settings, host: str, port: int) -> None:
         # While one stops, the others accept new connections.
         options |= {"workers": settings.workers, "timeout_graceful_shutdown": round(grace)}
         share(settings.data_dir / "metrics" / str(port))
-        uvicorn.run(APPLICATION, **options)
+        config = Config(APPLICATION, **options)
+        Multiprocess(config, sockets=[config.bind_socket()]).run()
         return
-    config = uvicorn.Config(APPLICATION, timeout_graceful_shutdown=CANCEL_SECONDS, **options)
+    config = Config(APPLICATION, timeout_graceful_shutdown=CANCEL_SECONDS, **options)
     server = Server(config)
     server.grace = grace
-    server.run()
+    # Other addresses are asyncio's: a name may have several.
+    server.run([config.bind_socket()] if host == BOTH_FAMILIES else None)
     if not server.started:
         sys.exit(STARTUP_FAILURE)

@@ -45,6 +45,7 @@ OPENS_SOCKETS = {
     "gateway/client/events.py": "reads that stream",
     "gateway/cli/forward.py": "forwards events to a developer's receiver",
     "gateway/cli/trigger.py": "controls the sandbox",
+    "gateway/http/server.py": "listens for both families",
     "gateway/cli/up.py": "checks whether the ports of its parts are open",
 }
 

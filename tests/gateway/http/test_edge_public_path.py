@@ -25,7 +25,7 @@ async def _path(scope: Scope, receive: Receive, send: Send) -> None:
         ("/messaging", "/messaging", "/"),
         ("/messaging", "/messaging/", "/"),
         ("/a b", "/a b/dashboard/", "/dashboard/"),
-        # A path of ours is not taken for the public path.
+        # A known path stays, even if it begins with the public path.
         ("/api", "/api/webhooks", "/api/webhooks"),
         ("/api", "/api/api/webhooks", "/api/webhooks"),
         ("/dashboard", "/dashboard/dashboard/", "/dashboard/"),
