@@ -7,6 +7,7 @@ be repeated. It ignores cookies and redirects. It uses SSL_CERT_FILE (for OpenSS
 
 import asyncio
 import json
+import socket
 import urllib.request
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -33,6 +34,8 @@ HTTP_OK, HTTP_OK_LIMIT = 200, 300
 HTTP_NOT_FOUND = 404
 # Far larger than any response of the Graph API.
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
+# The kernel ends a connection without acknowledgements after this many ms.
+LOST_MS = 30_000
 PER_PAGE = 100
 # The platform allows a business account 6,000 templates. A longer list is an error of the network.
 MAX_PAGES = 100
@@ -175,11 +178,18 @@ class GraphClient:
             trace.on_request_headers_sent.append(_note_sent)
             session = self._sessions[loop] = aiohttp.ClientSession(
                 # No limit, because a request that waits for a connection would fail without a clear error.
-                connector=aiohttp.TCPConnector(limit=0),
+                connector=aiohttp.TCPConnector(limit=0, socket_factory=make_socket),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trace_configs=[trace],
             )
         return session
+
+
+def make_socket(info: aiohttp.AddrInfoType) -> socket.socket:
+    """A socket whose connection the kernel ends when the network's machine is lost."""
+    made = socket.socket(info[0], info[1], info[2])
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, LOST_MS)
+    return made
 
 
 def read_json(body: bytes) -> Any:
