@@ -15,6 +15,7 @@ from models import clock
 from models.attempt import NO_OUTCOME
 from models.callback import MAX_TRIES, Callback, Reason, SetAside
 from models.database import reading, write, writing
+from models.database.outage import is_outage
 from models.message import Direction, Message, is_identifier
 from models.number import Number
 from models.usage import UsageCount, counting
@@ -86,22 +87,30 @@ def _ingest(callbacks: Sequence[Callback]) -> None:
     try:
         write(take_in_all, *sorted(keys))
     except Exception as problem:
+        if is_outage(problem):
+            # Not the callbacks' failure: they are claimed again when the lease ends.
+            raise
         logger.warning(
             "ingesting %d callbacks together failed; ingesting them one by one",
             len(read),
             exc_info=not isinstance(problem, ErasedError),
         )
         for callback, parts in read:
-            is_last = callback.tries == MAX_TRIES
-            with _span(callback, parts) as span:
-                _, error = _take_in(callback, parts, is_last=is_last)
-                if error:
-                    span.set_status(StatusCode.ERROR)
-            if error and not is_last:
-                callback.postpone(error)
-            else:
-                with writing():
-                    Callback.finish(callback.id)
+            _ingest_alone(callback, parts)
+
+
+def _ingest_alone(callback: Callback, parts: Sequence[Part]) -> None:
+    """Ingest a callback, and try it again later if an item fails."""
+    is_last = callback.tries == MAX_TRIES
+    with _span(callback, parts) as span:
+        _, error = _take_in(callback, parts, is_last=is_last)
+        if error:
+            span.set_status(StatusCode.ERROR)
+    if error and not is_last:
+        callback.postpone(error)
+    else:
+        with writing():
+            Callback.finish(callback.id)
 
 
 def _give_up(callback: Callback) -> None:
@@ -161,6 +170,8 @@ def _take_in(
             logger.info("%s was erased", source.id)
             return are_in, problem
         except Exception as error:
+            if is_outage(error):
+                raise
             logger.exception("an item of %s was not ingested", source.id)
             are_in, problem = False, f"{type(error).__name__}: {error}"
             if is_last:

@@ -2,7 +2,9 @@
 
 import json
 
+import psycopg
 import pytest
+from peewee import OperationalError
 
 from handlers.messages import get_message
 from models.account import Account
@@ -120,6 +122,29 @@ def test_a_callback_that_fails_is_tried_again_for_over_twelve_hours(clock: Clock
     assert tried_at[:4] == [0, 2, 12, 72]
     assert len(tried_at) == MAX_TRIES
     assert tried_at[-1] > 12 * 3_600
+
+
+@pytest.mark.usefixtures("number")
+def test_an_outage_of_the_database_sets_nothing_aside(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(messages(messages=[text()]))
+    with writing():
+        Callback.update(tries=MAX_TRIES - 1).execute()
+
+    def fail(*_: object) -> None:
+        raise OperationalError("gone") from psycopg.OperationalError("gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ingest, "_take", fail)
+        with pytest.raises(OperationalError):
+            ingest.work_off()
+    assert list(SetAside.select()) == []
+    clock.advance(milliseconds=LEASE_MS)
+    with writing():
+        Callback.update(tries=MAX_TRIES - 1).execute()
+    ingest.work_off()
+    assert kinds() == ["message.received"]
 
 
 @pytest.mark.usefixtures("number")
