@@ -137,7 +137,7 @@ def build_app(settings: Settings) -> ASGIApp:
         Part.CALLBACK: intake,
         Part.PAGES: with_live(pages),
         Part.UPLOADS: uploads,
-        Part.PROBES: probes,
+        Part.PROBES: health.with_health(probes),
     }
     root = unquote(settings.public_path)
     return Edge(parts, operations, limiter, settings.transfers, request_log, root)

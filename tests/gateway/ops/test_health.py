@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from starlette.testclient import TestClient
 
 from gateway.ops import health
 from models import database
@@ -116,3 +117,15 @@ def test_a_database_that_cannot_be_read_is_503(monkeypatch: pytest.MonkeyPatch) 
         "error": "OSError",
         "hint": "Look at the disk.",
     }
+
+
+def test_the_process_answers_while_all_threads_of_probes_wait() -> None:
+    async def wait(*_: object) -> None:
+        raise AssertionError("a thread is needed")
+
+    asked = TestClient(health.with_health(wait))
+    answer = asked.get("/healthz")
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+    assert asked.head("/healthz").status_code == 200
+    with pytest.raises(AssertionError, match="thread"):
+        asked.get("/readyz")
