@@ -4,14 +4,19 @@ import gc
 import logging
 import signal
 import threading
+import time
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from types import FrameType
 
 from huey.consumer import Consumer, ConsumerStopped
+from huey.consumer import Worker as HueyWorker
 from prometheus_client import start_http_server
 
+from gateway.ops import systemd
+from gateway.ops.watchdog import Watchdog
 from gateway.settings import PREFIX, Settings, SettingsError
-from models import known_time
+from models import database, known_time
 from tasks import (
     deliver,
     erasing,
@@ -36,20 +41,29 @@ RETRY_SECONDS = 0.5
 LOOK_SECONDS, CHECK_LOOK_SECONDS = 0.5, 1.0
 # The longest that Huey's threads may take to end. They hold no work.
 QUEUE_STOP_SECONDS = 5
+# Seconds that a stop may take beyond the longest attempt or call.
+STOP_SECONDS = 8
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class Rounds(threading.Thread):
     """Runs ``work`` at once, then each time ``bell`` is set, and at least every ``interval`` seconds.
 
-    An error ends only its round.
+    An error ends only its round. ``patience`` is the longest time in seconds that a round may take without
+    using the database, in addition to the watchdog's.
     """
 
     def __init__(
-        self, work: Callable[[], None], interval: float, bell: Doorbell | None = None
+        self,
+        work: Callable[[], None],
+        interval: float,
+        bell: Doorbell | None = None,
+        patience: float = 0,
     ) -> None:
         super().__init__(name=work.__module__, daemon=True)
+        self.patience = patience
         self._work = work
+        self._began_at: float | None = None
         self._interval = interval
         self._woken = threading.Event()
         self._stopping = False
@@ -63,11 +77,18 @@ class Rounds(threading.Thread):
             self._woken.clear()
             if self._stopping:
                 return
+            self._began_at = time.monotonic()
             try:
                 self._work()
             except Exception:
                 logger.exception("%s failed; it is tried again", self.name)
+            self._began_at = None
             self._woken.wait(self._interval)
+
+    def busy_since(self) -> float | None:
+        """When the running round last used the database, or began. None between two rounds."""
+        began_at = self._began_at
+        return began_at and max(began_at, database.last_progress(self.ident or 0))
 
     def stop(self) -> None:
         """End after the current round. Does nothing if it never started."""
@@ -77,11 +98,29 @@ class Rounds(threading.Thread):
             self.join()
 
 
+class WatchedWorker(HueyWorker):
+    """Huey's worker, which says since when it has been at one task, or waiting for one."""
+
+    busy_since: float | None = None
+
+    def loop(self, now: datetime | None = None) -> None:
+        """Wait for a task, and run it."""
+        type(self).busy_since = time.monotonic()
+        super().loop(now)
+
+    def shutdown(self) -> None:
+        """End the thread."""
+        type(self).busy_since = None
+        super().shutdown()
+
+
 class StoppingConsumer(Consumer):
     """Huey's consumer, with the engine and the polls for work without a wake-up.
 
     At SIGTERM the engine stops claiming, then tasks and polls finish.
     """
+
+    worker_class = WatchedWorker
 
     def __init__(self, engine: deliver.Engine, rounds: Sequence[Rounds], **options: object) -> None:
         super().__init__(huey, **options)
@@ -153,11 +192,16 @@ def run_worker(settings: Settings) -> None:
         Rounds(ingest.work_off, LOOK_SECONDS, ingest.bell),
         Rounds(redeliver.work_off, settings.sweep_interval, redeliver.bell),
         Rounds(erasing.work_off, settings.sweep_interval, erasing.bell),
-        Rounds(number_status.check_due, CHECK_LOOK_SECONDS),
+        Rounds(number_status.check_due, CHECK_LOOK_SECONDS, patience=2 * settings.network_timeout),
         Rounds(known_time.look, known_time.LOOK_SECONDS),
         Rounds(indexing.work_off, settings.sweep_interval),
-        Rounds(template_lists.read_due, settings.sweep_interval),
-        Rounds(notify.look, settings.sweep_interval),
+        # Such a round may take as long as its lease.
+        Rounds(
+            template_lists.read_due,
+            settings.sweep_interval,
+            patience=template_lists.LEASE_MS / 1000,
+        ),
+        Rounds(notify.look, settings.sweep_interval, patience=notify.LEASE_MS / 1000),
     ]
     consumer = StoppingConsumer(
         engine,
@@ -170,12 +214,28 @@ def run_worker(settings: Settings) -> None:
         scheduler_interval=60,
         shutdown_timeout=QUEUE_STOP_SECONDS,
     )
+    watchdog = _watchdog(settings, engine, rounds)
     # Start-up objects are permanent. Collecting them repeatedly cost a sixth of a busy worker's time.
     gc.freeze()
+    watchdog.start()
     try:
         consumer.run()
     finally:
         logger.info("the worker stops; running attempts finish")
+        systemd.report(systemd.STOPPING)
+        watchdog.end_within(max(settings.delivery_timeout, settings.network_timeout) + STOP_SECONDS)
         for each in rounds:
             each.stop()
         engine.stop()
+
+
+def _watchdog(settings: Settings, engine: deliver.Engine, rounds: Sequence[Rounds]) -> Watchdog:
+    """Watches everything in which a worker can hang."""
+    watchdog = Watchdog(settings.watchdog_seconds)
+    watchdog.watch_loop("the delivery engine", engine.loop)
+    watchdog.watch("the queries of the delivery engine", engine.queries.since)
+    watchdog.watch("the consumer of the queue", lambda: WatchedWorker.busy_since)
+    watchdog.watch("the writer of the database", database.commits.since)
+    for each in rounds:
+        watchdog.watch(each.name, each.busy_since, each.patience)
+    return watchdog

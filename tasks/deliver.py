@@ -35,6 +35,7 @@ from models.claim import (
     give_back,
     is_wanted,
 )
+from models.database import Waiting
 from models.secret import SecretUnreadableError
 from tasks.attempt_log import attempt_span, count_recorded, report_attempt
 from tasks.queue import Doorbell
@@ -129,6 +130,8 @@ class Engine:
         self._schedule = schedule
         self._deactivate_after = deactivate_after
         self._loop = uvloop.new_event_loop()
+        # The queries that wait for the thread below.
+        self.queries = Waiting()
         self._lease_ms = lease_ms(delivery_timeout)
         # What an attempt needs of its lease: the time for the exchange, and half of the margin to record it.
         self._needed_ms = self._lease_ms - LEASE_MARGIN_MS // 2
@@ -147,6 +150,11 @@ class Engine:
         # One thread runs all of the engine's queries, so that the loop never waits for the database.
         self._database = ThreadPoolExecutor(1, thread_name_prefix="deliver-db")
         self._thread = threading.Thread(target=self._main, name="deliver", daemon=True)
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The event loop of the attempts."""
+        return self._loop
 
     def start(self) -> None:
         """Begin to deliver, and receive the wake-ups of this process."""
@@ -270,7 +278,11 @@ class Engine:
             return None
 
     async def _in_database(self, work: Callable[[], Result]) -> Result:
-        return await self._loop.run_in_executor(self._database, work)
+        self.queries.begin()
+        try:
+            return await self._loop.run_in_executor(self._database, work)
+        finally:
+            self.queries.end()
 
     async def _attempt(self, claimed: ClaimedDelivery, claimed_at: float) -> None:
         async def may_start() -> bool:

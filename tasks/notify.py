@@ -10,6 +10,7 @@ from html import escape
 
 from gateway.settings import get_settings
 from models import clock
+from models.database import progress
 from models.incident import AlertTarget, Incident
 from models.secret import SecretUnreadableError
 from tasks import incidents
@@ -88,6 +89,7 @@ def _tell(incident: Incident) -> None:
 
 def _try(target: AlertTarget, name: str, title: str, text: str) -> str:
     """Notify one target. Returns the error, empty for a success."""
+    progress()
     try:
         if name == CHAT:
             _post(target, title, text)

@@ -38,12 +38,16 @@ from gateway.http.request_log import RequestLog
 from gateway.ops import health, metrics, tracing
 from gateway.ops.clock_watch import watch_clock
 from gateway.ops.logs import configure_logging
+from gateway.ops.watchdog import Watchdog
 from gateway.settings import Settings, get_settings
 from gateway.storage import be_sole_web, connect_state
 from handlers import sending
+from models.database import commits
 from networks.current import get_network
 
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
+# Seconds that the end of a process may take beyond the longest call of the network.
+STOP_SECONDS = 10
 # Threads that render pages. Probes have their own, so that they never wait for pages.
 PAGE_THREADS, PROBE_THREADS = 10, 2
 # Connexion's, without those that answer errors, which the edge does, show Swagger UI, or check responses.
@@ -108,8 +112,13 @@ async def _lifespan(request_log: RequestLog, calls: InProcess, _app: object) -> 
     """Limit the threads of plain handlers. Write pending records before the process ends."""
     settings = get_settings()
     calls.loop = asyncio.get_running_loop()
+    watchdog = Watchdog(settings.watchdog_seconds)
+    watchdog.watch_loop("the event loop", calls.loop)
+    watchdog.watch("the writer of the database", commits.since)
+    watchdog.start()
     to_thread.current_default_thread_limiter().total_tokens = settings.threads
     yield
+    watchdog.end_within(settings.network_timeout + STOP_SECONDS)
     await sending.finish(settings.network_timeout)
     await get_network().close()
     await request_log.finish()

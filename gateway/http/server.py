@@ -10,6 +10,7 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from gateway.http.connections import EDGE, GatewayProtocol
+from gateway.ops import systemd
 from gateway.ops.metrics import share
 from gateway.settings import Settings
 
@@ -49,6 +50,7 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: Any = None) -> None:
         """Let running requests finish, for at most ``grace`` seconds."""
+        systemd.report(systemd.STOPPING)
         edge = self.lifespan.state[EDGE]
         edge.stop()
         deadline = time.monotonic() + self.grace

@@ -7,6 +7,8 @@ An event loop must not wait for a disk or a server: its work goes through ``comm
 """
 
 import re
+import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -27,6 +29,35 @@ Engine = SqliteEngine | PostgresEngine
 Result = TypeVar("Result")
 
 database = DatabaseProxy()
+
+# When each thread last began to use the database, by time.monotonic().
+_used_at: dict[int, float] = {}
+
+
+class Waiting:
+    """Work that waits for other threads, and how long none of it has ended. One event loop uses it."""
+
+    def __init__(self) -> None:
+        self._jobs = 0
+        self._at = 0.0
+
+    def begin(self) -> None:
+        """A job begins to wait."""
+        if not self._jobs:
+            self._at = time.monotonic()
+        self._jobs += 1
+
+    def end(self) -> None:
+        """A job has ended."""
+        self._jobs -= 1
+        self._at = time.monotonic()
+
+    def since(self) -> float | None:
+        """Since when no job has ended, by time.monotonic(). None if none waits."""
+        return self._at if self._jobs else None
+
+
+commits = Waiting()
 
 
 def connect(url: str, connections: int = 10) -> Engine:
@@ -53,8 +84,19 @@ def answers_at_once() -> bool:
 
 
 def _engine() -> Engine:
+    progress()
     engine: Engine = database.obj
     return engine
+
+
+def progress() -> None:
+    """Note that this thread makes progress. Each use of the database does so."""
+    _used_at[threading.get_ident()] = time.monotonic()
+
+
+def last_progress(thread: int) -> float:
+    """When a thread last made progress, by time.monotonic(). 0 if it never did."""
+    return _used_at.get(thread, 0)
 
 
 def reading() -> AbstractContextManager[None]:
@@ -115,7 +157,11 @@ async def commit(work: Callable[[], Result]) -> Result:
     ``work`` may run twice: other work in the same transaction may roll it back. So it must keep no state from
     its first run. Cancelling the caller does not stop it.
     """
-    return await _engine().run(work)
+    commits.begin()
+    try:
+        return await _engine().run(work)
+    finally:
+        commits.end()
 
 
 async def read(work: Callable[[], Result]) -> Result:

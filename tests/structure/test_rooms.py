@@ -46,6 +46,7 @@ OPENS_SOCKETS = {
     "gateway/cli/forward.py": "forwards events to a developer's receiver",
     "gateway/cli/trigger.py": "controls the sandbox",
     "gateway/http/server.py": "listens for both families",
+    "gateway/ops/systemd.py": "tells systemd the state of the process",
     "gateway/cli/up.py": "checks whether the ports of its parts are open",
 }
 

@@ -1,0 +1,157 @@
+"""Ends a process in which a part makes no progress, so that its supervisor starts it again.
+
+A thread looks at all parts several times in a period. If one has made no progress for the period, the stacks
+of all threads go to the log, and the process exits with EXIT_STATUS. The thread also reports to systemd.
+
+A thread cannot look while C code keeps Python's lock. So it arms a timer of CPU time, whose signal ends the
+process without Python. It counts CPU time because it must not fire after a suspension.
+"""
+
+import asyncio
+import faulthandler
+import io
+import logging
+import math
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from gateway.ops import logs, systemd
+from gateway.ops.stacks import stacks
+
+logger = logging.getLogger(__name__)
+
+# The exit status: EX_SOFTWARE of sysexits.h.
+EXIT_STATUS = 70
+# Looks in a period, and the longest time between two, in seconds.
+LOOKS, LONGEST_PAUSE = 12, 5.0
+# Seconds that the log may take to receive the stacks.
+REPORT_SECONDS = 5
+
+# Since when a part has made no progress, by time.monotonic(). None if it has nothing to do.
+Since = Callable[[], float | None]
+
+
+@dataclass(frozen=True)
+class _Part:
+    name: str
+    since: Since
+    seconds: float
+
+
+class _LoopProbe:
+    """Asks an event loop to run a callback, and notes since when it has not."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._asked_at: float | None = None
+
+    def since(self) -> float | None:
+        if self._asked_at is None:
+            self._asked_at = time.monotonic()
+            try:
+                self._loop.call_soon_threadsafe(self._answer)
+            except RuntimeError:
+                # The loop is closed.
+                self._asked_at = None
+        return self._asked_at
+
+    def _answer(self) -> None:
+        self._asked_at = None
+
+
+class Watchdog:
+    """Watches parts of this process until it ends. With 0 ``seconds`` only its end is watched."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds or math.inf
+        self._parts: list[_Part] = []
+        self._loops: list[asyncio.AbstractEventLoop] = []
+        self._thread: threading.Thread | None = None
+        self._pause = min(self._seconds / LOOKS, LONGEST_PAUSE)
+        self._looked_at = self._forgiven_at = time.monotonic()
+
+    def watch(self, name: str, since: Since, patience: float = 0) -> None:
+        """Watch a part. ``patience`` is in seconds, in addition to the period."""
+        self._parts.append(_Part(name, since, self._seconds + patience))
+
+    def watch_loop(self, name: str, loop: asyncio.AbstractEventLoop) -> None:
+        """Watch an event loop: whether it runs callbacks."""
+        self._loops.append(loop)
+        self.watch(name, _LoopProbe(loop).since)
+
+    def start(self) -> None:
+        """Begin, and tell systemd that this process is ready."""
+        systemd.report(systemd.READY)
+        if math.isfinite(self._seconds) or systemd.is_present():
+            self._begin()
+
+    def end_within(self, seconds: float) -> None:
+        """End the process if it still runs after ``seconds``."""
+        began_at = time.monotonic()
+        self._parts.append(_Part("the stop of this process", lambda: began_at, seconds))
+        if self._thread is None:
+            self._begin()
+
+    def _begin(self) -> None:
+        _arm()
+        self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while (late := self._look()) is None:
+            if math.isfinite(self._seconds):
+                # End the process after so many seconds of its CPU time, unless this is called again.
+                signal.setitimer(signal.ITIMER_PROF, 2 * self._seconds)
+            systemd.report(systemd.ALIVE)
+            time.sleep(self._pause)
+        self._end(late)
+
+    def _look(self) -> str | None:
+        """What makes no progress, or None."""
+        now = time.monotonic()
+        if now - self._looked_at > self._pause + min(self._seconds, LONGEST_PAUSE * LOOKS) / 2:
+            # This thread did not run either: the process or the machine was suspended.
+            self._forgiven_at = now
+        self._looked_at = now
+        for part in self._parts:
+            since = part.since()
+            if since is not None and now - max(since, self._forgiven_at) > part.seconds:
+                return f"{part.name} has made no progress for {now - since:.0f} s"
+        return None
+
+    def _end(self, why: str) -> None:
+        """Log the stacks, and exit. Neither may wait for what hangs."""
+        for report in (lambda: self._report(why), _dump):
+            thread = threading.Thread(target=report, name="watchdog-report", daemon=True)
+            thread.start()
+            thread.join(REPORT_SECONDS)
+            if not thread.is_alive():
+                break
+        os._exit(EXIT_STATUS)
+
+    def _report(self, why: str) -> None:
+        text = stacks(self._loops)
+        logger.critical(
+            "%s; this process ends, for its supervisor to start it again",
+            why,
+            extra={"fields": {"stacks": text}},
+        )
+        logs.flush()
+
+
+def _dump() -> None:
+    """Write the stacks without the log, whose lock may be what hangs."""
+    with suppress(RuntimeError, OSError, ValueError, io.UnsupportedOperation):
+        faulthandler.dump_traceback(all_threads=True)
+
+
+def _arm() -> None:
+    """Make signals that end the process write all stacks first: SIGABRT of systemd, and the timer's."""
+    with suppress(RuntimeError, OSError, ValueError, io.UnsupportedOperation):
+        faulthandler.enable(all_threads=True)
+        faulthandler.register(signal.SIGPROF, all_threads=True, chain=True)
