@@ -86,6 +86,13 @@ class Hook:
             found.setdefault((event["event"], event["data"]["id"]), []).append(received.body)
         return found
 
+    def attempts(self) -> dict[Attempt, list[Received]]:
+        """The requests of each attempt."""
+        found: dict[Attempt, list[Received]] = {}
+        for received in self.receiver.at():
+            found.setdefault(attempt_of(received), []).append(received)
+        return found
+
     def arrivals(self) -> dict[str, Received]:
         """The first request for each event, by the event's identifier."""
         found: dict[str, Received] = {}

@@ -123,10 +123,12 @@ def test_an_event_that_comes_twice_has_the_same_bytes(aftermath: Aftermath) -> N
         assert differing == [], hook.name
 
 
-def test_no_attempt_is_repeated_and_each_is_recorded_once(aftermath: Aftermath) -> None:
+def test_an_attempt_is_repeated_once_at_most_and_recorded_once(aftermath: Aftermath) -> None:
+    """A request on a kept connection is repeated if the connection ended without an answer."""
     recorded = Counter((row.delivery_id, row.number) for row in aftermath.ledger.attempts())
     came = Counter(attempt_of(r) for hook in aftermath.hooks.all for r in hook.receiver.at())
-    assert set(came.values()) == set(recorded.values()) == {1}
+    assert set(recorded.values()) == {1}
+    assert set(came.values()) <= {1, 2}
     assert set(came) <= set(recorded)
 
 
@@ -134,13 +136,16 @@ def test_every_outcome_on_record_is_the_receivers(aftermath: Aftermath) -> None:
     """The result may be unknown or a timeout only if a fault was felt."""
     recorded = {(row.delivery_id, row.number): row for row in aftermath.ledger.attempts()}
     for hook in aftermath.hooks.all:
-        for received in hook.receiver.at():
-            row = recorded.pop(attempt_of(received))
-            (answer,) = hook.mood.answers[attempt_of(received)]
+        for attempt, copies in hook.attempts().items():
+            row = recorded.pop(attempt)
+            felt = aftermath.monkey.windows.touches(
+                (copies[0].at, copies[-1].at + DELIVERY_TIMEOUT)
+            )
+            *lost, answer = hook.mood.answers[attempt]
+            assert felt or not any(lost), row
             if row.status_code is None:
-                excused = (received.at, received.at + DELIVERY_TIMEOUT)
                 assert not row.success, row
-                assert answer is None or aftermath.monkey.windows.touches(excused), row
+                assert answer is None or felt, row
             else:
                 assert row.status_code == answer, row
                 assert row.success == (answer == 200), row
