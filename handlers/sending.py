@@ -18,7 +18,7 @@ from opentelemetry.trace import SpanKind
 from starlette.responses import Response
 
 from gateway.settings import get_settings
-from handlers import template_check
+from handlers import first_commit, template_check
 from handlers.errors import ApiError, ConflictError, ThrottledError
 from handlers.network_failures import Asked, answer_to, unreadable_token
 from handlers.resources import inactive, no_access, owned
@@ -87,7 +87,13 @@ async def send(account_id: str, body: dict[str, Any], key: str | None) -> Respon
                 f" {RETRY_AFTER_PRESSURE} seconds.",
                 retry_after=RETRY_AFTER_PRESSURE,
             )
-        begun = await commit(partial(_begin, account_id, body, key, fingerprint))
+        # Until its transaction has ended, another one with this lock waits.
+        lock = clock.new_id("send") if key is None else f"idempotency {account_id} {key}"
+        begun = await first_commit.settled(
+            partial(_begin, account_id, body, key, fingerprint, lock), partial(_is_stored, lock)
+        )
+    except first_commit.UndecidedError as undecided:
+        raise _give_up(undecided.made) from None
     except _KeyTakenError as taken:
         return await _replay(taken.known, fingerprint)
     except ApiError:
@@ -98,8 +104,18 @@ async def send(account_id: str, body: dict[str, Any], key: str | None) -> Respon
     return await _finish_sending(begun)
 
 
-def _begin(account_id: str, body: dict[str, Any], key: str | None, fingerprint: str) -> _Send:
-    """Commit the message and the claim of its key. Raises ApiError, _KeyTakenError, and rolls back."""
+def _begin(
+    account_id: str,
+    body: dict[str, Any],
+    key: str | None,
+    fingerprint: str,
+    lock: str,
+    note: Callable[[_Send], None],
+) -> _Send:
+    """Commit the message and the claim of its key. Raises ApiError, _KeyTakenError, and rolls back.
+
+    ``note`` gets what this returns before it is committed.
+    """
 
     def begin() -> _Send:
         number = _check_sender(account_id, body["number_id"])
@@ -118,9 +134,34 @@ def _begin(account_id: str, body: dict[str, Any], key: str | None, fingerprint: 
                 raise _KeyTakenError(known)
         quoted_id = None if target is None else target.wa_message_id
         outbound = OutboundMessage(to, type_, body[type_], message.id, quoted_id)
-        return _Send(number, sender, contact, message, outbound)
+        note(begun := _Send(number, sender, contact, message, outbound))
+        return begun
 
-    return write(begin, *([] if key is None else [f"idempotency {account_id} {key}"]))
+    return write(begin, lock)
+
+
+def _is_stored(lock: str, send: _Send) -> bool:
+    """Whether the transaction that began a send was committed, and the send may continue."""
+
+    def look() -> bool:
+        message = Message.by_id(send.message.id)
+        return message is not None and message.status == MessageStatus.PENDING
+
+    return write(look, lock)
+
+
+def _give_up(send: _Send) -> ApiError:
+    """Release the key when the database is back. Returns the response, which is certain already."""
+    error = network.NotReachedError(
+        "not_sent", "The database stopped responding before the message was sent."
+    )
+    record = partial(_record_failure, send.number, send.message, error)
+    _start(_record_later(send.message.id, record))
+    return ApiError(
+        "The gateway's database stopped responding. Nothing was sent. Repeat the request with the same"
+        f" Idempotency-Key in {RETRY_AFTER_PRESSURE} seconds.",
+        retry_after=RETRY_AFTER_PRESSURE,
+    )
 
 
 def _check_sender(account_id: str, number_id: str) -> Number:

@@ -3,12 +3,14 @@
 import contextlib
 import itertools
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from contract_tests.relay import Relay
 
-COMMIT = b"COMMIT"
+# The text of the statement ends there. A BEGIN has the word too: READ COMMITTED.
+COMMIT = b"COMMIT\0"
 
 
 class Thief(Relay):
@@ -32,6 +34,10 @@ class Thief(Relay):
             yield
         finally:
             self._every = None
+
+    def steal_next(self) -> None:
+        """Steal the response to the next commit only."""
+        self._commits, self._every = itertools.count(), sys.maxsize
 
     def _pump(self, source: socket.socket, sink: socket.socket) -> None:
         with contextlib.suppress(OSError):

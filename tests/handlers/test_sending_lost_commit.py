@@ -1,0 +1,143 @@
+"""PostgreSQL: the response to the commit that begins a send is lost. The database tells what happened."""
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+from peewee import OperationalError
+
+from contract_tests import backends
+from contract_tests.chaos.thief import Thief
+from handlers import first_commit, sending
+from handlers.errors import ApiError, ConflictError
+from models import database, secret
+from models.account import Account
+from models.clock import new_id
+from models.idempotency import IdempotencyKey
+from models.message import Message, MessageStatus
+from models.number import Number
+from networks.interface import Acceptance, OutboundMessage, Sender
+from tasks import deliver
+from tests import factories
+from tests.conftest import AtOnce, Configure
+
+
+@pytest.fixture(scope="module")
+def url() -> str:
+    """An empty database on a real server."""
+    return backends.postgres().database("lost_commits")
+
+
+@pytest.fixture
+def thief(url: str, configure: Configure) -> Iterator[Thief]:
+    """Between the models and their database."""
+    thief = Thief(backends.postgres().port)
+    connected = re.sub(r":\d+/", f":{thief.port}/", url)
+    secret.use_key(configure(DATABASE_URL=connected).encryption_key())
+    database.connect(connected)
+    database.migrate()
+    yield thief
+    database.database.obj.close_all()
+    thief.cut()
+
+
+@pytest.fixture
+def number(thief: Thief) -> Number:
+    assert thief.port
+    return factories.active_number(Account.open("Acme", "pro"), new_id("pn"))
+
+
+@pytest.fixture(autouse=True)
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[OutboundMessage]:
+    """The messages that the network gets. It accepts them."""
+    asked: list[OutboundMessage] = []
+
+    class Fake:
+        async def send(self, _: Sender, message: OutboundMessage) -> Acceptance:
+            asked.append(message)
+            return Acceptance(f"wamid.{message.reference}")
+
+    monkeypatch.setattr(sending, "get_network", Fake)
+    monkeypatch.setattr(deliver.bell, "thread", AtOnce())
+    monkeypatch.setattr(first_commit, "PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(sending, "FIRST_PAUSE_SECONDS", 0.01)
+    return asked
+
+
+def _body(number: Number) -> dict[str, object]:
+    text = {"type": "text", "text": {"body": "Hello"}}
+    return {"number_id": number.id, "to": "15551234567", **text}
+
+
+def _steal(thief: Thief) -> None:
+    """Steal the response to the next commit. On a new connection the thief sees its text."""
+    database.database.obj.close_idle()
+    thief.steal_next()
+
+
+@pytest.mark.parametrize("key", ["key-1", None])
+def test_a_send_continues_when_its_first_commit_had_succeeded(
+    number: Number, thief: Thief, asked: list[OutboundMessage], key: str | None
+) -> None:
+    _steal(thief)
+    response = asyncio.run(sending.send(number.account_id, _body(number), key))
+    assert (response.status_code, thief.stolen) == (200, 1)
+    assert len(asked) == 1
+    message = Message.get_by_id(json.loads(bytes(response.body))["id"])
+    assert message.status == MessageStatus.SENT
+
+
+def test_a_send_begins_again_when_its_first_commit_had_failed(
+    number: Number, asked: list[OutboundMessage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin, runs = sending._begin, iter([True, False])
+
+    def begin_or_fail(*given: object) -> object:
+        with database.writing():
+            made = begin(*given)  # type: ignore[arg-type]
+            if next(runs):
+                raise OperationalError("lost")
+        return made
+
+    monkeypatch.setattr(sending, "_begin", begin_or_fail)
+    response = asyncio.run(sending.send(number.account_id, _body(number), "key-2"))
+    assert response.status_code == 200
+    assert len(asked) == 1
+
+
+def test_when_the_database_stays_away_nothing_was_sent_and_the_key_is_released(
+    number: Number, thief: Thief, asked: list[OutboundMessage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_stored, is_away = sending._is_stored, True
+
+    def ask(lock: str, send: object) -> bool:
+        if is_away:
+            raise OperationalError("away")
+        return is_stored(lock, send)  # type: ignore[arg-type]
+
+    async def tell() -> None:
+        nonlocal is_away
+        _steal(thief)
+        with pytest.raises(ApiError, match="Nothing was sent") as caught:
+            await sending.send(number.account_id, _body(number), "key-3")
+        assert not isinstance(caught.value, ConflictError)
+        assert caught.value.retry_after is not None
+        await sending.finish(20)
+        is_away = False
+        assert (asked, thief.stolen) == ([], 1)
+        [message] = Message.select().where(Message.number == number.id)
+        assert (message.status, message.error) == (
+            MessageStatus.FAILED,
+            ("not_sent", "The database stopped responding before the message was sent."),
+        )
+        assert IdempotencyKey.find(number.account_id, "key-3") is None
+        response = await sending.send(number.account_id, _body(number), "key-3")
+        assert response.status_code == 200
+
+    monkeypatch.setattr(first_commit, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(sending, "_is_stored", ask)
+    with database.reading():
+        asyncio.run(tell())
+    assert len(asked) == 1
