@@ -1,11 +1,14 @@
-"""The workers' heartbeat: one row, which tells every process on the database whether a worker runs."""
+"""The workers' heartbeat: one row, which tells every process on the database whether a worker runs.
+
+Each kind of trouble on a worker's machine has another row: when it was last noticed.
+"""
 
 from peewee import BigIntegerField, TextField
 
 from models import clock
-from models.database import BaseModel, write
+from models.database import BaseModel, reading, write
 
-WORKER = "worker"
+WORKER, TROUBLE = "worker", "trouble: "
 
 
 class Heartbeat(BaseModel):
@@ -17,7 +20,23 @@ class Heartbeat(BaseModel):
     @classmethod
     def beat(cls) -> None:
         """Record that a worker is alive."""
-        seen = cls.insert(name=WORKER, at=clock.now())
+        cls._note(WORKER)
+
+    @classmethod
+    def note_trouble(cls, cause: str) -> None:
+        """Record that a worker's machine lacks something (webhooks.faults)."""
+        cls._note(TROUBLE + cause)
+
+    @classmethod
+    def troubles_since(cls, at: int) -> list[str]:
+        """The causes of trouble that workers noticed since a time."""
+        found = cls.select(cls.name).where(cls.name.startswith(TROUBLE), cls.at >= at)
+        with reading():
+            return sorted(row.name.removeprefix(TROUBLE) for row in found)
+
+    @classmethod
+    def _note(cls, name: str) -> None:
+        seen = cls.insert(name=name, at=clock.now())
         seen = seen.on_conflict(conflict_target=[cls.name], preserve=[cls.at])
         # Concurrent with all other transactions, except another heartbeat.
         write(seen.execute, "heartbeat")

@@ -36,6 +36,7 @@ from models.claim import (
     is_wanted,
 )
 from models.database import Waiting
+from models.heartbeat import Heartbeat
 from models.secret import SecretUnreadableError
 from tasks.attempt_log import attempt_span, count_recorded, report_attempt
 from tasks.queue import Doorbell
@@ -52,6 +53,8 @@ Result = TypeVar("Result")
 MAX_IN_FLIGHT, MAX_PER_WEBHOOK = 500, 10
 # A webhook whose receiver timed out gets few concurrent attempts until one succeeds.
 MAX_SLOW_IN_FLIGHT, MAX_PER_SLOW_WEBHOOK = 100, 2
+# The part of the client's connections that slow receivers may use if descriptors are few.
+SLOW_PART = 6
 # An account may use one fifth of a lane, so that it cannot block the others.
 ACCOUNT_PART = 5
 # Batching delays of claims and of outcomes (ADR 6). They are shorter while deliveries wait for room.
@@ -136,9 +139,12 @@ class Engine:
         # What an attempt needs of its lease: the time for the exchange, and half of the margin to record it.
         self._needed_ms = self._lease_ms - LEASE_MARGIN_MS // 2
         self._last_try = max(schedule.tries, LEAST_TRIES)
+        # No attempt waits for a descriptor: both lanes and a suspect fit into the client's connections.
+        slow = min(MAX_SLOW_IN_FLIGHT, max(1, client.most_open // SLOW_PART))
+        fast = min(MAX_IN_FLIGHT, max(1, client.most_open - slow - 1))
         self._lanes = [
-            Lane(MAX_IN_FLIGHT, MAX_PER_WEBHOOK, CLAIM_PAUSE_SECONDS),
-            Lane(MAX_SLOW_IN_FLIGHT, MAX_PER_SLOW_WEBHOOK, SLOW_PAUSE_SECONDS, slow=True),
+            Lane(fast, MAX_PER_WEBHOOK, CLAIM_PAUSE_SECONDS),
+            Lane(slow, MAX_PER_SLOW_WEBHOOK, SLOW_PAUSE_SECONDS, slow=True),
         ]
         self._looked = asyncio.Event()  # Set by a poll that found due deliveries.
         self._stopping = False
@@ -238,7 +244,7 @@ class Engine:
         """Claim for the lane until no more deliveries are due or the lane is full."""
         while self._may_claim() and (room := lane.room) > 0:
             claimed_at = self._loop.time()
-            per_account, in_flight = lane.max_in_flight // ACCOUNT_PART, dict(lane.accounts)
+            per_account, in_flight = max(1, lane.max_in_flight // ACCOUNT_PART), dict(lane.accounts)
             caps = lane.max_per_webhook, self._lease_ms, lane.slow, per_account
             claim = await self._claim(partial(claim_due, room, Terms(*caps, in_flight)))
             if claim is None:
@@ -307,7 +313,7 @@ class Engine:
                 return
             except MachineError as error:
                 await self._give_back(claimed)
-                self._pause(error)
+                await self._pause(error)
                 return
             report_attempt(claimed, answer, started_at)
         if self._trouble.pause and answer.status_code is not None:
@@ -326,10 +332,15 @@ class Engine:
         )
         self._outcomes.put_nowait((claimed.webhook.account_id, outcome))
 
-    def _pause(self, error: MachineError) -> None:
+    async def _pause(self, error: MachineError) -> None:
         """Claim nothing for a while: no attempt can be made on this machine."""
-        if (seconds := self._trouble.note(error)) is not None:
-            self._loop.call_later(seconds, self._wake_lanes)
+        if (seconds := self._trouble.note(error)) is None:
+            return
+        self._loop.call_later(seconds, self._wake_lanes)
+        try:
+            await self._in_database(partial(Heartbeat.note_trouble, error.cause))
+        except UNAVAILABLE as unavailable:
+            logger.warning("/readyz does not show it: %s", unavailable)
 
     async def _give_back(self, claimed: ClaimedDelivery) -> None:
         try:

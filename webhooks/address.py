@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from yarl import URL
 
+from webhooks.faults import MachineError
 from webhooks.resolver import Resolver, UnresolvedError
 
 LOOK_UP_SECONDS = 5
@@ -161,5 +162,5 @@ async def _check_name(host: str, nameservers: Sequence[str] | None) -> None:
     try:
         async with asyncio.timeout(LOOK_UP_SECONDS), Resolver(nameservers) as names:
             await look_up(names, host, allow_local=False)
-    except TimeoutError:
+    except (TimeoutError, MachineError):
         raise _unresolved(host) from None

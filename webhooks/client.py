@@ -16,6 +16,7 @@ from typing import Self
 
 from webhooks.connecting import Connector
 from webhooks.connections import Connection, LostError, Origin, Pool
+from webhooks.descriptors import most_connections
 from webhooks.faults import MachineError, cause_of
 from webhooks.reasons import reason_of
 from webhooks.response import Response
@@ -88,6 +89,8 @@ class _Exchange:
     def __init__(self, seconds: float, may_start: MayStart | None) -> None:
         self.deadline = _Deadline(seconds)
         self.response = Response()
+        # Whether the exchange waits for name servers.
+        self.is_looking_up = False
         self._may_start = may_start
 
     async def check_wanted(self) -> None:
@@ -111,7 +114,8 @@ class _Exchange:
 class WebhookClient:
     """Sends POST requests to receivers. Use it as an async context manager, on one event loop.
 
-    At most about ``most_open`` connections are open. ``ssl_context`` and ``nameservers`` are for tests with
+    At most about ``most_open`` connections are open, by default as many as the limit of descriptors allows.
+    ``ssl_context`` and ``nameservers`` are for tests with
     their own CA and name server.
     """
 
@@ -121,7 +125,7 @@ class WebhookClient:
         timeout: float,
         allow_local: bool,
         user_agent: str,
-        most_open: int = 1000,
+        most_open: int | None = None,
         ssl_context: ssl.SSLContext | None = None,
         nameservers: Sequence[str] | None = None,
     ) -> None:
@@ -133,7 +137,8 @@ class WebhookClient:
         )
         self._ssl_context = ssl_context
         self._nameservers = nameservers
-        self._pool = Pool(most_open)
+        self.most_open = most_open or most_connections()
+        self._pool = Pool(self.most_open)
         self._connector: Connector | None = None
 
     async def __aenter__(self) -> Self:
@@ -168,13 +173,22 @@ class WebhookClient:
                 await self._send(url, body, headers, exchange)
         except WithdrawnError:
             raise
-        except TimeoutError:
-            return exchange.answer(f"timed out after {self._timeout:g} s.", timed_out=True)
-        except Exception as error:
-            if (cause := cause_of(error)) is not None:
-                raise MachineError(cause) from error
-            return exchange.answer(reason_of(error))
+        except Exception as error:  # noqa: BLE001 - an attempt that raises must still be recorded
+            if not exchange.deadline.timeout.expired():
+                return self._failure(exchange, error)
+            answer = exchange.answer(f"timed out after {self._timeout:g} s.", timed_out=True)
+            if exchange.is_looking_up and self._connector is not None:
+                await self._connector.check_names()
+            return answer
         return exchange.answer("")
+
+    def _failure(self, exchange: _Exchange, error: Exception) -> Answer:
+        """The result after an error. Raises MachineError."""
+        if (cause := cause_of(error)) is not None:
+            raise MachineError(cause) from error
+        if isinstance(error, ssl.SSLCertVerificationError) and self._connector is not None:
+            self._connector.check_trust(error)
+        return exchange.answer(reason_of(error))
 
     async def _send(
         self, url: str, body: bytes, headers: Mapping[str, str], exchange: _Exchange
@@ -191,7 +205,9 @@ class WebhookClient:
                     raise
             else:
                 return
-        await self._run(await self._connect(target.origin), target.origin, request, exchange)
+        await self._run(
+            await self._connect(target.origin, exchange), target.origin, request, exchange
+        )
 
     async def _run(
         self, connection: Connection, origin: Origin, request: bytes, exchange: _Exchange
@@ -208,12 +224,15 @@ class WebhookClient:
             raise
         self._pool.give_back(connection, origin)
 
-    async def _connect(self, origin: Origin) -> Connection:
+    async def _connect(self, origin: Origin, exchange: _Exchange) -> Connection:
         if self._connector is None:
             raise RuntimeError("The client is not open.")
         connection = self._pool.new()
         try:
-            await self._connector.open(origin, connection)
+            exchange.is_looking_up = True
+            addresses = await self._connector.look_up(origin)
+            exchange.is_looking_up = False
+            await self._connector.open(addresses, origin, connection)
         except BaseException:
             self._pool.discard(connection)
             raise

@@ -1,21 +1,29 @@
 """Opens connections to receivers: the only module that calls their addresses."""
 
 import asyncio
+import contextlib
+import errno
 import functools
 import socket
 import ssl
 from collections.abc import Sequence
+from pathlib import Path
 
 import aiohappyeyeballs
+from aiohappyeyeballs import AddrInfoType
 
 from webhooks.address import look_up, spelled_address
 from webhooks.connections import Connection, Origin
+from webhooks.faults import NETWORK, PORTS, RESOLVER, TRUST, MachineError, cause_of
 from webhooks.resolver import Resolver
 
 # RFC 8305: the pause before the next address of a name is tried too, in seconds.
 NEXT_ADDRESS_SECONDS = 0.25
 # The kernel gives a silent connection up after this many ms. Every exchange has a shorter deadline.
 SILENT_MS = 30_000
+_WITHOUT_ROUTE = {None, errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EADDRNOTAVAIL}
+# Addresses of documentations, which the default route leads to.
+_DISTANT = {socket.AF_INET: ("192.0.2.1", 9), socket.AF_INET6: ("2001:db8::1", 9)}
 TCP_USER_TIMEOUT = getattr(socket, "TCP_USER_TIMEOUT", None)
 
 
@@ -48,22 +56,10 @@ class Connector:
         self._allow_local = allow_local
         self._ssl_context = ssl_context
         self._names = Resolver(nameservers)
+        self._probe: asyncio.Task[bool] | None = None
 
-    async def open(self, origin: Origin, connection: Connection) -> None:
-        """Connect to a checked address. Raises AddressRefusedError, OSError, or MachineError."""
-        await asyncio.get_running_loop().create_connection(
-            lambda: connection,
-            sock=await aiohappyeyeballs.start_connection(
-                await self._addresses(origin),
-                happy_eyeballs_delay=NEXT_ADDRESS_SECONDS,
-                socket_factory=_make_socket,
-            ),
-            ssl=(self._ssl_context or system_trust()) if origin.is_tls else None,
-            # The dot of an absolute name belongs to name servers only.
-            server_hostname=origin.host.rstrip(".") if origin.is_tls else None,
-        )
-
-    async def _addresses(self, origin: Origin) -> list[aiohappyeyeballs.AddrInfoType]:
+    async def look_up(self, origin: Origin) -> list[AddrInfoType]:
+        """The checked addresses of a host. Raises AddressRefusedError or MachineError."""
         spelled = spelled_address(origin.host)
         if spelled is not None:
             # The caller has checked it by sight.
@@ -71,18 +67,101 @@ class Connector:
         found = await look_up(self._names, origin.host, allow_local=self._allow_local)
         return [_address_info(address, origin.port) for address in found]
 
+    async def open(
+        self, addresses: list[AddrInfoType], origin: Origin, connection: Connection
+    ) -> None:
+        """Connect to one of the addresses. Raises OSError, or MachineError."""
+        await asyncio.get_running_loop().create_connection(
+            lambda: connection,
+            sock=await _connect(addresses),
+            ssl=(self._ssl_context or system_trust()) if origin.is_tls else None,
+            # The dot of an absolute name belongs to name servers only.
+            server_hostname=origin.host.rstrip(".") if origin.is_tls else None,
+        )
+
+    async def check_names(self) -> None:
+        """Raise MachineError if no name server responds. Concurrent callers share one query."""
+        if self._probe is None or self._probe.done():
+            self._probe = asyncio.create_task(self._names.responds())
+        if not await asyncio.shield(self._probe):
+            raise MachineError(RESOLVER)
+
+    def check_trust(self, error: ssl.SSLCertVerificationError) -> None:
+        """Raise MachineError if a certificate was refused because this machine knows no authorities."""
+        if self._ssl_context is None and not _has_authorities():
+            system_trust.cache_clear()
+            raise MachineError(TRUST) from error
+
     async def close(self) -> None:
         """Cancel running look-ups."""
+        if self._probe is not None:
+            self._probe.cancel()
         await self._names.close()
 
 
-def _address_info(address: str, port: int) -> aiohappyeyeballs.AddrInfoType:
+async def _connect(addresses: list[AddrInfoType]) -> socket.socket:
+    unmade: list[OSError] = []
+
+    def make(info: AddrInfoType) -> socket.socket:
+        try:
+            return _make_socket(info)
+        except OSError as error:
+            unmade.append(error)
+            raise
+
+    try:
+        return await aiohappyeyeballs.start_connection(
+            addresses, happy_eyeballs_delay=NEXT_ADDRESS_SECONDS, socket_factory=make
+        )
+    except OSError as error:
+        families = {info[0] for info in addresses}
+        # Several errors of one name may have no common number.
+        if (
+            cause := next(filter(None, map(cause_of, [error, *unmade])), None)
+        ) is not None and not (cause == PORTS and families == {socket.AF_INET6}):
+            raise MachineError(cause) from error
+        if error.errno in _WITHOUT_ROUTE and not _has_route(families):
+            raise MachineError(NETWORK) from error
+        # Its number is judged here only.
+        raise OSError(str(error)) from error
+
+
+def _has_route(families: set[int]) -> bool:
+    """Whether this machine has a route to addresses of these families.
+
+    A host with IPv6 only is no reason to doubt a machine that has a route for IPv4.
+    """
+    if socket.AF_INET in families:
+        return _reaches(socket.AF_INET)
+    return _reaches(socket.AF_INET6) or _reaches(socket.AF_INET)
+
+
+def _reaches(family: socket.AddressFamily) -> bool:
+    # To connect a socket of UDP looks for a route, and sends nothing.
+    with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.connect(_DISTANT[family])
+        return True
+    return False
+
+
+def _has_authorities() -> bool:
+    """Whether the system's file or folder of certificate authorities can be read."""
+    paths = ssl.get_default_verify_paths()
+    with contextlib.suppress(OSError):
+        if paths.cafile and Path(paths.cafile).read_bytes():
+            return True
+    with contextlib.suppress(OSError):
+        return bool(paths.capath) and any(Path(str(paths.capath)).iterdir())
+    return False
+
+
+def _address_info(address: str, port: int) -> AddrInfoType:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     place = (address, port, 0, 0) if ":" in address else (address, port)
     return family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", place
 
 
-def _make_socket(info: aiohappyeyeballs.AddrInfoType) -> socket.socket:
+def _make_socket(info: AddrInfoType) -> socket.socket:
     made = socket.socket(info[0], info[1], info[2])
     made.settimeout(0)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

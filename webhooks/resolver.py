@@ -8,9 +8,17 @@ from typing import Self
 
 import aiodns
 
+from webhooks.faults import RESOLVER, MachineError
+
 # c-ares retries after a pause that it derives from the server's response times: at least 250 ms, doubled for
 # each try. Its default of three tries would give up after 2 s. With six, the caller's deadline decides.
 TRIES = 6
+# No name server could be asked.
+UNREACHABLE = (aiodns.error.ARES_ECONNREFUSED, aiodns.error.ARES_ENOMEM)
+
+
+# A name server that works answers for the root zone. The wait for it in seconds.
+PROBED, PROBE_SECONDS = ".", 2.0
 
 
 class UnresolvedError(OSError):
@@ -32,10 +40,25 @@ class Resolver:
         """All addresses of a name, the preferred one first. Raises UnresolvedError."""
         try:
             found = await self._channel.getaddrinfo(host, family=family, type=socket.SOCK_STREAM)
-        except (aiodns.error.DNSError, UnicodeError, ValueError) as error:
+        except aiodns.error.DNSError as error:
+            if error.args[0] in UNREACHABLE:
+                raise MachineError(RESOLVER) from error
+            raise UnresolvedError(f"The host {host} cannot be resolved.") from error
+        except (UnicodeError, ValueError) as error:
             raise UnresolvedError(f"The host {host} cannot be resolved.") from error
         addresses = [node.addr[0] for node in found.nodes]
         return [a.decode() if isinstance(a, bytes) else a for a in addresses]
+
+    async def responds(self) -> bool:
+        """Whether a name server responds at all, with an answer or an error."""
+        try:
+            async with asyncio.timeout(PROBE_SECONDS):
+                await self._channel.query_dns(PROBED, "NS")
+        except TimeoutError:
+            return False
+        except aiodns.error.DNSError as error:
+            return error.args[0] not in (*UNREACHABLE, aiodns.error.ARES_ETIMEOUT)
+        return True
 
     async def close(self) -> None:
         """Cancel running look-ups."""

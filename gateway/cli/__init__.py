@@ -3,6 +3,7 @@
 import gc
 import importlib
 import os
+import resource
 import sys
 
 import click
@@ -78,10 +79,17 @@ def cli() -> None:
     """Messaging Gateway: send messages from your number, receive signed events."""
 
 
+def _raise_limit() -> None:
+    """Raise the soft limit of file descriptors to the hard one. The processes of ``up`` inherit it."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
 def main() -> None:
     """The console script."""
     # Only the owner can read files that any library creates.
     os.umask(0o077)
+    _raise_limit()
     # Imports create many objects and no garbage. The collector took a fifth of the start-up time.
     gc.disable()
     try:

@@ -16,6 +16,7 @@ from models.backlog import Backlog
 from models.database import incompatible_migrations, pending_migrations
 from models.heartbeat import Heartbeat
 from tasks.queue import huey
+from webhooks.faults import HINTS
 
 blueprint = Blueprint("health", __name__)
 
@@ -24,6 +25,8 @@ OK, DEGRADED, UNAVAILABLE = "ok", "degraded", "unavailable"
 _WORST_LAST = (OK, DEGRADED, UNAVAILABLE)
 WORKER_LATE_SECONDS = 30
 DELIVERY_LATE_SECONDS = 300
+# Trouble that a worker noticed in this time counts. A worker notices it again within seconds.
+TROUBLE_SECONDS = 30
 
 # The status of a part, its measurements, and a hint unless it is ok.
 Part = dict[str, Any]
@@ -44,6 +47,12 @@ def _database() -> Part:
 
 def _queue() -> Part:
     return {"status": OK, "tasks": huey.pending_count()}
+
+
+def _machines() -> Part:
+    causes = Heartbeat.troubles_since(clock.now() - TROUBLE_SECONDS * 1000)
+    hint = "On the workers' machines: " + "; ".join(HINTS.get(cause, cause) for cause in causes)
+    return _part(DEGRADED if causes else OK, f"{hint}.", troubles=causes)
 
 
 def _worker() -> Part:
@@ -72,6 +81,7 @@ _CHECKS: dict[str, tuple[Callable[[], Part], str, str]] = {
         "Look at GATEWAY_DATABASE_URL; gateway doctor says what is wrong.",
     ),
     "worker": (_worker, UNAVAILABLE, "Fix the database first."),
+    "machines": (_machines, UNAVAILABLE, "Fix the database first."),
     "deliveries": (_deliveries, UNAVAILABLE, "Fix the database first."),
     "queue": (
         _queue,

@@ -1,0 +1,83 @@
+"""Deliveries wait while this machine cannot make requests, and no attempt counts."""
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import pytest
+
+from models import clock
+from models.account import Account
+from models.attempt import Attempt
+from models.delivery import Delivery, DeliveryState
+from models.heartbeat import Heartbeat
+from tasks import deliver, trouble
+from tasks.trouble import Trouble
+from tests import factories
+from tests.receiver import Receiver
+from tests.waiting import until
+from webhooks.client import Answer, MayStart, WebhookClient
+from webhooks.faults import DESCRIPTORS, MachineError
+from webhooks.schedule import RetrySchedule
+
+pytestmark = pytest.mark.usefixtures("state")
+
+
+class Troubled(WebhookClient):
+    """Lacks descriptors for the first requests."""
+
+    def __init__(self, failures: int) -> None:
+        super().__init__(timeout=10, allow_local=True, user_agent="Gateway/1")
+        self.failures = failures
+
+    async def post(
+        self, url: str, body: bytes, headers: Mapping[str, str], may_start: MayStart | None = None
+    ) -> Answer:
+        """Send, or fail."""
+        if self.failures:
+            self.failures -= 1
+            raise MachineError(DESCRIPTORS)
+        return await super().post(url, body, headers, may_start)
+
+
+@contextmanager
+def _running(client: WebhookClient) -> Iterator[None]:
+    engine = deliver.Engine(client, RetrySchedule((30.0,)), 10, 10)
+    engine.start()
+    try:
+        yield
+    finally:
+        engine.stop()
+
+
+def test_deliveries_wait_and_their_attempts_do_not_count(
+    account: Account,
+    receiver: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(trouble, "FIRST_PAUSE_SECONDS", 0.02)
+    webhook = factories.webhook(account, receiver.url())
+    factories.deliveries(account, webhook, count=5)
+    before = trouble.ERRORS.labels(cause=DESCRIPTORS)._value.get()
+    open_ones = Delivery.select().where(Delivery.state != DeliveryState.DELIVERED)
+    with caplog.at_level(logging.ERROR), _running(Troubled(12)):
+        until(lambda: not open_ones.exists(), "all deliveries")
+    assert [row.attempt_count for row in Delivery.select()] == [1] * 5
+    assert [row.success for row in Attempt.select()] == [True] * 5
+    assert trouble.ERRORS.labels(cause=DESCRIPTORS)._value.get() == before + 12
+    assert len([each for each in caplog.records if each.levelno == logging.ERROR]) == 1
+    assert Heartbeat.troubles_since(clock.now() - 10_000) == [DESCRIPTORS]
+
+
+def test_the_pause_grows_until_a_receiver_responds() -> None:
+    at = [100.0]
+    noted = Trouble(lambda: at[0])
+    pauses = []
+    for _ in range(6):
+        pauses.append(noted.note(MachineError(DESCRIPTORS)))
+        assert noted.note(MachineError(DESCRIPTORS)) is None, "one pause for all attempts"
+        at[0] = noted.until
+    assert pauses == [0.5, 1, 2, 4, 8, 8]
+    noted.end()
+    assert noted.note(MachineError(DESCRIPTORS)) == 0.5

@@ -1,0 +1,163 @@
+"""Errors of this machine are raised, and are no result of the receiver."""
+
+import errno
+import os
+import resource
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from pathlib import Path
+
+import pytest
+import uvloop
+
+from tests.receiver import Receiver
+from tests.webhooks.authority import Authority, TlsReceiver
+from tests.webhooks.name_server import NameServer
+from tests.webhooks.posting import BODY, make_client, post_one
+from webhooks import faults
+from webhooks.connecting import system_trust
+from webhooks.faults import MachineError
+
+OURS = {
+    errno.EMFILE: faults.DESCRIPTORS,
+    errno.ENFILE: faults.DESCRIPTORS,
+    errno.ENOMEM: faults.MEMORY,
+    errno.ENOBUFS: faults.MEMORY,
+    errno.EADDRNOTAVAIL: faults.PORTS,
+    errno.ENETDOWN: faults.NETWORK,
+    errno.EPERM: faults.FIREWALL,
+    errno.EACCES: faults.FIREWALL,
+}
+THEIRS = (errno.ECONNREFUSED, errno.ECONNRESET, errno.ETIMEDOUT, errno.EHOSTUNREACH)
+ROUTE = (errno.ENETUNREACH, errno.EHOSTUNREACH)
+TEN = "http://127.0.0.1:9/"
+
+
+def _fail(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    async def connect(*_: object, **__: object) -> socket.socket:
+        raise error
+
+    monkeypatch.setattr("aiohappyeyeballs.start_connection", connect)
+
+
+def _route(monkeypatch: pytest.MonkeyPatch, *families: int) -> None:
+    monkeypatch.setattr("webhooks.connecting._reaches", lambda family: family in families)
+
+
+def _cause(url: str = TEN, **options: object) -> str:
+    with pytest.raises(MachineError) as raised:
+        post_one(url, **options)
+    return raised.value.cause
+
+
+@pytest.mark.parametrize("number", OURS, ids=errno.errorcode.get)
+def test_an_error_of_this_machine_is_raised(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    _fail(monkeypatch, OSError(number, os.strerror(number)))
+    assert _cause() == OURS[number]
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (MemoryError(), faults.MEMORY),
+        (RuntimeError("can't start new thread"), faults.THREADS),
+    ],
+    ids=["memory", "threads"],
+)
+def test_other_errors_of_this_machine_are_raised(
+    monkeypatch: pytest.MonkeyPatch, error: BaseException, cause: str
+) -> None:
+    _fail(monkeypatch, error)
+    assert _cause() == cause
+
+
+@pytest.mark.parametrize("number", THEIRS, ids=errno.errorcode.get)
+def test_an_error_of_the_receiver_is_a_result(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    _route(monkeypatch, socket.AF_INET)
+    _fail(monkeypatch, OSError(number, os.strerror(number)))
+    assert post_one(TEN).error == "No response: could not connect."
+
+
+@pytest.mark.parametrize("number", ROUTE, ids=errno.errorcode.get)
+def test_a_machine_without_a_route_is_to_blame(
+    monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    _route(monkeypatch, socket.AF_INET6)
+    _fail(monkeypatch, OSError(number, os.strerror(number)))
+    assert _cause() == faults.NETWORK
+
+
+@pytest.mark.parametrize("number", [*ROUTE, errno.EADDRNOTAVAIL], ids=errno.errorcode.get)
+def test_a_host_with_ipv6_only_is_to_blame_if_the_machine_has_a_route_for_ipv4(
+    monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    _fail(monkeypatch, OSError(number, os.strerror(number)))
+    _route(monkeypatch, socket.AF_INET)
+    assert post_one("http://[::1]:9/").error == "No response: could not connect."
+    _route(monkeypatch)
+    assert _cause("http://[::1]:9/") == faults.NETWORK
+
+
+@contextmanager
+def _no_descriptors() -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with ExitStack() as opened:
+        opened.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        with suppress(OSError):
+            for count in range(soft):
+                last = opened.enter_context(open(os.devnull, "rb"))  # noqa: PTH123
+                if not count:
+                    limit = last.fileno() + 20
+                    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+        yield
+
+
+def test_a_process_without_descriptors_blames_no_receiver(receiver: Receiver) -> None:
+    async def run() -> bool:
+        async with make_client() as client:
+            with _no_descriptors(), pytest.raises(MachineError) as raised:
+                await client.post(receiver.url(), BODY, {})
+            assert raised.value.cause == faults.DESCRIPTORS
+            return (await client.post(receiver.url(), BODY, {})).success
+
+    assert uvloop.run(run())
+
+
+def test_a_name_server_that_is_not_there_blames_no_receiver() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as unused:
+        unused.bind(("127.0.0.1", 0))
+        closed = f"127.0.0.1:{unused.getsockname()[1]}"
+    assert _cause("http://hook.example/", nameservers=[closed]) == faults.RESOLVER
+
+
+def test_name_servers_that_answer_nobody_blame_no_receiver(
+    name_server: NameServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("webhooks.resolver.PROBE_SECONDS", 0.2)
+    for name in ("hook.example", ""):
+        name_server.mute(name)
+    nameservers = [name_server.address]
+    cause = _cause("http://hook.example/", nameservers=nameservers, timeout=0.3)
+    assert cause == faults.RESOLVER
+
+
+def test_a_name_that_hangs_alone_is_a_result(name_server: NameServer) -> None:
+    name_server.mute("hook.example")
+    url = "http://hook.example/"
+    assert post_one(url, nameservers=[name_server.address], timeout=0.3).timed_out
+
+
+def test_missing_certificate_authorities_blame_no_receiver(
+    authority: Authority, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    system_trust.cache_clear()
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path / "missing"))
+    with closing(TlsReceiver(authority.server_context("localhost"))) as receiver:
+        url = receiver.url(host="localhost")
+        assert _cause(url) == faults.TRUST
+        # They are read again as soon as they are there.
+        monkeypatch.setenv("SSL_CERT_FILE", str(authority.bundle()))
+        assert post_one(url).success
+    system_trust.cache_clear()
