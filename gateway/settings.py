@@ -187,6 +187,7 @@ class Settings(BaseSettings):
     network_config_id: str = "200000000000001"
     network_verify_token: SecretStr = SecretStr("sandbox-verify-token")
     network_timeout: _Seconds = 30
+    network_idle: _Seconds = 4
     number_check_interval: _Seconds = 900
 
     plan_limits: Annotated[dict[_Caller, PositiveInt], NoDecode] = {"starter": 100, "pro": 500}

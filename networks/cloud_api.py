@@ -8,7 +8,7 @@ from typing import Any
 
 from networks import business, media, templates
 from networks.exceptions import AmbiguousError
-from networks.graph import GraphClient, members, optional, required
+from networks.graph import IDLE_SECONDS, GraphClient, members, optional, required
 from networks.interface import (
     Acceptance,
     BlockedPage,
@@ -43,8 +43,9 @@ class CloudApi:
         app_id: str,
         app_secret: str,
         timeout: float,
+        idle: float = IDLE_SECONDS,
     ) -> None:
-        self._graph = GraphClient(f"{base_url}/{version}", timeout)
+        self._graph = GraphClient(f"{base_url}/{version}", timeout, idle)
         self._app_id = app_id
         self._app_secret = app_secret
 

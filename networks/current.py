@@ -29,6 +29,7 @@ def get_network() -> Network:
         settings.network_app_id,
         settings.network_app_secret.get_secret_value(),
         settings.network_timeout,
+        settings.network_idle,
     )
 
 

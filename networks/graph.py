@@ -41,6 +41,9 @@ PER_PAGE = 100
 MAX_PAGES = 100
 # Enough for 100 MiB of media over a slow line. Each read within that time has the ordinary deadline.
 MEDIA_SECONDS = 600
+# A send on a connection that is being closed has an unknown outcome, and may not be repeated. Common servers
+# keep idle connections for 5 s, and front ends such as the platform's for a minute or more.
+IDLE_SECONDS = 4.0
 # Hosts that are never reached through a proxy.
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 # Uncompressed, because the bytes of media are counted and all other responses are small.
@@ -57,12 +60,15 @@ class _Exchange:
 class GraphClient:
     """Calls the Graph API at ``root``, which includes the version. ``timeout`` is in seconds.
 
+    Idle connections are closed after ``idle`` seconds, before the platform closes them.
+
     Each event loop has its own connections, which close() closes.
     """
 
-    def __init__(self, root: str, timeout: float) -> None:
+    def __init__(self, root: str, timeout: float, idle: float = IDLE_SECONDS) -> None:
         self._root = root
         self._timeout = timeout
+        self._idle = idle
         self._sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = (
             WeakKeyDictionary()
         )
@@ -178,7 +184,9 @@ class GraphClient:
             trace.on_request_headers_sent.append(_note_sent)
             session = self._sessions[loop] = aiohttp.ClientSession(
                 # No limit, because a request that waits for a connection would fail without a clear error.
-                connector=aiohttp.TCPConnector(limit=0, socket_factory=make_socket),
+                connector=aiohttp.TCPConnector(
+                    limit=0, keepalive_timeout=self._idle, socket_factory=make_socket
+                ),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trace_configs=[trace],
             )
@@ -189,6 +197,7 @@ def make_socket(info: aiohttp.AddrInfoType) -> socket.socket:
     """A socket whose connection the kernel ends when the network's machine is lost."""
     made = socket.socket(info[0], info[1], info[2])
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, LOST_MS)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     return made
 
 

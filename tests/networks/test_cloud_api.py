@@ -80,6 +80,19 @@ def test_a_refused_connection_was_certainly_not_reached() -> None:
             _send(_api(f"http://127.0.0.1:{unused.getsockname()[1]}"))
 
 
+@pytest.mark.parametrize(("idle", "connections"), [(60, 1), (0.01, 2)])
+def test_an_idle_connection_is_dropped_before_the_platform_does_it(
+    receiver: Receiver, idle: float, connections: int
+) -> None:
+    receiver.behave(_json(200, ACCEPTED), MESSAGES)
+    api = CloudApi(receiver.url(""), "v25.0", "app-1", "app-secret", 5, idle)
+    _send(api)
+    # The time that passes is the condition.
+    time.sleep(0.05)
+    _send(api)
+    assert len({request.peer for request in receiver.at(MESSAGES)}) == connections
+
+
 def test_a_host_without_an_address_was_certainly_not_reached(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
