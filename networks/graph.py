@@ -173,7 +173,7 @@ class GraphClient:
                 **request,
             ) as response:
                 yield response
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        except (aiohttp.ClientError, TimeoutError, OSError, MemoryError) as error:
             raise _from_transport(error, exchange) from None
 
     def _session(self) -> aiohttp.ClientSession:

@@ -1,5 +1,6 @@
 """The Cloud API's client against a real HTTP server."""
 
+import errno
 import json
 import socket
 import time
@@ -91,6 +92,21 @@ def test_an_idle_connection_is_dropped_before_the_platform_does_it(
     time.sleep(0.05)
     _send(api)
     assert len({request.peer for request in receiver.at(MESSAGES)}) == connections
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(errno.EMFILE, "Too many open files"), MemoryError()], ids=["EMFILE", "memory"]
+)
+def test_what_this_machine_lacks_was_certainly_not_reached(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    def make(_: object) -> socket.socket:
+        raise error
+
+    monkeypatch.setattr("networks.graph.make_socket", make)
+    with pytest.raises(NotReachedError):
+        _send(_api(receiver.url("")))
+    assert receiver.at(MESSAGES) == []
 
 
 def test_a_host_without_an_address_was_certainly_not_reached(
