@@ -154,6 +154,7 @@ _FINISH = Prepared(
 class Reason(StrEnum):
     FOREIGN_NUMBER = "foreign_number"  # for a number that this gateway does not have
     UNKNOWN_MESSAGE = "unknown_message"  # a status of a message that is unknown, or not known yet
+    TOO_OLD = "too_old"  # older than the network repeats it: a replay
     FAILED = "failed"  # every try to ingest it failed
     UNREADABLE = "unreadable"  # no item, or no callback
 

@@ -22,6 +22,7 @@ from models.usage import UsageCount, counting
 from networks.callback_items import (
     AccountUpdate,
     InboundMessage,
+    Item,
     Notice,
     Part,
     PersonUpdate,
@@ -37,6 +38,9 @@ from webhooks.kinds import EventKind
 
 logger = logging.getLogger(__name__)
 
+# The network repeats a callback for seven days. An older item is a replay of somebody else: it must not bring
+# an erased person back.
+MOST_AGE_MS = 8 * 24 * 3_600_000
 # Callbacks in a claim, and claims in a round. A worker that gets SIGTERM can stop between two rounds.
 MAX_TOGETHER, MAX_CLAIMS = 50, 20
 
@@ -79,7 +83,7 @@ def _ingest(callbacks: Sequence[Callback]) -> None:
             for callback, parts in read:
                 with _span(callback, parts):
                     for part in parts:
-                        _take(part, count, sent)
+                        _take(part, count, sent, callback)
             if Callback.finish(*(callback.id for callback in callbacks)) < len(callbacks):
                 raise ErasedError
 
@@ -186,7 +190,8 @@ def _take_alone(source: Callback | SetAside, part: Part) -> Reason | None:
     if not _is_there(source):
         raise ErasedError
     with counting() as count:
-        return _take(part, count)
+        own = [part.item] if isinstance(part.item, StatusUpdate) else []
+        return _take(part, count, SentMessages(own), source)
 
 
 def _is_there(source: Callback | SetAside) -> bool:
@@ -194,19 +199,31 @@ def _is_there(source: Callback | SetAside) -> bool:
     return type(source).by_id(source.id) is not None
 
 
-def _take(part: Part, count: UsageCount, sent: SentMessages | None = None) -> Reason | None:
+def _is_too_old(item: Item, source: Callback | SetAside) -> bool:
+    """Whether an item was old when it arrived. An operator may replay old ones."""
+    if isinstance(source, SetAside):
+        return False
+    at = getattr(item, "at", 0)
+    return 0 < at < min(source.received_at, clock.certain()) - MOST_AGE_MS
+
+
+def _take(
+    part: Part, count: UsageCount, sent: SentMessages, source: Callback | SetAside
+) -> Reason | None:
     """Ingest one item, or set it aside, in the caller's transaction. Returns why it was set aside.
 
     The reason and its row are in one transaction, so the message cannot become known in between.
     """
     reason: Reason | None = None
     match part.item:
+        case _ if _is_too_old(part.item, source):
+            reason = Reason.TOO_OLD
         case Unreadable():
             reason = Reason.UNREADABLE
         case InboundMessage() as message:
             reason = _receive(message, count)
         case StatusUpdate() as status:
-            reason = _update_status(status, count, sent or SentMessages([status]))
+            reason = _update_status(status, count, sent)
         case PersonUpdate() as news:
             reason = None if contacts.follow(news) else Reason.FOREIGN_NUMBER
         case AccountUpdate() as update:

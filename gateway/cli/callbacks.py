@@ -27,7 +27,8 @@ def aside_(reason: str | None, *, as_json: bool) -> None:
     """List the oldest items that could not be processed.
 
     foreign_number: for a number that is not connected here. unknown_message: a status of a message that
-    was not sent here; it is applied if the message appears. failed: every attempt to process it failed.
+    was not sent here; it is applied if the message appears. too_old: more than eight days old when it
+    arrived, so that the network cannot have sent it. failed: every attempt to process it failed.
     unreadable: not in a known format.
     """
     open_state()

@@ -19,7 +19,8 @@ from tests.tasks.told import ingest_now, kinds, messages, status_of, text
 PHONE, OTHER = "15551234567", "15557654321"
 ID, NEW_ID, PARENT = "US.1001", "US.2002", "US.ENT.3003"
 UPDATED = "contact.updated"
-pytestmark = pytest.mark.usefixtures("number")
+# The callbacks have fixed times.
+pytestmark = pytest.mark.usefixtures("clock", "number")
 
 
 def contact_of(**ids: str) -> dict[str, Any]:
@@ -217,8 +218,8 @@ def preference(value: str, **changes: Any) -> dict[str, Any]:
 
 
 def test_a_person_opts_out_at_the_network_and_in_again() -> None:
-    told("user_preferences", preference("stop", timestamp="1795167001"))
-    assert (only().opted_out_at, only().opted_out_because) == (1_795_167_001_000, "network")
+    told("user_preferences", preference("stop", timestamp="1795166999"))
+    assert (only().opted_out_at, only().opted_out_because) == (1_795_166_999_000, "network")
     told("user_preferences", preference("resume"))
     assert (only().opted_out_at, only().opted_out_because) == (None, None)
     assert [each["optedOut"] for each in updates()] == [True, False]

@@ -41,6 +41,7 @@ def _stored(number: Number) -> Number:
     return Number.get_by_id(number.id)
 
 
+@pytest.mark.usefixtures("clock")
 def test_an_inbound_message_is_stored_and_emits_an_event(number: Number) -> None:
     callback = ingest_now(messages(messages=[text()]))
     assert callback.ingested_at is not None

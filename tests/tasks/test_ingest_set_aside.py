@@ -1,5 +1,8 @@
 """Items that cannot be ingested are set aside, and ingested once that is possible."""
 
+import time
+from typing import Any
+
 import pytest
 
 from models.account import Account
@@ -10,7 +13,9 @@ from models.number import Number, NumberStatus
 from networks.interface import Acceptance
 from tasks import ingest, message_status
 from tests import factories
+from tests.conftest import Clock
 from tests.tasks.told import (
+    account_update,
     ingest_again,
     ingest_now,
     kinds,
@@ -47,6 +52,36 @@ def test_an_item_that_is_unreadable_is_set_aside_alone() -> None:
     assert kinds() == ["message.received"]
 
 
+def _aged(days: float) -> dict[str, Any]:
+    """The changes of an item that is this old."""
+    return {"timestamp": str(int(time.time() - days * 86_400))}
+
+
+@pytest.mark.usefixtures("number")
+def test_old_items_are_set_aside_and_replayed_only_on_purpose() -> None:
+    old = account_update("DISABLED_UPDATE") | {"time": int(time.time() - 9 * 86_400)}
+    callback = ingest_now(
+        messages(messages=[text("wamid.OLD", **_aged(8.1)), text("wamid.NEW", **_aged(7.9))]),
+        messages(statuses=[status_of("wamid.1", "read", **_aged(30))]),
+        old,
+    )
+    assert callback.ingested_at is not None
+    aside = SetAside.waiting()
+    assert [row.wa_message_id for row in aside] == ["wamid.OLD", "wamid.1", None]
+    assert {row.reason for row in aside} == {Reason.TOO_OLD}
+    assert [message.wa_message_id for message in Message.select()] == ["wamid.NEW"]
+    assert ingest.replay(aside[0])
+    assert {m.wa_message_id for m in Message.select()} == {"wamid.NEW", "wamid.OLD"}
+
+
+@pytest.mark.usefixtures("number")
+def test_a_callback_that_waited_here_is_not_too_old(clock: Clock) -> None:
+    store(messages(messages=[text()]))
+    clock.advance(days=20)
+    ingest.work_off()
+    assert (SetAside.waiting(), Message.select().count()) == ([], 1)
+
+
 def test_items_of_numbers_that_are_not_ours_are_set_aside_once(number: Number) -> None:
     entry = messages(
         "9999",
@@ -63,6 +98,7 @@ def test_items_of_numbers_that_are_not_ours_are_set_aside_once(number: Number) -
     assert SetAside.counts() == {
         "foreign_number": 2,
         "unknown_message": 0,
+        "too_old": 0,
         "failed": 0,
         "unreadable": 0,
     }

@@ -17,7 +17,9 @@ from tests.tasks.told import account_update, ingest_again, ingest_now, kinds
 
 ACTIVE, BANNED = NumberStatus.ACTIVE, NumberStatus.BANNED
 OURS = "+1 555-000-1111"
-AT = 1_795_167
+AT = 1_795_167_000
+# The callbacks have a fixed time.
+pytestmark = pytest.mark.usefixtures("clock")
 
 
 @pytest.fixture
@@ -94,7 +96,7 @@ def test_an_approved_name_is_shown_and_a_rejected_one_is_a_notice(
         "field": "phone_number_name_update",
         "event": decision,
         "description": description,
-        "at": "1970-01-21T18:39:27.000Z",
+        "at": "2026-11-20T09:30:00.000Z",
     }
 
 

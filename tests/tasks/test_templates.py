@@ -27,6 +27,9 @@ ABOUT = {
     "message_template_language": "en_US",
 }
 
+# The callbacks have fixed times.
+pytestmark = pytest.mark.usefixtures("clock")
+
 
 @pytest.fixture
 def network(monkeypatch: pytest.MonkeyPatch) -> Network:

@@ -4,6 +4,7 @@ import json
 from contextlib import AbstractContextManager
 from typing import Any
 
+from models import clock
 from models.callback import AT_ONCE, Callback
 from models.database import writing
 from models.event import Event
@@ -15,15 +16,19 @@ from tests import factories
 from tests.refusing import refusing
 
 
+def _in(seconds: int) -> str:
+    return str(clock.now() // 1000 + seconds)
+
+
 def text(wamid: str = "wamid.IN", **changes: Any) -> dict[str, Any]:
     """A text that a person wrote."""
-    message = {"from": "15551234567", "id": wamid, "timestamp": "1795167001", "type": "text"}
+    message = {"from": "15551234567", "id": wamid, "timestamp": _in(1), "type": "text"}
     return message | {"text": {"body": "Hi"}} | changes
 
 
 def status_of(wamid: str, status: str, **changes: Any) -> dict[str, Any]:
     """A status of a message."""
-    return {"id": wamid, "status": status, "timestamp": "1795167002"} | changes
+    return {"id": wamid, "status": status, "timestamp": _in(2)} | changes
 
 
 def messages(phone_number_id: str = "1001", **arrays: Any) -> dict[str, Any]:
