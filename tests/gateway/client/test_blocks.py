@@ -98,3 +98,9 @@ def test_only_the_mark_at_the_beginning_is_removed() -> None:
 def test_a_block_without_an_end_is_bounded(piece: bytes) -> None:
     with pytest.raises(BrokenError, match="too long"):
         _blocks(*[piece] * 10)
+
+
+def test_a_line_end_may_be_cut_in_two() -> None:
+    data = b"id: 1\r\ndata: a\r\n\r\nid: 2\r\ndata: b\r\n\r\n"
+    whole = [Block("1", b"a"), Block("2", b"b")]
+    assert all(_blocks(data[:cut], data[cut:]) == whole for cut in range(len(data)))
