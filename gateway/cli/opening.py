@@ -13,6 +13,7 @@ from gateway.storage import (
     reach_database,
     reach_queue,
     refuse_clusters,
+    usable,
 )
 from models import event_history, known_time
 from models.database import incompatible_migrations, pending_migrations
@@ -37,19 +38,26 @@ def open_state(*, may_be_away: bool = False) -> Settings:
     connect_state(settings)
     try:
         reach_database()
-        refuse_incompatible()
-        if pending_migrations():
-            raise click.ClickException(f"The database is not migrated. Run: {MAKE}")
-        event_history.settle()
+        # The server may go away between two queries.
+        with usable("DATABASE_URL"):
+            _check_database()
         if may_be_away:
             refuse_clusters(settings)
-        known_time.look()
         reach_queue()
     except AwayError as error:
         if not may_be_away:
             raise
         logger.warning("started while a server is away: %s", error)
     return settings
+
+
+def _check_database() -> None:
+    """Check the migrations, and learn the history of the events and the time."""
+    refuse_incompatible()
+    if pending_migrations():
+        raise click.ClickException(f"The database is not migrated. Run: {MAKE}")
+    event_history.settle()
+    known_time.look()
 
 
 def _refuse_absent(settings: Settings, *, may_make_key: bool) -> None:
