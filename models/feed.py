@@ -8,6 +8,8 @@ incomplete is refused (docs/decisions/0047-events-in-the-order-of-commits.md).
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
 from typing import Any, NamedTuple, Self
 
 from peewee import JOIN, SQL, Cast, Join, Select, Tuple, fn
@@ -26,10 +28,12 @@ SLACK_MS = 600_000
 MAX_POSITION = 2**63 - 1
 # How many events a query examines for matches.
 MOST_LOOKED_AT = 10_000
-# As in the contract: a position is below 2**63. Cursors of release 1.0 have no history.
-_CURSOR = re.compile(
-    r"(?:([0-9a-f]{12})-)?([0-7]?[0-9a-f]{1,15})-(evt_[0-9A-HJKMNP-TV-Z]{26})?", re.ASCII
-)
+# As in the contract: a position is below 2**63.
+_CURSOR = re.compile(r"([0-7]?[0-9a-f]{1,15})-(evt_[0-9A-HJKMNP-TV-Z]{26})?", re.ASCII)
+# The digits of an identifier, and how many of its characters hold prefix and time.
+_DIGITS, _TIME_END = "0123456789ABCDEFGHJKMNPQRSTVWXYZ", 14
+# In a cursor of a known history, the identifier before all events.
+_NO_EVENT = "evt_00000000000123456789ABCDEF"
 
 
 class LostPlaceError(Exception):
@@ -41,7 +45,10 @@ class LostPlaceError(Exception):
 
 
 class Place(NamedTuple):
-    """The position of a cursor: after an event, or before all events. ``history`` is empty if unknown."""
+    """The position of a cursor: after an event, or before all events.
+
+    ``history`` is empty if it is unknown. Then ``event_id`` is that of a cursor.
+    """
 
     position: int = 0
     event_id: str = ""
@@ -49,9 +56,14 @@ class Place(NamedTuple):
 
     @property
     def cursor(self) -> str:
-        """The cursor as text. ``at`` parses it."""
-        history = f"{self.history}-" if self.history else ""
-        return f"{history}{self.position:x}-{self.event_id}"
+        """The cursor as text. ``at`` parses it.
+
+        The history exchanges the digits of the event's identifier: clients of release 1.0 know the form.
+        """
+        event_id = self.event_id
+        if self.history:
+            event_id = _exchanged(event_id or _NO_EVENT, _code(self.history))
+        return f"{self.position:x}-{event_id}"
 
     @property
     def key(self) -> tuple[int, str]:
@@ -60,9 +72,14 @@ class Place(NamedTuple):
 
     @classmethod
     def at(cls, cursor: str) -> Self | None:
-        """The place of a cursor, None if the text is not a cursor."""
+        """The place of a cursor, of an unknown history. None if the text is not a cursor."""
         found = _CURSOR.fullmatch(cursor)
-        return None if found is None else cls(int(found[2], 16), found[3] or "", found[1] or "")
+        return None if found is None else cls(int(found[1], 16), found[2] or "")
+
+    def within(self, history: str) -> Self:
+        """The place of a cursor, read as one of this history."""
+        event_id = _exchanged(self.event_id, {out: into for into, out in _code(history).items()})
+        return self._replace(event_id="" if event_id == _NO_EVENT else event_id, history=history)
 
     @classmethod
     def of(cls, event: Event, history: str) -> Self:
@@ -83,6 +100,18 @@ class Place(NamedTuple):
 START, END = Place(), Place(MAX_POSITION, "")
 
 
+@lru_cache(maxsize=8)
+def _code(history: str) -> dict[int, int]:
+    """The digits in another order, which differs between histories, for str.translate()."""
+    order = sorted(_DIGITS, key=lambda digit: blake2b(f"{history}{digit}".encode()).digest())
+    return str.maketrans(_DIGITS, "".join(order))
+
+
+def _exchanged(event_id: str, digits: dict[int, int]) -> str:
+    """An identifier with the same time and other digits after it."""
+    return event_id[:_TIME_END] + event_id[_TIME_END:].translate(digits)
+
+
 @dataclass(frozen=True)
 class Wanted:
     """The filters of an account's events. None means no filter. ``since`` is the earliest creation."""
@@ -98,7 +127,12 @@ class Wanted:
         That is after the last event. If fewer than ``limit`` match, it is after all examined events.
         """
         with reading():
-            end = _View.of(_viewed_from(self.account_id, after)).checked(after).end
+            view = _View.of(_viewed_from(self.account_id, after))
+            if after.event_id and not (after.history or view.is_known):
+                # Cursors of release 1.0 contain the identifier as it is. Such an event is known.
+                after = after.within(view.end.history)
+                view = _View.of(_viewed_from(self.account_id, after))
+            end = view.checked(after).end
             if end.key <= after.key:
                 return [], after
             # The view is checked after the events were read: until then none of them was removed. One server

@@ -62,9 +62,17 @@ def in_thread() -> Iterator[Callable[[Callable[[], None]], threading.Thread]]:
 
 def test_a_cursor_survives_its_text() -> None:
     event = Place(2**63 - 1, "evt_01JD5ZB3T5V7X9Z1B3D5F7H9K2")
-    here = "0123456789ab"
-    for place in (event, event._replace(history=here), START, START._replace(history=here)):
+    for place in (event, START):
         assert Place.at(place.cursor) == place
+
+
+def test_a_cursor_is_only_that_of_its_event_in_its_own_history() -> None:
+    here = "0123456789ab"
+    for place in (Place(5, "evt_01JD5ZB3T5V7X9Z1B3D5F7H9K2", here), START._replace(history=here)):
+        given = Place.at(place.cursor)
+        assert given is not None
+        assert given.within(here) == place
+        assert given.within("0123456789ac").event_id != place.event_id != given.event_id
 
 
 @pytest.mark.parametrize(
