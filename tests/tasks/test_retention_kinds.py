@@ -25,9 +25,18 @@ from tests import factories
 from tests.conftest import Clock
 from tests.factories import claim_due
 
-DELIVERIES, MESSAGES, EVENTS, SIGNUPS, NOTICES, _REQUESTS, INGESTED_CALLBACKS, SET_ASIDE, *_REST = (
-    KINDS
-)
+(
+    DELIVERIES,
+    MESSAGES,
+    EVENTS,
+    _ERASED,
+    SIGNUPS,
+    NOTICES,
+    _REQUESTS,
+    INGESTED_CALLBACKS,
+    SET_ASIDE,
+    *_REST,
+) = KINDS
 
 
 def _finish_all(*, success: bool = True) -> None:
