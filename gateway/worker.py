@@ -16,6 +16,7 @@ from prometheus_client import start_http_server
 from gateway.ops import systemd
 from gateway.ops.watchdog import Watchdog
 from gateway.settings import PREFIX, Settings, SettingsError
+from gateway.storage import leave_state
 from models import database, known_time
 from tasks import (
     deliver,
@@ -227,6 +228,7 @@ def run_worker(settings: Settings) -> None:
         for each in rounds:
             each.stop()
         engine.stop()
+        leave_state()
 
 
 def _watchdog(settings: Settings, engine: deliver.Engine, rounds: Sequence[Rounds]) -> Watchdog:

@@ -27,7 +27,10 @@ NAME_BYTES = 6
 
 
 class EventHistory(BaseModel):
-    """One row, which ``settle`` writes. ``base`` is added to PostgreSQL's transaction numbers."""
+    """One row, which ``settle`` writes.
+
+    ``base`` is added to PostgreSQL's transaction numbers. On SQLite it is the count of ``advance``.
+    """
 
     id = TextField(primary_key=True)
     home = TextField()
@@ -71,9 +74,43 @@ def settle() -> None:
         EventHistory.create(id=secrets.token_hex(NAME_BYTES), home=_home(), base=base)
 
 
+def advance() -> None:
+    """On SQLite, raise a count in the database, then in a file beside it.
+
+    A backup that is copied into the database's file keeps its home, but has a lower count.
+    """
+    if not answers_at_once():
+        return
+    # A backup may also be restored while processes run.
+    settle()
+    with writing():
+        EventHistory.update(base=EventHistory.base + 1).execute()
+    # Only a committed count is written to the file, by one process at a time.
+    with writing():
+        row = EventHistory.select().first()
+        if row is not None:
+            new = _count_file().with_suffix(".new")
+            new.write_text(str(row.base), encoding="ascii")
+            new.replace(_count_file())
+
+
 def _is_settled() -> bool:
     row = EventHistory.select().first()
-    return row is not None and row.home == _home()
+    if row is None or row.home != _home():
+        return False
+    return not answers_at_once() or row.base >= _counted()
+
+
+def _count_file() -> Path:
+    return Path(f"{database.database}.count")
+
+
+def _counted() -> int:
+    """The count in the file. 0 if there is none, or if a power cut left it empty."""
+    try:
+        return int(_count_file().read_bytes())
+    except (FileNotFoundError, ValueError):
+        return 0
 
 
 def _home() -> str:
@@ -87,7 +124,7 @@ def _home() -> str:
 
 def _new_base() -> int:
     if answers_at_once():
-        return 0
+        return _counted()
     # No running or later transaction has a lower number than this.
     [(lowest,)] = database.execute_sql(
         "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint"

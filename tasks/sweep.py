@@ -8,7 +8,7 @@ import logging
 from peewee import Case
 
 from gateway.settings import get_settings
-from models import clock, tally
+from models import clock, event_history, tally
 from models.callback import Callback
 from models.database import reading, write, writing
 from models.delivery import IS_PENDING, Delivery
@@ -38,6 +38,7 @@ def sweep() -> None:
         Number.abandon_dead,
         retention.remove_old,
         tally.fold,
+        event_history.advance,
         Heartbeat.beat,
     )
     for part in parts:

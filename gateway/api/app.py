@@ -40,7 +40,7 @@ from gateway.ops.clock_watch import watch_clock
 from gateway.ops.logs import configure_logging
 from gateway.ops.watchdog import Watchdog
 from gateway.settings import Settings, get_settings
-from gateway.storage import be_sole_web, connect_state
+from gateway.storage import be_sole_web, connect_state, leave_state
 from handlers import sending
 from models.database import commits
 from networks.current import get_network
@@ -122,6 +122,7 @@ async def _lifespan(request_log: RequestLog, calls: InProcess, _app: object) -> 
     await sending.finish(settings.network_timeout)
     await get_network().close()
     await request_log.finish()
+    await to_thread.run_sync(leave_state)
     tracing.stop()
 
 

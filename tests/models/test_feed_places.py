@@ -1,6 +1,9 @@
 """A cursor after which events may be missing is refused, and no other one."""
 
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -82,6 +85,49 @@ def test_a_copied_file_has_another_history(account: Account, state: Stored) -> N
     copy.replace(file)
     event_history.settle()
     assert _is_lost(account, place)
+
+
+def _copy_into(file: Path, other: Path) -> None:
+    """As docs/backup.md does. The other file keeps its number."""
+    with closing(sqlite3.connect(file)) as begin, closing(sqlite3.connect(other)) as end:
+        begin.backup(end)
+
+
+@pytest.mark.sqlite("a backup of its file")
+@pytest.mark.parametrize("notices", [event_history.settle, event_history.advance])
+def test_a_file_with_the_content_of_a_backup_has_another_history(
+    account: Account, state: Stored, tmp_path: Path, notices: Callable[[], None]
+) -> None:
+    """At the start of a process, and in the sweep of one that runs. Later backups are noticed again."""
+    event_history.settle()
+    for _ in range(2):
+        [place] = _places(account, 1)
+        _copy_into(state.database_path, tmp_path / "backup.db")
+        factories.event(account)
+        event_history.advance()
+        assert not _is_lost(account, place)
+        _copy_into(tmp_path / "backup.db", state.database_path)
+        notices()
+        assert _is_lost(account, place)
+
+
+@pytest.mark.sqlite("a count beside its file")
+@pytest.mark.parametrize("content", ["", "0", None])
+def test_a_lost_count_changes_no_history(
+    account: Account, state: Stored, content: str | None
+) -> None:
+    """A process died between the two writes, or the disk lost the second."""
+    event_history.settle()
+    event_history.advance()
+    [place] = _places(account, 1)
+    count = state.database_path.with_name("gateway.db.count")
+    count.unlink()
+    if content is not None:
+        count.write_text(content)
+    event_history.settle()
+    event_history.advance()
+    assert not _is_lost(account, place)
+    assert int(count.read_text()) == 2
 
 
 @pytest.mark.sqlite("the age of its lock file")
