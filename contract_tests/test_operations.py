@@ -62,7 +62,7 @@ def test_the_whole_service_is_ready_once_its_worker_is_seen(watched: Watched) ->
         lambda: (seen := _ready(watched.gateway))["status"] == "ok" and seen,
         "a service that is ready",
     )
-    assert set(body["parts"]) == {"database", "queue", "worker", "deliveries"}
+    assert set(body["parts"]) == {"database", "queue", "worker", "machines", "deliveries"}
 
 
 def test_a_message_is_counted_on_its_whole_way(watched: Watched, receiver: Receiver) -> None:

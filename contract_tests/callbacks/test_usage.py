@@ -22,8 +22,8 @@ from contract_tests.parts import Parts, deployed
 
 MESSAGES = int(os.environ.get("USAGE_MESSAGES", "500"))
 NUMBERS, DAYS, SEED = 3, 4, 1
-# The age beyond which the retention deletes messages at the end.
-AGE_DAYS = 60
+# The age of the first messages. Callbacks that are older than eight days are set aside.
+AGE_DAYS = 6
 PATIENCE_SECONDS = 60 + MESSAGES // 20
 
 pytestmark = pytest.mark.timeout(120 + 3 * PATIENCE_SECONDS)
@@ -92,7 +92,7 @@ def _remove_messages(parts: Parts) -> None:
     # The identifiers of inbound messages contain the present time. Replace them.
     older = "UPDATE message SET id = 'msg_00' || substr(id, 7) WHERE direction = 'INBOUND'"
     parts.stored.change(older)
-    parts.environment["GATEWAY_RETENTION_DAYS"] = "30"
+    parts.environment["GATEWAY_RETENTION_DAYS"] = "1"
     parts.start_worker()
     wait_for(lambda: not parts.stored.count("message"), "no message", PATIENCE_SECONDS)
 
