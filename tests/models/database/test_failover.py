@@ -1,13 +1,17 @@
 """A URL with two hosts: a process leaves a server that is no longer the primary, and uses the other one."""
 
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from subprocess import PIPE
 
 import psycopg
 import pytest
 from peewee import OperationalError
 
-from contract_tests.halting import halted
+from contract_tests.halting import halt_all, halted, resume
 from contract_tests.servers import POSTGRES_USER, PostgresServer
 from contract_tests.waiting import wait_for
 from gateway.ops.logs import is_outage
@@ -174,6 +178,66 @@ def test_a_frozen_host_costs_its_timeout_once(
             took.append(time.monotonic() - began)
     assert took[0] > 1
     assert max(took[1:]) < 1
+
+
+# The only web process on a database, which looks at its lock more often than in production.
+SOLE_WEB = """
+import sys
+from models import sole_web
+from models.database import hosts, session
+
+sole_web.LOOK_SECONDS, session.ANSWER_SECONDS, hosts.HOST_TIMEOUT_SECONDS = 0.1, 1, 2
+sole_web.be_sole(sys.argv[1], 5)
+sys.stdin.read()
+"""
+IS_LOCKED = "SELECT count(*) FROM pg_locks WHERE classid = 20977 AND objid = 3 AND granted"
+
+
+@pytest.fixture
+def sole_web(
+    pair: tuple[PostgresServer, PostgresServer], url: str
+) -> Iterator[subprocess.Popen[str]]:
+    """A process with the lock on the first server."""
+    with subprocess.Popen([sys.executable, "-c", SOLE_WEB, url], stdin=PIPE, text=True) as process:
+        wait_for(lambda: _is_locked(pair[0]), "the lock")
+        yield process
+        process.kill()
+
+
+def _is_locked(server: PostgresServer) -> bool:
+    with psycopg.connect(server.url("two")) as connection:
+        return bool(connection.execute(IS_LOCKED).fetchall()[0][0])
+
+
+@pytest.mark.usefixtures("sole_web")
+def test_the_lock_of_the_only_web_process_leaves_a_read_only_server(
+    pair: tuple[PostgresServer, PostgresServer],
+) -> None:
+    first, second = pair
+    _set_read_only(first, "on")
+    wait_for(lambda: not _is_locked(first), "a lock that is released")
+    _set_read_only(second, "off")
+    wait_for(lambda: _is_locked(second), "the lock on the new primary")
+    _set_read_only(second, "on")
+    _set_read_only(first, "off")
+    wait_for(lambda: _is_locked(first), "the lock on the first server again")
+    assert not _is_locked(second)
+
+
+@pytest.mark.usefixtures("sole_web")
+def test_the_lock_of_the_only_web_process_leaves_a_frozen_server(
+    pair: tuple[PostgresServer, PostgresServer],
+) -> None:
+    first, second = pair
+    assert first.process is not None
+    frozen = halt_all(first.process.pid)
+    try:
+        _set_read_only(second, "off")
+        wait_for(lambda: _is_locked(second), "the lock on the new primary")
+    finally:
+        for process in reversed(frozen):
+            with suppress(ProcessLookupError):
+                resume(process)
 
 
 @pytest.mark.parametrize(
