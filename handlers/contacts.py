@@ -7,7 +7,7 @@ from starlette.responses import Response
 from handlers.resources import own_contact, owned, page_json
 from models import clock, contact_search
 from models.contact import CONTACT, OPTED_OUT, Contact, ContactChange, Source
-from models.database import writing
+from models.database import exclusively
 from models.number import Number
 from tasks import contacts, deliver, erasing
 from tasks.emit import contact_resource
@@ -69,14 +69,19 @@ def get_contact(user: str, contact_id: str) -> dict[str, Any]:
 
 def update_contact(user: str, contact_id: str, payload: dict[str, Any]) -> dict[str, Any]:
     """PATCH /contacts/{contact_id}."""
-    with writing():
-        contact = own_contact(user, contact_id)
-        if "note" in payload:
-            contact.annotate(payload["note"] or None)
-        if "optedOut" in payload:
-            contacts.opt(contact, out=payload["optedOut"], because=Source.API, at=clock.now())
+    contact = _update(user, contact_id, payload)
     deliver.bell.ring()
     return _detail(contact)
+
+
+@exclusively
+def _update(user: str, contact_id: str, payload: dict[str, Any]) -> Contact:
+    contact = own_contact(user, contact_id)
+    if "note" in payload:
+        contact.annotate(payload["note"] or None)
+    if "optedOut" in payload:
+        contacts.opt(contact, out=payload["optedOut"], because=Source.API, at=clock.now())
+    return contact
 
 
 def delete_contact(user: str, contact_id: str) -> Response:

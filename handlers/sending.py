@@ -25,7 +25,7 @@ from handlers.resources import inactive, no_access, owned
 from models import clock
 from models.backlog import pressure
 from models.contact import Contact
-from models.database import commit, read, write, writing
+from models.database import UnsureError, commit, read, write, writing
 from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus
 from models.number import Number, NumberStatus
@@ -332,13 +332,23 @@ async def _hand_over(send: _Send) -> Response:
         telemetry.count_send(None)
         record = partial(_record_success, send.contact, message, accepted)
     try:
-        response = await commit(record)
+        response = await _record_at_once(record)
     except deliver.UNAVAILABLE:
         # The client is not kept waiting any longer: a try takes up to half a minute.
         _start(_record_later(message.id, record))
         raise
     deliver.bell.ring()
     return response
+
+
+async def _record_at_once(record: Callable[[], Response]) -> Response:
+    """Record an outcome, and again if the connection ended during the commit. See _record_later."""
+    try:
+        return await commit(record)
+    except UnsureError as error:
+        if error.is_silent:
+            raise
+    return await commit(record)
 
 
 async def _record_later(message_id: str, record: Callable[[], Response]) -> None:

@@ -14,7 +14,7 @@ from peewee import ForeignKeyField, TextField, fn
 
 from models import clock
 from models.clock import new_id
-from models.database import BaseModel, reading, write, writing
+from models.database import BaseModel, exclusively, reading, write
 from models.delivery import CLAIMS, Delivery
 from models.webhook import Webhook
 
@@ -52,19 +52,19 @@ class Redelivery(BaseModel):
         return cls.keep(webhook_id, states, cls.choose(webhook_id, states=states, **which))
 
     @classmethod
+    @exclusively
     def keep(cls, webhook_id: str, states: Sequence[str], chosen: list[str]) -> list[str]:
         """Store the chosen deliveries for the worker, and return them: oldest first, without duplicates."""
-        with writing():
-            if Webhook.by_id(webhook_id) is None:
-                # The webhook and its deliveries were deleted in the meantime.
-                return []
-            for start in range(0, len(chosen), BATCH_SIZE):
-                cls.create(
-                    id=new_id("rdl"),
-                    webhook=webhook_id,
-                    states_json=json.dumps(list(states)),
-                    delivery_ids_json=json.dumps(chosen[start : start + BATCH_SIZE]),
-                )
+        if Webhook.by_id(webhook_id) is None:
+            # The webhook and its deliveries were deleted in the meantime.
+            return []
+        for start in range(0, len(chosen), BATCH_SIZE):
+            cls.create(
+                id=new_id("rdl"),
+                webhook=webhook_id,
+                states_json=json.dumps(list(states)),
+                delivery_ids_json=json.dumps(chosen[start : start + BATCH_SIZE]),
+            )
         return chosen
 
     @classmethod

@@ -23,7 +23,7 @@ from peewee import (
 
 from models import clock
 from models.clock import id_bound, new_id
-from models.database import BaseModel, Prepared, reading, writing
+from models.database import BaseModel, Prepared, exclusively, reading
 from models.event import Event
 from models.page import Page, fetch_page
 from models.tally import DeliveryTally
@@ -204,15 +204,15 @@ class Delivery(BaseModel):
         ).where(cls.id.in_(waiting))
         return int(query.execute())
 
+    @exclusively
     def redeliver(self) -> None:
         """Schedule for now, and restart the retry schedule. A waiting delivery becomes due.
 
         During an attempt, it takes effect only if the attempt fails (models.attempt).
         """
-        with writing():
-            if not self.schedule_anew([self.id], list(DeliveryState), clock.now(), due=True):
-                Delivery.update(tries=0).where(Delivery.id == self.id).execute()
-            self.__data__.update(Delivery.get_by_id(self.id).__data__)
+        if not self.schedule_anew([self.id], list(DeliveryState), clock.now(), due=True):
+            Delivery.update(tries=0).where(Delivery.id == self.id).execute()
+        self.__data__.update(Delivery.get_by_id(self.id).__data__)
 
     @classmethod
     def matching(

@@ -15,7 +15,7 @@ from models import clock, search
 from models.account import Account, Owned
 from models.clock import new_id
 from models.contact import IDS, Contact, ContactChange
-from models.database import reading, writing
+from models.database import exclusively, reading, writing
 from models.delivery import Delivery
 from models.event import Event
 from models.idempotency import IdempotencyKey
@@ -54,32 +54,32 @@ class Erasure(Owned):
         return list(json.loads(self.known_ids_json))
 
     @classmethod
+    @exclusively
     def begin(cls, contact: Contact) -> tuple[Self, Counter[str]]:
         """Remove a contact with its newest messages. Returns also the number of removed rows by kind.
 
         The caller has the lease. Messages without an outcome are removed in the same transaction: a send
         that ends later finds no message and emits no event.
         """
-        with writing():
-            # It may have been merged into another one since it was read.
-            contact = Contact.find(contact.id) or contact
-            contact_ids = [contact.id, *_merged_into(contact)]
-            erasure = cls.create(
-                id=new_id("ers"),
-                account=contact.account_id,
-                number_id=contact.number_id,
-                contact_id=contact.id,
-                contact_ids_json=json.dumps(contact_ids),
-                known_ids_json=json.dumps(_identifiers(contact.number_id, contact_ids)),
-                created_at=clock.now(),
-                due_at=clock.shared_now() + LEASE_MS,
-            )
-            Contact.delete().where(Contact.id.in_(contact_ids)).execute()
-            ContactChange.delete().where(ContactChange.contact_id.in_(contact_ids)).execute()
-            removed = _remove_events(contact_ids)
-            without_outcome = _messages_with(contact_ids).where(IS_UNSETTLED)
-            removed += _remove(contact.account_id, without_outcome)
-            return erasure, removed + erasure.remove_messages()
+        # It may have been merged into another one since it was read.
+        contact = Contact.find(contact.id) or contact
+        contact_ids = [contact.id, *_merged_into(contact)]
+        erasure = cls.create(
+            id=new_id("ers"),
+            account=contact.account_id,
+            number_id=contact.number_id,
+            contact_id=contact.id,
+            contact_ids_json=json.dumps(contact_ids),
+            known_ids_json=json.dumps(_identifiers(contact.number_id, contact_ids)),
+            created_at=clock.now(),
+            due_at=clock.shared_now() + LEASE_MS,
+        )
+        Contact.delete().where(Contact.id.in_(contact_ids)).execute()
+        ContactChange.delete().where(ContactChange.contact_id.in_(contact_ids)).execute()
+        removed = _remove_events(contact_ids)
+        without_outcome = _messages_with(contact_ids).where(IS_UNSETTLED)
+        removed += _remove(contact.account_id, without_outcome)
+        return erasure, removed + erasure.remove_messages()
 
     @classmethod
     def claim(cls) -> Self | None:
@@ -111,16 +111,16 @@ class Erasure(Owned):
         """End the lease, so that a worker continues."""
         self.amend(due_at=AT_ONCE)
 
+    @exclusively
     def finish(self) -> None:
         """Delete the row: nothing is left to remove."""
-        with writing():
-            Erasure.delete().where(Erasure.id == self.id).execute()
+        Erasure.delete().where(Erasure.id == self.id).execute()
 
+    @exclusively
     def remove_messages(self) -> Counter[str]:
         """Remove the newest BATCH_SIZE messages and their events. Returns the number of rows by kind."""
         newest_first = _messages_with(self.contact_ids).order_by(Message.id.desc())
-        with writing():
-            return _remove(self.account_id, newest_first.limit(BATCH_SIZE))
+        return _remove(self.account_id, newest_first.limit(BATCH_SIZE))
 
 
 def _merged_into(contact: Contact) -> list[str]:

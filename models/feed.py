@@ -17,7 +17,14 @@ from ulid import ULID
 
 from models import clock
 from models.clock import id_bound
-from models.database import Prepared, Rows, answers_at_once, database, reading
+from models.database import (
+    Prepared,
+    Rows,
+    answers_at_once,
+    reading,
+    reading_together,
+    repeated,
+)
 from models.event import Event
 from models.event_history import added, mark, name_of
 from models.removed_event import ErasedEvent, EventFloor
@@ -121,6 +128,7 @@ class Wanted:
     number_id: str | None = None
     since: int | None = None
 
+    @repeated
     def read(self, after: Place, limit: int) -> tuple[list[Event], Place]:
         """The next events after a place, and the place to continue from. Raises LostPlaceError.
 
@@ -137,7 +145,7 @@ class Wanted:
                 return [], after
             # The view is checked after the events were read: until then none of them was removed. One server
             # runs the transaction, so that they are of its history.
-            with database.atomic():
+            with reading_together():
                 begin = max(after.key, self._start())
                 if self._conditions():
                     end = min(end, self._farthest(begin, end.history) or end)

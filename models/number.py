@@ -15,7 +15,7 @@ from peewee import SQL, BigIntegerField, IntegerField, IntegrityError, TextField
 from models import clock, secret
 from models.account import Owned
 from models.clock import new_id
-from models.database import Prepared, Rows, database, is_in, reading, writing
+from models.database import Prepared, Rows, database, exclusively, is_in, reading
 
 # How long a signup may work on a number. After that its process counts as dead, because all its requests
 # to the network would have timed out.
@@ -83,6 +83,7 @@ class Number(Owned):
         return None if self.notice_json is None else json.loads(self.notice_json)
 
     @classmethod
+    @exclusively
     def provision(
         cls,
         account_id: str,
@@ -104,23 +105,20 @@ class Number(Owned):
             "display_name": display_name,
             "sealed_token": secret.encrypt(access_token),
         }
-        with writing():
-            cls.refuse_if_taken(account_id, phone_number_id)
-            known = cls.get_or_none(
-                cls.account == account_id, cls.phone_number_id == phone_number_id
-            )
-            if known is not None:
-                known.amend(**values)
-                return known
-            return cls.create(
-                id=new_id("num"),
-                account=account_id,
-                phone_number_id=phone_number_id,
-                status=NumberStatus.PROVISIONING,
-                sealed_pin=secret.encrypt(pin),
-                created_at=clock.now(),
-                **values,
-            )
+        cls.refuse_if_taken(account_id, phone_number_id)
+        known = cls.get_or_none(cls.account == account_id, cls.phone_number_id == phone_number_id)
+        if known is not None:
+            known.amend(**values)
+            return known
+        return cls.create(
+            id=new_id("num"),
+            account=account_id,
+            phone_number_id=phone_number_id,
+            status=NumberStatus.PROVISIONING,
+            sealed_pin=secret.encrypt(pin),
+            created_at=clock.now(),
+            **values,
+        )
 
     @classmethod
     def refuse_if_taken(cls, account_id: str, phone_number_id: str) -> None:
@@ -161,12 +159,12 @@ class Number(Owned):
         for number in dead:
             number.abandon()
 
+    @exclusively
     def abandon(self) -> None:
         """Release a number whose signup failed, so that other accounts can connect it."""
-        with writing():
-            Number.update(status=NumberStatus.DISCONNECTED).where(
-                Number.id == self.id, Number.status == NumberStatus.PROVISIONING
-            ).execute()
+        Number.update(status=NumberStatus.DISCONNECTED).where(
+            Number.id == self.id, Number.status == NumberStatus.PROVISIONING
+        ).execute()
 
     def learn(self, **news: str | None) -> bool:
         """Store values from the network, inside the caller's transaction. Returns whether one is new.

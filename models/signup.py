@@ -15,7 +15,7 @@ from peewee import BigIntegerField, ForeignKeyField, TextField
 from models import clock, secret
 from models.account import Account, Owned
 from models.clock import new_id
-from models.database import BaseModel, reading, writing
+from models.database import BaseModel, exclusively, reading
 from models.number import Number
 
 LIFETIME_MS = 7 * 24 * 3_600_000
@@ -46,19 +46,19 @@ class SignupLink(Owned):
     revoked_at = BigIntegerField(null=True)
 
     @classmethod
+    @exclusively
     def open(cls, account: Account, slug: str) -> Self:
         """Create a link. Raises SlugTakenError."""
         now = clock.now()
-        with writing():
-            if cls.select().where(cls.slug == slug).exists():
-                raise SlugTakenError(slug)
-            return cls.create(
-                id=new_id("sl"),
-                account=account,
-                slug=slug,
-                created_at=now,
-                expires_at=now + LIFETIME_MS,
-            )
+        if cls.select().where(cls.slug == slug).exists():
+            raise SlugTakenError(slug)
+        return cls.create(
+            id=new_id("sl"),
+            account=account,
+            slug=slug,
+            created_at=now,
+            expires_at=now + LIFETIME_MS,
+        )
 
     @classmethod
     def find(cls, slug: str) -> Self | None:
@@ -80,10 +80,10 @@ class SignupLink(Owned):
         """Use the link inside the caller's transaction. Returns False if it was closed in the meantime."""
         return self._close(used_at=clock.now(), number=number.id)
 
+    @exclusively
     def revoke(self) -> None:
         """Revoke the link, unless it was used."""
-        with writing():
-            self._close(revoked_at=clock.now())
+        self._close(revoked_at=clock.now())
 
     def _close(self, **changes: Any) -> bool:
         link = SignupLink
@@ -120,13 +120,13 @@ class Signup(BaseModel):
             return cls.get_or_none(cls.link == link.id, cls.code_hash == secret.digest(code))
 
     @classmethod
+    @exclusively
     def begin(cls, link: SignupLink, code: str, access_token: str) -> Self:
         """Record the exchanged code."""
-        with writing():
-            return cls.create(
-                id=new_id("sgn"),
-                link=link.id,
-                code_hash=secret.digest(code),
-                sealed_token=secret.encrypt(access_token),
-                created_at=clock.now(),
-            )
+        return cls.create(
+            id=new_id("sgn"),
+            link=link.id,
+            code_hash=secret.digest(code),
+            sealed_token=secret.encrypt(access_token),
+            created_at=clock.now(),
+        )

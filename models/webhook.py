@@ -12,7 +12,7 @@ from peewee import SQL, BigIntegerField, BooleanField, IntegerField, TextField
 from models import clock, secret
 from models.account import Owned
 from models.clock import new_id
-from models.database import Prepared, Rows, is_in, writing
+from models.database import Prepared, Rows, exclusively, is_in
 from models.message import Message
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 - a prefix, no secret
@@ -103,17 +103,17 @@ class Webhook(Owned):
         return not chosen or any(number_id in chosen for number_id in number_ids)
 
     @classmethod
+    @exclusively
     def register(cls, account_id: str, url: str, events: list[str], number_ids: list[str]) -> Self:
-        with writing():
-            return cls.create(
-                id=new_id("wh"),
-                account=account_id,
-                url=url,
-                sealed_secret=_new_sealed_secret(),
-                events_json=json.dumps(events),
-                number_ids_json=json.dumps(number_ids),
-                created_at=clock.now(),
-            )
+        return cls.create(
+            id=new_id("wh"),
+            account=account_id,
+            url=url,
+            sealed_secret=_new_sealed_secret(),
+            events_json=json.dumps(events),
+            number_ids_json=json.dumps(number_ids),
+            created_at=clock.now(),
+        )
 
     @classmethod
     def select(cls, *fields: Any) -> Any:
@@ -141,12 +141,15 @@ class Webhook(Owned):
         except secret.SecretUnreadableError:
             # The service's key was lost. Delete a secret that cannot be decrypted.
             previous = None
-        with writing():
-            self._assign(
-                sealed_secret=_new_sealed_secret(),
-                previous_sealed_secret=previous,
-                secret_changed_at=clock.now(),
-            )
+        self._replace_secret(previous)
+
+    @exclusively
+    def _replace_secret(self, previous: str | None) -> None:
+        self._assign(
+            sealed_secret=_new_sealed_secret(),
+            previous_sealed_secret=previous,
+            secret_changed_at=clock.now(),
+        )
 
     def change(
         self,

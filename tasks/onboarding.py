@@ -10,7 +10,7 @@ import secrets
 from dataclasses import dataclass, field
 
 from models import secret
-from models.database import writing
+from models.database import exclusively
 from models.number import Number, NumberStatus
 from models.signup import Signup, SignupLink
 from networks.current import get_network, wait_for
@@ -206,15 +206,15 @@ def _register(number: Number, signup: Signup, sender: Sender, pin: str | None) -
         number.amend(sealed_pin=signup.sealed_pin)
 
 
+@exclusively
 def _activate(number: Number, link: SignupLink, sender: Sender) -> None:
     if (status := _status(sender)) != CONNECTED:
         raise SignupError(f"The number is not ready: its status at the platform is {status}.")
-    with writing():
-        if not link.use(number):
-            raise LinkClosedError(SignupLink.get_by_id(link.id).why_closed() or "used")
-        change_status(number, NumberStatus.ACTIVE)
-        # The number now has the token and the PIN.
-        Signup.delete().where(Signup.link == link.id).execute()
+    if not link.use(number):
+        raise LinkClosedError(SignupLink.get_by_id(link.id).why_closed() or "used")
+    change_status(number, NumberStatus.ACTIVE)
+    # The number now has the token and the PIN.
+    Signup.delete().where(Signup.link == link.id).execute()
 
 
 def _status(sender: Sender) -> str:

@@ -5,7 +5,7 @@ No index finds these rows by person. So all rows are read, in pages and without 
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 from urllib.parse import parse_qs, unquote_plus
@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, unquote_plus
 from models import clock
 from models.api_request import ApiRequest
 from models.callback import Callback, Reason, SetAside
-from models.database import reading, writing
+from models.database import exclusively, reading
 from models.erasure import Erasure
 from models.message import Message
 from models.notice import Notice
@@ -86,22 +86,14 @@ class _Person:
         """Remove raw callbacks. If one is not ingested yet, the items of other people are kept."""
         found = [(row, kept) for row in page if (kept := self._kept(bytes(row.body))) is not None]
         if found:
-            with writing():
-                _delete(Callback, [row for row, _ in found])
-                for row, kept in found:
-                    if row.ingested_at is None:
-                        Callback.store(*kept)
+            _replace_callbacks(found)
         return len(found)
 
     def remove_aside(self, page: Rows) -> int:
         """Remove items set aside. If one is a whole callback, the items of other people are kept."""
         found = [(row, kept) for row in page if (kept := self._kept(bytes(row.body))) is not None]
         if found:
-            with writing():
-                _delete(SetAside, [row for row, _ in found])
-                for row, kept in found:
-                    for body in kept if row.settled_at is None else ():
-                        SetAside.keep(Reason(row.reason), body, error=row.error)
+            _replace_aside(found)
         return len(found)
 
     def _kept(self, body: bytes) -> list[bytes] | None:
@@ -156,12 +148,30 @@ def _mentions(identifiers: list[str]) -> Callable[[str], bool]:
     return lambda text: pattern.search(text) is not None
 
 
+@exclusively
+def _replace_callbacks(found: Sequence[tuple[Any, list[bytes]]]) -> None:
+    _delete(Callback, [row for row, _ in found])
+    for row, kept in found:
+        if row.ingested_at is None:
+            Callback.store(*kept)
+
+
+@exclusively
+def _replace_aside(found: Sequence[tuple[Any, list[bytes]]]) -> None:
+    _delete(SetAside, [row for row, _ in found])
+    for row, kept in found:
+        for body in kept if row.settled_at is None else ():
+            SetAside.keep(Reason(row.reason), body, error=row.error)
+
+
 def _asked_for(row: ApiRequest) -> set[str]:
     return set(parse_qs(row.query).get("waMessageId", []))
 
 
 def _delete(model: Any, rows: Rows) -> int:
-    if not rows:
-        return 0
-    with writing():
-        return int(model.delete().where(model.id.in_([row.id for row in rows])).execute())
+    return _delete_by_id(model, [row.id for row in rows]) if rows else 0
+
+
+@exclusively
+def _delete_by_id(model: Any, ids: Sequence[Any]) -> int:
+    return int(model.delete().where(model.id.in_(ids)).execute())

@@ -2,11 +2,12 @@
 
 import re
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from gateway.settings import PREFIX, get_settings
 from models.account import Account
-from models.database import writing
+from models.database import exclusively
 from models.delivery import Delivery
 from models.webhook import Webhook
 from tasks.deliver import STALE_SECONDS
@@ -50,18 +51,18 @@ def check_url(url: str, account_id: str) -> None:
         address.check_url(url, allow_local=bool(get_settings().allow_local_webhooks))
 
 
+# An exclusive transaction, so that concurrent requests cannot exceed the limit together.
+@exclusively
 def create(account_id: str, url: str, events: list[str], number_ids: list[str]) -> Webhook:
     """Create a webhook. The caller has checked the values. Raises TooManyWebhooksError."""
-    # An exclusive transaction, so that concurrent requests cannot exceed the limit together.
-    with writing():
-        plan = Account.get_by_id(account_id).plan
-        limit, count = get_settings().webhook_limits[plan], len(Webhook.all(account_id))
-        if count >= limit:
-            raise TooManyWebhooksError(
-                f"This account has {count} webhooks, and the plan {plan} allows {limit}. Delete one, or ask"
-                f" the operator to raise the limit ({PREFIX}WEBHOOK_LIMITS)."
-            )
-        return Webhook.register(account_id, url, events, number_ids)
+    plan = Account.get_by_id(account_id).plan
+    limit, count = get_settings().webhook_limits[plan], len(Webhook.all(account_id))
+    if count >= limit:
+        raise TooManyWebhooksError(
+            f"This account has {count} webhooks, and the plan {plan} allows {limit}. Delete one, or ask"
+            f" the operator to raise the limit ({PREFIX}WEBHOOK_LIMITS)."
+        )
+    return Webhook.register(account_id, url, events, number_ids)
 
 
 def change(webhook: Webhook, *, active: bool | None = None, **changes: Any) -> None:
@@ -69,21 +70,28 @@ def change(webhook: Webhook, *, active: bool | None = None, **changes: Any) -> N
 
     Disabling skips the waiting deliveries. No request to the webhook starts after the return.
     """
-    with writing():
-        webhook.change(**changes)
-        if active is True:
-            webhook.activate()
-        elif active is False:
-            webhook.deactivate()
-            Delivery.skip_waiting(webhook.id)
+    changed = _change(webhook, changes, active=active)
+    webhook.__data__.update(changed.__data__)
     if active is False:
         _await_begun(webhook.id)
 
 
+@exclusively
+def _change(webhook: Webhook, changes: Mapping[str, Any], *, active: bool | None) -> Webhook:
+    # A copy, because a run that is rolled back must not leave its changes for the next run.
+    changed = Webhook(**webhook.__data__)
+    changed.change(**changes)
+    if active is True:
+        changed.activate()
+    elif active is False:
+        changed.deactivate()
+        Delivery.skip_waiting(changed.id)
+    return changed
+
+
 def delete(webhook: Webhook) -> None:
     """Delete the webhook. No request to it starts after the return. Retention removes its deliveries."""
-    with writing():
-        webhook.mark_deleted()
+    exclusively(webhook.mark_deleted)()
     _await_begun(webhook.id)
 
 

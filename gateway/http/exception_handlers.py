@@ -11,6 +11,7 @@ from werkzeug.exceptions import HTTPException as FlaskError
 from dashboard.error_pages import error_page, is_page
 from dashboard.pages import CONTENT_TYPE as HTML
 from handlers.errors import CODES, ApiError, ConflictError, NotFoundError, ThrottledError
+from models.database import UnsureError
 from tasks.fair_share import TooMuchAtOnceError
 from tasks.redeliver import InactiveWebhookError
 from tasks.subscriptions import TooManyWebhooksError
@@ -19,6 +20,10 @@ logger = logging.getLogger(__name__)
 
 # Seconds until other slow requests may have ended.
 RETRY_AFTER = 5
+UNSURE_MESSAGE = (
+    "The gateway's database stopped responding while it stored the change. It may be stored."
+    " Read it before you repeat the request."
+)
 CRASH_MESSAGE = "Something went wrong on our side. The request may be repeated."
 
 
@@ -50,7 +55,7 @@ def as_api_error(error: Exception, path: str, method: str) -> ApiError:
         case HTTPException() if error.status_code < http.HTTPStatus.INTERNAL_SERVER_ERROR:
             return _of_framework(error, path, method)
     logger.error("crash", exc_info=error)
-    return ApiError(CRASH_MESSAGE)
+    return ApiError(UNSURE_MESSAGE if isinstance(error, UnsureError) else CRASH_MESSAGE)
 
 
 def _of_framework(error: HTTPException, path: str, method: str) -> ApiError:

@@ -8,6 +8,7 @@ from models.database.engine import commits as commits
 from models.database.engine import connect as connect
 from models.database.engine import database as database
 from models.database.engine import empty_log as empty_log
+from models.database.engine import exclusively as exclusively
 from models.database.engine import incompatible_migrations as incompatible_migrations
 from models.database.engine import is_postgresql as is_postgresql
 from models.database.engine import last_progress as last_progress
@@ -16,8 +17,11 @@ from models.database.engine import pending_migrations as pending_migrations
 from models.database.engine import progress as progress
 from models.database.engine import read as read
 from models.database.engine import reading as reading
+from models.database.engine import reading_together as reading_together
+from models.database.engine import repeated as repeated
 from models.database.engine import write as write
 from models.database.engine import writing as writing
+from models.database.postgresql import UnsureError as UnsureError
 from models.database.rows import BaseModel as BaseModel
 from models.database.rows import Prepared as Prepared
 from models.database.rows import Rows as Rows

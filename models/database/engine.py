@@ -11,8 +11,9 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import partial, wraps
 from pathlib import Path
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from peewee import DatabaseProxy
 from playhouse.migrations import Runner
@@ -27,6 +28,7 @@ CONTRACTING = re.compile(r"\d+_contract_")
 
 Engine = SqliteEngine | PostgresEngine
 Result = TypeVar("Result")
+Given = ParamSpec("Given")
 
 database = DatabaseProxy()
 
@@ -104,6 +106,11 @@ def reading() -> AbstractContextManager[None]:
     return _engine().reading()
 
 
+def reading_together() -> AbstractContextManager[None]:
+    """A transaction that only reads, so that one server runs it all. Use it in a ``repeated`` function."""
+    return _engine().reading_together()
+
+
 def writing() -> AbstractContextManager[None]:
     """One write transaction, exclusive of all others. A nested one joins the outer one."""
     return _engine().writing(None)
@@ -119,16 +126,50 @@ def write(work: Callable[[], Result], *keys: str) -> Result:
 
     ``work`` may read and write the rows that the keys stand for, insert rows, and read rows that only
     exclusive transactions change. If it reaches a ``writing()``, or a key that it did not name, it is rolled
-    back and run again in an exclusive transaction. If the connection is lost before the commit is sent, it
-    is run again on a new one. So it must keep no state from its first run. Code before its first query may
-    run before the transaction has its locks.
+    back and run again in an exclusive transaction. If the connection is lost before the server reaches the
+    commit, it is run again on a new one. So it must keep no state from its first run. Code before its first
+    query may run before the transaction has its locks.
     """
+    return _once_more(partial(_write, work, keys))
+
+
+def exclusively(work: Callable[Given, Result]) -> Callable[Given, Result]:
+    """Run a function in one exclusive write transaction, or in that of its caller.
+
+    If the connection is lost before the server reaches the commit, it is run again on a new one. So it must
+    keep no state from its first run.
+    """
+
+    @wraps(work)
+    def run(*given: Given.args, **named: Given.kwargs) -> Result:
+        return _once_more(partial(_run_alone, partial(work, *given, **named)))
+
+    return run
+
+
+def repeated(work: Callable[Given, Result]) -> Callable[Given, Result]:
+    """Run a function that only reads, and again if the connection of its transaction is lost."""
+
+    @wraps(work)
+    def run(*given: Given.args, **named: Given.kwargs) -> Result:
+        return _once_more(partial(work, *given, **named))
+
+    return run
+
+
+def _once_more(transaction: Callable[[], Result]) -> Result:
+    """Run a transaction, and again if its connection is lost before it is committed."""
     try:
-        return _write(work, keys)
+        return transaction()
     except LostError:
         if database.in_transaction():
             raise
-    return _write(work, keys)
+    return transaction()
+
+
+def _run_alone(work: Callable[[], Result]) -> Result:
+    with writing():
+        return work()
 
 
 def _write(work: Callable[[], Result], keys: Sequence[str]) -> Result:
@@ -138,8 +179,7 @@ def _write(work: Callable[[], Result], keys: Sequence[str]) -> Result:
     except NotAloneError:
         if database.in_transaction():
             raise
-    with writing():
-        return work()
+    return _run_alone(work)
 
 
 def empty_log() -> bool:
@@ -154,8 +194,9 @@ def empty_log() -> bool:
 async def commit(work: Callable[[], Result]) -> Result:
     """Run ``work``, which opens its own write transactions. Returns when all of it is committed.
 
-    ``work`` may run twice: other work in the same transaction may roll it back. So it must keep no state from
-    its first run. Cancelling the caller does not stop it.
+    ``work`` may run twice: other work in the same transaction may roll it back, or its connection is lost
+    before it commits anything. So it must keep no state from its first run. Cancelling the caller does not
+    stop it.
     """
     commits.begin()
     try:

@@ -33,7 +33,7 @@ _READS = re.compile(r"\W*(SELECT|WITH)\b", re.IGNORECASE)
 
 
 class EndedError(OperationalError):
-    """The server had ended the session before it received the statements. It ran none of them."""
+    """The server ended the session before it reached the COMMIT. The transaction is rolled back."""
 
 
 @dataclass
@@ -128,9 +128,8 @@ class Pipeline(Session):
                 # The server may block until its results are read.
                 self._await(select.POLLIN | select.POLLOUT)
                 server.consume_input()
-            results: list[PGresult] = []
-            for _ in steps:
-                results.append(self._next_result(is_first=not results))
+            commit_at = _place_of_commit(steps)
+            results = [self._next_result(is_open=at < commit_at) for at in range(len(steps))]
             self._end()
         except BaseException:
             # The state of this connection is unknown.
@@ -151,7 +150,7 @@ class Pipeline(Session):
     def _end(self) -> None:
         """Read the result of the pipeline's end. If it is lost, the results before it are still valid."""
         try:
-            self._next_result(is_first=False)
+            self._next_result(is_open=False)
             self.pgconn.exit_pipeline_mode()
         except Error:
             self.close()
@@ -178,16 +177,19 @@ class Pipeline(Session):
         self.pgconn.pipeline_sync()
         return steps
 
-    def _next_result(self, *, is_first: bool) -> PGresult:
-        """The result of the next step. Each step ends with a None."""
+    def _next_result(self, *, is_open: bool) -> PGresult:
+        """The result of the next step. Each step ends with a None.
+
+        ``is_open``: the transaction does not end before this step.
+        """
         result = self._wait_for_result()
         if result is None or self.pgconn.status is ConnStatus.BAD:
             raise OperationalError(self.pgconn.get_error_message())
-        if result.error_field(DiagnosticField.SEVERITY_NONLOCALIZED) == b"FATAL":
+        if _severity(result) == b"FATAL":
             error = error_from_result(result)
             # The server sends results in order, also those before its end.
-            is_untouched = is_first and _is_shutdown(error)
-            raise (EndedError if is_untouched else OperationalError)(str(error)) from error
+            is_certain = is_open and _is_shutdown(error)
+            raise (EndedError if is_certain else OperationalError)(str(error)) from error
         self._wait_for_result()
         return result
 
@@ -196,6 +198,18 @@ class Pipeline(Session):
             self._await(select.POLLIN)
             self.pgconn.consume_input()
         return self.pgconn.get_result()
+
+
+def _severity(result: PGresult) -> bytes | None:
+    """The severity of an error. A pooler has no translations, and sends only the other field."""
+    untranslated = result.error_field(DiagnosticField.SEVERITY_NONLOCALIZED)
+    return untranslated or result.error_field(DiagnosticField.SEVERITY)
+
+
+def _place_of_commit(steps: Sequence[str | Answer]) -> int:
+    """The index of the step that commits, which is the last one. Their number if none does."""
+    is_last = isinstance(steps[-1], Answer) and steps[-1].sql == COMMIT
+    return len(steps) - is_last
 
 
 def _is_harmless(sent: Sequence[Answer], error: Error) -> bool:

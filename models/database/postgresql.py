@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
+from functools import partial
 from hashlib import blake2b
 from typing import Any, TypeVar
 
@@ -25,7 +26,8 @@ from psycopg.adapt import Dumper
 from psycopg.pq import TransactionStatus
 from psycopg.types.string import StrDumper
 
-from models.database.pipeline import COMMIT, PLANNING, Answer, Pipeline, is_read
+from models.database.outage import driver_error
+from models.database.pipeline import COMMIT, PLANNING, Answer, EndedError, Pipeline, is_read
 from models.database.server_time import server_time
 from models.database.session import BOUNDS, TIMEOUTS, locally
 
@@ -56,7 +58,28 @@ class NotAloneError(BaseException):
 
 
 class LostError(OperationalError):
-    """The connection of a transaction was lost before its commit was sent: nothing of it is stored."""
+    """The connection of a transaction was lost before the server reached its commit: nothing is stored."""
+
+
+class UnsureError(OperationalError):
+    """The connection was lost before the response to a commit: it is unknown whether it is stored.
+
+    ``is_silent``: the server did not respond in time. Otherwise the connection ended at once.
+    """
+
+    def __init__(self, text: str, *, is_silent: bool) -> None:
+        super().__init__(text)
+        self.is_silent = is_silent
+
+
+class _Held(threading.local):
+    """The keys of the thread's transaction, None if it is exclusive.
+
+    ``commits`` counts those that were sent, and that the server may have received.
+    """
+
+    keys: Sequence[str] | None = None
+    commits = 0
 
 
 class _TextDumper(StrDumper):
@@ -111,8 +134,7 @@ class PostgresEngine(PooledPostgresqlDatabase):
             prepare_threshold=None,
         )
         self._silent_until = -math.inf
-        # The keys of the thread's transaction, None if it is exclusive, and whether its commit was sent.
-        self._held = threading.local()
+        self._held = _Held()
         self._threads = ThreadPoolExecutor(THREADS, "database")
 
     @contextmanager
@@ -140,6 +162,12 @@ class PostgresEngine(PooledPostgresqlDatabase):
             self.close_idle()
 
     @contextmanager
+    def reading_together(self) -> Iterator[None]:
+        """One transaction that only reads."""
+        with self.reading(), self._losing(only_reads=True), self.atomic():
+            yield
+
+    @contextmanager
     def writing(self, keys: Sequence[str] | None) -> Iterator[None]:
         """One write transaction. A nested one joins the outer one.
 
@@ -159,20 +187,25 @@ class PostgresEngine(PooledPostgresqlDatabase):
                 yield
 
     @contextmanager
-    def _losing(self) -> Iterator[None]:
-        """Raise LostError if the connection is lost in this transaction, but not by its commit."""
-        self._held.commits = False
+    def _losing(self, *, only_reads: bool = False) -> Iterator[None]:
+        """If the connection is lost in this transaction, raise LostError, or UnsureError after the commit."""
+        commits = self._held.commits
         try:
             yield
         except (OperationalError, InternalError) as error:
-            if self.connection().is_lost and not self._held.commits:
+            pipeline: Pipeline = self.connection()
+            if only_reads or isinstance(driver_error(error), EndedError):
+                self._held.commits = commits
+            if pipeline.is_lost and self._held.commits == commits:
                 raise LostError(str(error)) from error
+            if pipeline.closed and self._held.commits != commits:
+                raise UnsureError(str(error), is_silent=pipeline.is_silent) from error
             raise
 
     @contextmanager
     def appending(self) -> Iterator[None]:
         """A transaction without a lock. No other one may begin inside it."""
-        with self.reading(), self.atomic():
+        with self.reading(), self._losing(), self.atomic():
             self._held.keys = ()
             yield
 
@@ -200,11 +233,25 @@ class PostgresEngine(PooledPostgresqlDatabase):
         self._held.keys = keys
 
     async def run(self, work: Callable[[], Result]) -> Result:
-        """Run ``work`` in one of the threads for event loops."""
+        """Run ``work`` in one of the threads for event loops.
+
+        It runs again if the connection of its first transaction is lost before the server reaches the commit.
+        """
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, copy_context().run, work)
+        again = partial(self._run, work)
+        return await loop.run_in_executor(self._threads, copy_context().run, again)
 
     read = run
+
+    def _run(self, work: Callable[[], Result]) -> Result:
+        commits = self._held.commits
+        try:
+            return work()
+        except LostError:
+            # Work of several transactions would repeat those before.
+            if self._held.commits != commits:
+                raise
+        return work()
 
     def put(self, sql: str, values: Sequence[Any] = ()) -> Answer:
         """Run a statement. It stays prepared.
@@ -258,7 +305,7 @@ class PostgresEngine(PooledPostgresqlDatabase):
 
     def commit(self) -> None:
         """Like peewee's. Raises InternalError if the server rolled back because an error had been ignored."""
-        self._held.commits = True
+        self._held.commits += 1
         if self.put(COMMIT).received().command_status != b"COMMIT":
             raise InternalError("the transaction was rolled back, because a part of it had failed")
 

@@ -22,7 +22,7 @@ from peewee import (
     fn,
 )
 
-from models.database.engine import database, reading, writing
+from models.database.engine import database, exclusively, reading
 
 Row = TypeVar("Row")
 
@@ -140,12 +140,12 @@ class BaseModel(Model):
         with reading():
             return _by_key(cls).execute(pk).first()
 
+    @exclusively
     def amend(self, **values: Any) -> None:
         """Change these columns of the row."""
-        with writing():
-            for name, value in values.items():
-                setattr(self, name, value)
-            self.save(only=list(values))
+        for name, value in values.items():
+            setattr(self, name, value)
+        self.save(only=list(values))
 
     @classmethod
     def create(cls, *, once: bool = False, **values: Any) -> Self:

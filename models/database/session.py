@@ -85,6 +85,8 @@ SELECT name, CASE WHEN pg_backend_pid() = %s THEN set_config(name, value, false)
 """
 # The units of PostgreSQL's durations, in seconds.
 _UNITS = {"": 0.001, "ms": 0.001, "s": 1, "min": 60, "h": 3600, "d": 86_400}
+# How the SQLSTATE of a broken connection starts.
+_BROKEN = "08"
 _READ_ONLY = b"default_transaction_read_only"
 _IS_WORKING = "SELECT count(*) FROM pg_stat_activity WHERE pid = %s AND state = 'active'"
 
@@ -117,19 +119,31 @@ class Session(psycopg.Connection[Any]):
     def open(cls, url: str, settings: Mapping[str, str], **options: Any) -> Self:
         """Connect to ``url``, with the pinned settings and these. Raises psycopg.Error.
 
-        Behind a pooler they hold in transactions that start with ``begin`` and ``opening``.
+        Behind a pooler they hold in transactions that start with ``begin`` and ``opening``. A session that
+        ends while it is set up is replaced once: a pooler may give it a connection that the server closed.
         """
+        session = cls._connect_to(url, settings, **options)
+        try:
+            try:
+                session._configure(settings)  # noqa: SLF001 - its own method
+            except psycopg.Error:
+                if not session.is_lost:
+                    raise
+                session = cls._connect_to(url, settings, **options)
+                session._configure(settings)  # noqa: SLF001 - its own method
+        except BaseException:
+            session.close()
+            raise
+        hosts.remember(url, session.info.host, session.info.port)
+        return session
+
+    @classmethod
+    def _connect_to(cls, url: str, settings: Mapping[str, str], **options: Any) -> Self:
         ordered = hosts.order(url)
         given = PATIENCE | ordered | options | {"client_encoding": "UTF8"}
         session = cls.connect(url, autocommit=True, **given)
         session.needs_primary = ordered.get("target_session_attrs") in {"read-write", "primary"}
         session.open_another = partial(cls.open, url, settings, **options)
-        try:
-            session._configure(settings)  # noqa: SLF001 - its own method
-        except BaseException:
-            session.close()
-            raise
-        hosts.remember(url, session.info.host, session.info.port)
         return session
 
     def _configure(self, settings: Mapping[str, str]) -> None:
@@ -170,6 +184,9 @@ class Session(psycopg.Connection[Any]):
             return self._wait_for_answer(gen, interval)
         except psycopg.Error as error:
             self.leave_if_read_only(error)
+            if (error.sqlstate or "").startswith(_BROKEN):
+                # A pooler says that it lost the server, and then closes the connection.
+                self.close()
             raise
 
     def _wait_for_answer(self, gen: PQGen[Any], interval: float) -> Any:

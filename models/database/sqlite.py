@@ -165,6 +165,12 @@ class SqliteEngine(SqliteDatabase):
         return nullcontext()
 
     @contextmanager
+    def reading_together(self) -> Iterator[None]:
+        """One transaction that only reads."""
+        with self.reading(), self.atomic():
+            yield
+
+    @contextmanager
     def migrating(self) -> Iterator[None]:
         """Keep other writers out. Each migration is a transaction of its own. Raises BusyError.
 

@@ -89,6 +89,21 @@ def test_a_send_continues_when_its_first_commit_had_succeeded(
     assert message.status == MessageStatus.SENT
 
 
+def test_an_outcome_whose_commit_is_lost_is_recorded_again_at_once(
+    number: Number, thief: Thief, asked: list[OutboundMessage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stealing:
+        async def send(self, _: Sender, message: OutboundMessage) -> Acceptance:
+            _steal(thief)
+            asked.append(message)
+            return Acceptance(f"wamid.{message.reference}")
+
+    monkeypatch.setattr(sending, "get_network", Stealing)
+    response = asyncio.run(sending.send(number.account_id, _body(number), "key-4"))
+    assert (response.status_code, thief.stolen, len(asked)) == (200, 1, 1)
+    assert Message.get_by_id(asked[0].reference).status == MessageStatus.SENT
+
+
 def test_a_send_begins_again_when_its_first_commit_had_failed(
     number: Number, asked: list[OutboundMessage], monkeypatch: pytest.MonkeyPatch
 ) -> None:

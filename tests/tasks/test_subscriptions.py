@@ -10,6 +10,8 @@ from models.account import Account
 from models.attempt import record_outcomes
 from models.claim import Terms
 from models.database import database
+from models.database.postgresql import LostError
+from models.delivery import Delivery
 from models.webhook import Webhook
 from tasks import subscriptions
 from tests import factories
@@ -90,3 +92,20 @@ def test_a_change_of_anything_else_waits_for_nothing(
     monkeypatch.setattr(subscriptions, "BEGUN_SECONDS", LONG)
     assert len(claim_due(10, Terms(10, 30_000))) == 1
     assert _took(lambda: subscriptions.change(webhook, events=["message.read"])) < LONG / 2
+
+
+def test_a_change_that_runs_again_on_a_new_connection_makes_all_changes(
+    webhook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    skip, losses = Delivery.skip_waiting, [LostError("lost")]
+
+    def lose_once(webhook_id: str) -> int:
+        if losses:
+            raise losses.pop()
+        return skip(webhook_id)
+
+    monkeypatch.setattr(Delivery, "skip_waiting", lose_once)
+    monkeypatch.setattr(subscriptions, "BEGUN_SECONDS", 0)
+    subscriptions.change(webhook, url="http://127.0.0.1:9/new", active=False)
+    for seen in (webhook, Webhook.get_by_id(webhook.id)):
+        assert (seen.url, seen.active) == ("http://127.0.0.1:9/new", False)

@@ -1,5 +1,6 @@
 """Connections that PostgreSQL closes at any moment: the process recovers at once."""
 
+import asyncio
 import gc
 import os
 import signal
@@ -11,6 +12,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,8 +25,17 @@ from contract_tests.relay import Relay
 from contract_tests.servers import PostgresServer, end_sessions
 from contract_tests.waiting import WAIT_SECONDS
 from gateway.ops.logs import is_outage
-from models.database import database
-from models.database.engine import write
+from models.database import (
+    UnsureError,
+    appending,
+    commit,
+    database,
+    exclusively,
+    reading_together,
+    repeated,
+    write,
+    writing,
+)
 from models.database.postgresql import POOL_PATIENCE_SECONDS, LostError, PostgresEngine
 from models.database.session import CONNECT_TIMEOUT_SECONDS, TIMEOUTS
 
@@ -52,6 +63,15 @@ def cut(url: str) -> Callable[[], None]:
             end_sessions(connection, [pid for (pid,) in found])
 
     return end
+
+
+@pytest.fixture
+def connected(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[PostgresEngine]:
+    """The database of the models."""
+    engine = PostgresEngine(url, 2)
+    monkeypatch.setattr(database, "obj", engine)
+    yield engine
+    engine.close_all()
 
 
 def _write(engine: PostgresEngine, value: int) -> None:
@@ -149,15 +169,17 @@ def test_a_commit_that_the_server_may_have_received_is_not_repeated(url: str) ->
         behind = PostgresEngine(url.replace(f":{urlsplit(url).port}", f":{relay.port}"), 1)
         assert _kept(behind, 24) == 0
 
+        cutting = threading.Thread(target=_cut_after, args=[relay])
+
         def interrupted() -> None:
             with behind.writing(["a key"]):
                 relay.swallow()
                 behind.put("INSERT INTO kept VALUES (%s)", [24])
-                threading.Thread(target=_cut_after, args=[relay]).start()
+                cutting.start()
 
-        with pytest.raises(OperationalError) as raised:
+        with pytest.raises(UnsureError):
             interrupted()
-        assert not isinstance(raised.value, LostError)
+        cutting.join(WAIT_SECONDS)
         assert _kept(behind, 24) == 0
         behind.close_all()
 
@@ -168,10 +190,8 @@ def _cut_after(relay: Relay) -> None:
 
 
 def test_work_whose_connection_is_lost_in_its_transaction_runs_again(
-    url: str, cut: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+    connected: PostgresEngine, cut: Callable[[], None]
 ) -> None:
-    connected = PostgresEngine(url, 2)
-    monkeypatch.setattr(database, "obj", connected)
     runs = []
 
     def work() -> int:
@@ -184,7 +204,119 @@ def test_work_whose_connection_is_lost_in_its_transaction_runs_again(
     assert write(work, "a key") == 2
     assert runs == [[(0,)], [(0,)]]
     assert _kept(connected, 25) == 1
-    connected.close_all()
+
+
+class _Interrupted:
+    """Work whose connection is lost during its first transaction, or during the second one."""
+
+    def __init__(self, cut: Callable[[], None], lost: int = 1) -> None:
+        self._cut, self._lost = cut, lost
+        self.begun = 0
+
+    def __call__(self, value: int, transactions: int = 1) -> None:
+        for _ in range(transactions):
+            self.insert(value)
+
+    def insert(self, value: int) -> None:
+        with writing():
+            self.begun += 1
+            if self.begun == self._lost:
+                self._cut()
+            database.obj.put("INSERT INTO kept VALUES (%s)", [value])
+            database.obj.put("SELECT 1").fetchall()
+
+
+def test_work_for_an_event_loop_runs_again_if_it_committed_nothing(
+    connected: PostgresEngine, cut: Callable[[], None]
+) -> None:
+    asyncio.run(commit(partial(work := _Interrupted(cut), 26, 2)))
+    assert (work.begun, _kept(connected, 26)) == (3, 2)
+
+
+def test_work_that_has_committed_a_transaction_does_not_run_again(
+    connected: PostgresEngine, cut: Callable[[], None]
+) -> None:
+    with pytest.raises(LostError):
+        asyncio.run(commit(partial(work := _Interrupted(cut, lost=2), 27, 2)))
+    assert (work.begun, _kept(connected, 27)) == (2, 1)
+
+
+def test_an_append_for_an_event_loop_runs_again(
+    connected: PostgresEngine, cut: Callable[[], None]
+) -> None:
+    runs = []
+
+    def append() -> None:
+        with appending():
+            runs.append(connected.put("SELECT 1").fetchall())
+            if len(runs) == 1:
+                cut()
+            connected.put("INSERT INTO kept VALUES (28)")
+            connected.put("SELECT 1").fetchall()
+
+    asyncio.run(commit(append))
+    assert (len(runs), _kept(connected, 28)) == (2, 1)
+
+
+@pytest.mark.parametrize(("keys", "value"), [(None, 70), (["a key"], 71)])
+def test_a_transaction_that_ends_before_its_commit_runs_again(
+    connected: PostgresEngine, cut: Callable[[], None], keys: list[str] | None, value: int
+) -> None:
+    runs = []
+
+    def work() -> None:
+        with connected.writing(keys):
+            runs.append(connected.put("SELECT 1").fetchall())
+            # It is sent with the commit, and executed before it.
+            connected.put("INSERT INTO kept VALUES (%s)", [value])
+            if len(runs) == 1:
+                cut()
+
+    asyncio.run(commit(work))
+    assert (len(runs), _kept(connected, value)) == (2, 1)
+
+
+def test_reads_of_one_transaction_run_again_together(
+    connected: PostgresEngine, cut: Callable[[], None]
+) -> None:
+    cuts = iter([True, False, False, False, True, False, False])
+    runs = []
+
+    def perhaps_cut() -> None:
+        if next(cuts):
+            cut()
+
+    @repeated
+    def read() -> tuple[int, int]:
+        with reading_together():
+            runs.append(connected.put("SELECT 1").fetchall())
+            perhaps_cut()
+            assert connected.execute_sql("SELECT 2").fetchall() == [(2,)]
+            # The result comes with the commit.
+            answer = connected.put("SELECT pg_backend_pid(), 4")
+            perhaps_cut()
+        [(process, four)] = answer.fetchall()
+        return process, four
+
+    assert read()[1] == 4
+    assert read()[1] == 4
+    assert len(runs) == 4
+
+
+def test_a_function_that_is_a_transaction_runs_again_only_by_itself(
+    connected: PostgresEngine, cut: Callable[[], None]
+) -> None:
+    exclusively(work := _Interrupted(cut))(29)
+    assert (work.begun, _kept(connected, 29)) == (2, 1)
+
+    def nested() -> None:
+        with writing():
+            exclusively(inner)(29)
+
+    inner = _Interrupted(cut)
+    with pytest.raises(LostError):
+        nested()
+    assert (inner.begun, _kept(connected, 29)) == (1, 1)
 
 
 @pytest.mark.parametrize("keys", [None, ["a key"]])
