@@ -5,16 +5,20 @@ import atexit
 import contextlib
 import threading
 from collections.abc import Coroutine
+from concurrent.futures import wait
 from functools import cache
 from typing import Any, TypeVar
 
 from gateway.settings import get_settings
 from networks.cloud_api import CloudApi
+from networks.exceptions import AmbiguousError
 from networks.interface import Network
 
 Result = TypeVar("Result")
 
 CLOSING_SECONDS = 1
+# The longest call, in seconds: a long list takes several requests, each with its own time-out.
+MOST_SECONDS = 300
 
 _starting = threading.Lock()
 
@@ -41,7 +45,12 @@ def wait_for(question: Coroutine[Any, Any, Result]) -> Result:
     # Only one of several concurrent threads may create the loop.
     with _starting:
         loop = _loop()
-    return asyncio.run_coroutine_threadsafe(question, loop).result()
+    answer = asyncio.run_coroutine_threadsafe(question, loop)
+    wait([answer], MOST_SECONDS)
+    if not answer.done():
+        answer.cancel()
+        raise AmbiguousError("timeout", "The messaging network did not respond in time.")
+    return answer.result(0)
 
 
 @cache

@@ -6,6 +6,7 @@ request log skip them, because the request for the page already counts.
 
 import asyncio
 from collections.abc import Mapping
+from concurrent.futures import wait
 
 from starlette.concurrency import iterate_in_threadpool
 from starlette.types import ASGIApp, Message, Receive
@@ -16,6 +17,9 @@ from gateway.http.access_log import Response
 from gateway.http.auth import CALLER, Caller
 from gateway.http.edge import bounded
 from models.account import Account
+
+# Seconds between two looks whether the loop still runs.
+LOOK_SECONDS = 1.0
 
 
 class InProcess:
@@ -30,9 +34,13 @@ class InProcess:
     def __call__(
         self, account: Account, method: str, path: str, headers: Mapping[str, str], body: Body
     ) -> Answer:
-        """See dashboard.api_calls.Call."""
+        """See dashboard.api_calls.Call. Raises TimeoutError if the loop ends."""
         asked = self._ask(account, method, f"{BASE}{path}", headers, body)
-        return asyncio.run_coroutine_threadsafe(asked, self.loop).result()
+        answer = asyncio.run_coroutine_threadsafe(asked, self.loop)
+        # A loop that has ended answers no call. The thread would keep the process from ending.
+        while not answer.done() and self.loop.is_running():
+            wait([answer], LOOK_SECONDS)
+        return answer.result(0)
 
     async def _ask(
         self, account: Account, method: str, path: str, headers: Mapping[str, str], body: Body

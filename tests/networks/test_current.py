@@ -5,7 +5,11 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
+from contract_tests.waiting import WAIT_SECONDS
 from networks import current
+from networks.exceptions import AmbiguousError
 
 THREADS = 8
 
@@ -30,3 +34,18 @@ def test_threads_that_come_together_share_one_loop() -> None:
     finally:
         sys.setswitchinterval(interval)
     assert len(loops) == 1
+
+
+def test_a_call_that_does_not_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(current, "MOST_SECONDS", 0.05)
+    ended = threading.Event()
+
+    async def hang() -> None:
+        try:
+            await asyncio.Future()
+        finally:
+            ended.set()
+
+    with pytest.raises(AmbiguousError):
+        current.wait_for(hang())
+    assert ended.wait(WAIT_SECONDS)

@@ -2,13 +2,18 @@
 
 import asyncio
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import pytest
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from contract_tests.waiting import WAIT_SECONDS
 from dashboard.api_calls import Answer, Body
 from gateway.api.operations import KEY
+from gateway.http import in_process
 from gateway.http.auth import CALLER
 from gateway.http.in_process import InProcess
 from handlers.errors import ConflictError
@@ -65,3 +70,30 @@ def test_a_crash_is_returned_as_an_internal_error(account: Account) -> None:
         raise ZeroDivisionError
 
     assert json.loads(_call(account, part).body)["error"]["code"] == "INTERNAL_ERROR"
+
+
+def test_a_loop_that_ends_leaves_no_call_waiting(
+    account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread that waits would keep the process from ending."""
+    monkeypatch.setattr(in_process, "LOOK_SECONDS", 0.01)
+    called = threading.Event()
+
+    async def part(*_: object) -> None:
+        called.set()
+        await asyncio.Future()
+
+    calls = InProcess(OPERATIONS)
+    calls.part, calls.loop = part, asyncio.new_event_loop()
+    body = Body("application/json", 2, [b"{}"])
+    with ThreadPoolExecutor(2) as pool:
+        running = pool.submit(calls.loop.run_forever)
+        call = pool.submit(calls, account, "POST", "/messages/send", {}, body)
+        assert called.wait(WAIT_SECONDS)
+        calls.loop.call_soon_threadsafe(calls.loop.stop)
+        running.result(WAIT_SECONDS)
+        assert isinstance(call.exception(WAIT_SECONDS), TimeoutError)
+    for task in asyncio.all_tasks(calls.loop):
+        task.cancel()
+    calls.loop.run_until_complete(asyncio.sleep(0))
+    calls.loop.close()
