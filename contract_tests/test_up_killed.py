@@ -20,7 +20,7 @@ from contract_tests.chaos.senders import Senders
 from contract_tests.harness import Customer, Gateway, Receiver, running, wait_for
 from contract_tests.processes import children_of, is_alive
 
-KILLS = int(os.environ.get("UP_KILLS", "4"))
+KILLS = int(os.environ.get("UP_KILLS", "2"))
 SEED = int(os.environ.get("UP_KILLS_SEED", secrets.randbits(32)))
 MESSAGES_PER_KILL = 40 if "UP_KILLS" in os.environ else 10
 PARTS = ("web", "worker", "sandbox")

@@ -17,27 +17,12 @@ def _round(name: str) -> Any:
     return next(thread for thread in threading.enumerate() if thread.name == name)
 
 
-def _hang_in_writer() -> None:
-    from models.database import database  # noqa: PLC0415 - the service configures it first
-    from models.database.sqlite import _Job  # noqa: PLC0415
-
-    database.obj._jobs.put(_Job(lambda: time.sleep(SECONDS)))
-
-
 def _hang(*_: object) -> None:
     match Path(os.environ["HANG"]).read_text():
         case "event loop":
             time.sleep(SECONDS)
-        case "writer":
-            _hang_in_writer()
         case "round":
             _round("tasks.ingest")._work = lambda: time.sleep(SECONDS)
-        case "engine":
-            engine = _round("tasks.deliver")._work.__self__
-            engine.loop.call_soon_threadsafe(time.sleep, SECONDS)
-        case "claims":
-            engine = _round("tasks.deliver")._work.__self__
-            engine._database.submit(time.sleep, SECONDS)
 
 
 if "HANG" in os.environ:

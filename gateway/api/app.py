@@ -112,9 +112,7 @@ async def _lifespan(request_log: RequestLog, calls: InProcess, _app: object) -> 
     """Limit the threads of plain handlers. Write pending records before the process ends."""
     settings = get_settings()
     calls.loop = asyncio.get_running_loop()
-    watchdog = Watchdog(settings.watchdog_seconds)
-    watchdog.watch_loop("the event loop", calls.loop)
-    watchdog.watch("the writer of the database", commits.since)
+    watchdog = _watchdog(settings, calls.loop)
     watchdog.start()
     to_thread.current_default_thread_limiter().total_tokens = settings.threads
     yield
@@ -124,6 +122,14 @@ async def _lifespan(request_log: RequestLog, calls: InProcess, _app: object) -> 
     await request_log.finish()
     await to_thread.run_sync(leave_state)
     tracing.stop()
+
+
+def _watchdog(settings: Settings, loop: asyncio.AbstractEventLoop) -> Watchdog:
+    """Watches everything in which a web process can hang."""
+    watchdog = Watchdog(settings.watchdog_seconds)
+    watchdog.watch_loop("the event loop", loop)
+    watchdog.watch("the writer of the database", commits.since)
+    return watchdog
 
 
 def build_app(settings: Settings) -> ASGIApp:
