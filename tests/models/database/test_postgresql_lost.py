@@ -21,6 +21,7 @@ import psycopg
 import pytest
 from peewee import OperationalError
 
+from contract_tests.chaos.thief import Thief
 from contract_tests.relay import Relay
 from contract_tests.servers import PostgresServer, end_sessions
 from contract_tests.waiting import WAIT_SECONDS
@@ -301,6 +302,25 @@ def test_reads_of_one_transaction_run_again_together(
     assert read()[1] == 4
     assert read()[1] == 4
     assert len(runs) == 4
+
+
+def test_reads_run_again_if_the_response_to_their_commit_is_lost(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = urlsplit(url).port or 0
+    with Thief(port) as thief:
+        behind = PostgresEngine(url.replace(f":{port}", f":{thief.port}"), 1)
+        monkeypatch.setattr(database, "obj", behind)
+
+        @repeated
+        def read() -> Any:
+            with reading_together():
+                answer = behind.put("SELECT 5")
+            return answer.fetchall()
+
+        thief.steal_next()
+        assert (read(), thief.stolen) == ([(5,)], 1)
+        behind.close_all()
 
 
 def test_a_function_that_is_a_transaction_runs_again_only_by_itself(
