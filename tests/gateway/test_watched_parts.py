@@ -26,7 +26,7 @@ Hang = Callable[[Callable[[], object], deliver.Engine], None]
 
 @pytest.fixture
 def release() -> Iterator[threading.Event]:
-    """Set when what hangs shall go on."""
+    """Set when what hangs shall continue."""
     event = threading.Event()
     yield event
     event.set()
