@@ -24,6 +24,7 @@ from tests.networks.payloads.people import PEOPLE
 from tests.networks.payloads.shape import (
     ANA,
     APP_ID,
+    AT,
     CHECKED,
     KEPT,
     LISTED,
@@ -100,6 +101,8 @@ def test_a_callback_is_read_alike_in_the_other_order(payload: Payload) -> None:
 def numbers(account: Account, clock: Clock, configure: Configure) -> list[Number]:
     """Two numbers with an old template and old messages that the network accepted."""
     configure(NETWORK_APP_ID=APP_ID)
+    # The messages are two hours older than the callbacks.
+    clock.at = AT * 1000 - 7_200_000
     theirs = factories.active_number(account, NUMBER_ID, WABA, phone_number=NUMBER)
     own = factories.active_number(account, OWN_NUMBER_ID, OWN_ACCOUNT)
     known(theirs, definition(template_id=str(TEMPLATE_ID), status="PENDING_DELETION"))
