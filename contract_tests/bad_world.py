@@ -19,11 +19,12 @@ RECIPIENT = "15551234567"
 PERSON = "15551230001"
 ERASED = "15551230002"
 # A key's last use is stored about once an hour. Time alone decides when the network is asked about
-# numbers and templates, and when the worker's heartbeat is written.
+# numbers and templates, and when the worker's heartbeat and count of rounds are written.
 UNWATCHED = {
     ("api_key", "last_used_at"),
     ("number", "check_due_at"),
     ("heartbeat", "at"),
+    ("event_history", "base"),
     *(("template_list", name) for name in ("read_at", "due_at", "tries", "version")),
 }
 # Each request with a valid key has a row in the first, above all the refused ones. Time alone decides when

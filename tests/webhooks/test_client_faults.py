@@ -5,7 +5,7 @@ import os
 import resource
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -101,16 +101,13 @@ def test_a_host_with_ipv6_only_is_to_blame_if_the_machine_has_a_route_for_ipv4(
 
 @contextmanager
 def _no_descriptors() -> Iterator[None]:
+    """A limit that the open descriptors exceed already. They stay open."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with ExitStack() as opened:
-        opened.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
-        with suppress(OSError):
-            for count in range(soft):
-                last = opened.enter_context(open(os.devnull, "rb"))  # noqa: PTH123
-                if not count:
-                    limit = last.fileno() + 20
-                    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
         yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_a_process_without_descriptors_blames_no_receiver(receiver: Receiver) -> None:

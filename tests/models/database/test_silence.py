@@ -139,14 +139,17 @@ def test_a_migration_may_take_long_while_the_server_works(
     engine: PostgresEngine, relay: Relay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(session.PATIENCE, "connect_timeout", 2)
+    # The second connection, which looks whether the server works, needs some of it.
+    patience = 1.5
+    monkeypatch.setattr(session, "ANSWER_SECONDS", patience)
 
     def long(seconds: float) -> None:
         with engine.migrating():
-            assert engine.connection().answer_seconds == PATIENCE
+            assert engine.connection().answer_seconds == patience
             engine.execute_sql(f"SELECT pg_sleep({seconds})")
             engine.put(f"SELECT pg_sleep({seconds})").fetchall()
 
-    long(3 * PATIENCE)
+    long(1.2 * patience)
 
     def silent() -> None:
         with engine.migrating():
