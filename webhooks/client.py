@@ -115,8 +115,7 @@ class WebhookClient:
     """Sends POST requests to receivers. Use it as an async context manager, on one event loop.
 
     At most about ``most_open`` connections are open, by default as many as the limit of descriptors allows.
-    ``ssl_context`` and ``nameservers`` are for tests with
-    their own CA and name server.
+    ``ssl_context`` and ``nameservers`` are for tests with their own CA and name server.
     """
 
     def __init__(
