@@ -20,7 +20,7 @@ FLUSH_SECONDS = 1
 # The most waiting text: some thousand lines.
 MOST_BYTES = 1 << 20
 # Seconds to wait for more lines: under load, one write has the lines of many requests.
-LINGER_SECONDS = 0.01
+LINGER_SECONDS = 0.1
 # POSIX writes so many bytes to a pipe at once, even if several processes write to it.
 TOGETHER_BYTES = 4096
 # Seconds between two looks at a descriptor that another process has made non-blocking.

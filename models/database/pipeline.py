@@ -157,8 +157,9 @@ class Pipeline(Session):
 
     def _await(self, events: int) -> None:
         """Wait for the server. Raises ConnectionTimeout."""
-        while not is_ready(self.pgconn.socket, self.answer_seconds, events):
-            self.check_server()
+        for seconds in self.waits():
+            if is_ready(self.pgconn.socket, seconds, events):
+                return
 
     def _send(self, sent: Sequence[Answer]) -> list[str | Answer]:
         """Returns for each step what it prepares, or whose answer it gets."""

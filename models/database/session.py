@@ -6,7 +6,7 @@ nothing: no prepared statement, setting, lock or LISTEN.
 
 import json
 import select
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Self
 
@@ -24,6 +24,9 @@ CONNECT_TIMEOUT_SECONDS = 5
 # a longer statement_timeout, the client waits for that and MARGIN_SECONDS.
 ANSWER_SECONDS = 20
 MARGIN_SECONDS = 5
+# If the URL names several hosts, a new connection looks this often whether a host that does not respond is
+# frozen. Then another host may be the primary already.
+LOOK_SECONDS = 1.5
 # When the server's machine or the network is lost, the kernel ends the connection after half a minute. With
 # the defaults of Linux an idle connection would last for ever.
 PATIENCE: dict[str, Any] = {
@@ -112,6 +115,7 @@ class Session(psycopg.Connection[Any]):
     is_silent = False
     # Whether the URL names several hosts, and asks for the primary.
     needs_primary = False
+    url = ""
     # Opens another session with the same settings.
     open_another: Callable[..., Self]
 
@@ -142,6 +146,7 @@ class Session(psycopg.Connection[Any]):
         ordered = hosts.order(url)
         given = PATIENCE | ordered | options | {"client_encoding": "UTF8"}
         session = cls.connect(url, autocommit=True, **given)
+        session.url = url
         session.needs_primary = ordered.get("target_session_attrs") in {"read-write", "primary"}
         session.open_another = partial(cls.open, url, settings, **options)
         return session
@@ -169,7 +174,7 @@ class Session(psycopg.Connection[Any]):
         """
         if self.closed or is_ready(self.fileno(), 0):
             return True
-        return self.needs_primary and self.pgconn.parameter_status(_READ_ONLY) == b"on"
+        return self.needs_primary and self._should_leave()
 
     @property
     def is_lost(self) -> bool:
@@ -190,27 +195,43 @@ class Session(psycopg.Connection[Any]):
             raise
 
     def _wait_for_answer(self, gen: PQGen[Any], interval: float) -> Any:
-        while True:
+        for seconds in self.waits():
             try:
-                return super().wait(gen, interval, self.answer_seconds)
+                return super().wait(gen, interval, seconds)
             except psycopg.OperationalError:
                 # A wait that timed out leaves the statement running. It can be continued.
                 if self.closed or self.info.transaction_status is not TransactionStatus.ACTIVE:
                     raise
-            self.check_server()
+        raise AssertionError
+
+    def waits(self) -> Iterator[float]:
+        """Seconds to wait for a response, one after the other. Raises ConnectionTimeout at the end."""
+        step = min(LOOK_SECONDS, self.answer_seconds) if self.needs_primary else self.answer_seconds
+        waited = 0.0
+        while True:
+            yield step
+            waited += step
+            if waited >= self.answer_seconds:
+                if not (self.is_patient and self._is_working()):
+                    self._give_up(f"the server has not responded for {self.answer_seconds:g} s")
+                waited = 0.0
+            elif not hosts.responds(self.url, self.info.host, self.info.port):
+                self._give_up("the server responds to no new connection")
 
     def rollback(self) -> None:
         """Like psycopg's. A lost connection has been rolled back already."""
         if not self.closed:
             super().rollback()
 
-    def check_server(self) -> None:
-        """Call it after ``answer_seconds``. Raises ConnectionTimeout unless the wait may continue."""
-        if self.is_patient and self._is_working():
-            return
+    def _give_up(self, reason: str) -> None:
         self.is_silent = True
+        hosts.avoid(self.url, self.info.host, self.info.port)
         self.close()
-        raise ConnectionTimeout(f"the server has not responded for {self.answer_seconds:g} s")
+        raise ConnectionTimeout(reason)
+
+    def _should_leave(self) -> bool:
+        is_read_only = self.pgconn.parameter_status(_READ_ONLY) == b"on"
+        return is_read_only or hosts.is_avoided(self.url, self.info.host, self.info.port)
 
     def leave_if_read_only(self, error: psycopg.Error) -> None:
         """Close the connection, and raise NotPrimaryError, if the error says that the server is read-only."""

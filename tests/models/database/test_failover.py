@@ -4,8 +4,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from subprocess import PIPE
+from types import NoneType
 
 import psycopg
 import pytest
@@ -15,14 +17,16 @@ from contract_tests.halting import halt_all, halted, resume
 from contract_tests.servers import POSTGRES_USER, PostgresServer
 from contract_tests.waiting import wait_for
 from gateway.ops.logs import is_outage
-from models.database import hosts
+from models.database import hosts, session
 from models.database.engine import database, write
-from models.database.postgresql import PostgresEngine
+from models.database.postgresql import PostgresEngine, UnsureError
 from models.database.session import BOUNDS, Session
 from tasks.queue import open_storage
 
 INSERT = "INSERT INTO kept VALUES (1)"
 READ_ONLY = "SET default_transaction_read_only = on"
+# Less than the deadline of a response, and than the goal of a failover.
+AT_MOST = 5
 COUNT = "SELECT count(*) FROM kept"
 
 
@@ -62,6 +66,19 @@ def _switch(pair: tuple[PostgresServer, PostgresServer]) -> None:
     first, second = pair
     _set_read_only(first, "on")
     _set_read_only(second, "off")
+
+
+@contextmanager
+def _frozen(server: PostgresServer) -> Iterator[None]:
+    """The server and its processes are halted."""
+    assert server.process is not None
+    halted = halt_all(server.process.pid)
+    try:
+        yield
+    finally:
+        for process in reversed(halted):
+            with suppress(ProcessLookupError):
+                resume(process)
 
 
 def _rows(server: PostgresServer) -> int:
@@ -180,6 +197,39 @@ def test_a_frozen_host_costs_its_timeout_once(
     assert max(took[1:]) < 1
 
 
+def test_a_host_that_freezes_is_left_before_the_deadline(
+    pair: tuple[PostgresServer, PostgresServer], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "LOOK_SECONDS", 0.2)
+    engine = PostgresEngine(url, connections=2)
+    _write(engine)
+    with _frozen(pair[0]):
+        _set_read_only(pair[1], "off")
+        began = time.monotonic()
+        # Two threads share one test of the host. What they had begun may be committed.
+        with ThreadPoolExecutor(2) as pool:
+            failed = [pool.submit(_write, engine).exception(AT_MOST) for _ in range(2)]
+        _write(engine)
+        assert time.monotonic() - began < AT_MOST
+    # The commit was sent with the statements.
+    assert {type(error) for error in failed} <= {UnsureError, NoneType}
+    assert failed != [None, None]
+    assert _rows(pair[1]) >= 1
+    engine.close_all()
+
+
+def test_a_host_that_is_slow_is_kept(
+    engine: PostgresEngine,
+    pair: tuple[PostgresServer, PostgresServer],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(session, "LOOK_SECONDS", 0.1)
+    with engine.writing(["a key"]):
+        engine.put("SELECT pg_sleep(0.5)").fetchall()
+        engine.put(INSERT)
+    assert _rows(pair[0]) == 1
+
+
 # The only web process on a database, which looks at its lock more often than in production.
 SOLE_WEB = """
 import sys
@@ -229,15 +279,9 @@ def test_the_lock_of_the_only_web_process_leaves_a_frozen_server(
     pair: tuple[PostgresServer, PostgresServer],
 ) -> None:
     first, second = pair
-    assert first.process is not None
-    frozen = halt_all(first.process.pid)
-    try:
+    with _frozen(first):
         _set_read_only(second, "off")
         wait_for(lambda: _is_locked(second), "the lock on the new primary")
-    finally:
-        for process in reversed(frozen):
-            with suppress(ProcessLookupError):
-                resume(process)
 
 
 @pytest.mark.parametrize(
