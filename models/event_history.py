@@ -75,14 +75,14 @@ def settle() -> None:
 
 
 def advance() -> None:
-    """On SQLite, raise a count in the database, then in a file beside it.
+    """Begin another history if needed. On SQLite, raise a count in the database, then in a file beside it.
 
     A backup that is copied into the database's file keeps its home, but has a lower count.
     """
+    # A backup may be restored while processes run, or before one started while the server was away.
+    settle()
     if not answers_at_once():
         return
-    # A backup may also be restored while processes run.
-    settle()
     with writing():
         EventHistory.update(base=EventHistory.base + 1).execute()
     # Only a committed count is written to the file, by one process at a time.

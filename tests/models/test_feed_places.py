@@ -43,20 +43,23 @@ def _places(account: Account, count: int) -> list[Place]:
     return found
 
 
-def _move_elsewhere() -> None:
+def _move_elsewhere(notice: Callable[[], None] = event_history.settle) -> None:
     """As if the database had been restored from another place."""
     event_history.settle()
     with writing():
         EventHistory.update(home="elsewhere").execute()
-    event_history.settle()
+    notice()
 
 
-def test_every_cursor_of_another_history_is_refused(account: Account) -> None:
+@pytest.mark.parametrize("notice", [event_history.settle, event_history.advance])
+def test_every_cursor_of_another_history_is_refused(
+    account: Account, notice: Callable[[], None]
+) -> None:
     """Also that of an event that is still there: those that followed it may be missing."""
     event_history.settle()
     places = [newest(account.id), *_places(account, 2)]
     assert not any(_is_lost(account, place) for place in places)
-    _move_elsewhere()
+    _move_elsewhere(notice)
     assert all(_is_lost(account, place) for place in places)
     assert not _is_lost(account, newest(account.id))
 
