@@ -1,6 +1,7 @@
 """What an operator sees of the running service: /readyz and the metrics of web and worker."""
 
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,9 @@ import pytest
 import requests
 
 from contract_tests.harness import Gateway, Receiver, free_port, running, wait_for
+
+# A timer of keepalive in /proc/net/tcp.
+KEEPALIVE_TIMER = "02:"
 
 
 class Watched:
@@ -97,6 +101,17 @@ def test_requests_past_their_limit_are_counted(watched: Watched) -> None:
     statuses = [customer.request("GET", "/numbers").status_code for _ in range(3)]
     assert statuses == [200, 429, 429]
     assert watched.web("rate_limited_total") == 2
+
+
+def test_a_client_of_the_worker_metrics_that_vanishes_is_forgotten(watched: Watched) -> None:
+    """The kernel probes the connection, because it has a timer for it."""
+    host, port = watched.worker_at.split(":")
+    with socket.create_connection((host, int(port))) as client:
+        ours = client.getsockname()[1]
+        rows = [row.split() for row in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    of_worker = f":{int(port):04X}", f":{ours:04X}"
+    [timer] = [row[5] for row in rows if (row[1][-5:], row[2][-5:]) == of_worker]
+    assert timer.startswith(KEEPALIVE_TIMER)
 
 
 def test_a_metrics_port_in_use_stops_the_worker_with_one_line(watched: Watched) -> None:

@@ -13,6 +13,7 @@ from huey.consumer import Consumer, ConsumerStopped
 from huey.consumer import Worker as HueyWorker
 from prometheus_client import start_http_server
 
+from gateway.http.vanished import notice_vanished
 from gateway.ops import systemd
 from gateway.ops.watchdog import Watchdog
 from gateway.settings import PREFIX, Settings, SettingsError
@@ -44,6 +45,8 @@ LOOK_SECONDS, CHECK_LOOK_SECONDS = 0.5, 1.0
 QUEUE_STOP_SECONDS = 5
 # Seconds that a stop may take beyond the longest attempt or call.
 STOP_SECONDS = 8
+# After so many seconds a client of the metrics that vanished is forgotten.
+VANISHED_SECONDS = 30
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -168,7 +171,9 @@ def _serve_metrics(at: str) -> None:
     """Serve this worker's metrics at ``host:port``. Raises SettingsError when it cannot listen there."""
     host, _, port = at.rpartition(":")
     try:
-        start_http_server(int(port), host)
+        server, _ = start_http_server(int(port), host)
+        # Linux gives the options of a listening socket to the connections.
+        notice_vanished(server.socket, VANISHED_SECONDS)
     except (OSError, OverflowError) as error:
         raise SettingsError(f"{PREFIX}WORKER_METRICS_AT cannot be used: {error}") from None
 
