@@ -2,59 +2,25 @@
 
 import hashlib
 import hmac
+import signal
 import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
-from peewee import OperationalError
 
 from models import secret
 from models.account import Account
 from models.attempt import Attempt
 from models.claim import Claim, Terms, claim_due
-from models.database import writing
 from models.delivery import Delivery, DeliveryState
 from models.webhook import Webhook
 from tasks import deliver
 from tasks.queue import huey
 from tests import factories
 from tests.receiver import Exchange, Received, Receiver, answer, hang
+from tests.tasks.engines import make_engine, running
 from tests.waiting import until
-from webhooks.client import WebhookClient
-from webhooks.schedule import RetrySchedule
-
-TIMEOUT = 10
-DELAYS = (0.02, 0.02, 0.02)
 
 pytestmark = pytest.mark.usefixtures("state")
-
-
-def _engine(deactivate_after: int = 10) -> deliver.Engine:
-    client = WebhookClient(timeout=TIMEOUT, allow_local=True, user_agent="Gateway/1")
-    return deliver.Engine(client, RetrySchedule(DELAYS), TIMEOUT, deactivate_after)
-
-
-@contextmanager
-def _running(deactivate_after: int = 10) -> Iterator[deliver.Engine]:
-    """An engine that looks for due deliveries every few milliseconds."""
-    engine = _engine(deactivate_after)
-    stopping = threading.Event()
-
-    def keep_waking() -> None:
-        while not stopping.wait(0.005):
-            engine.look()
-
-    alarm = threading.Thread(target=keep_waking)
-    engine.start()
-    alarm.start()
-    try:
-        yield engine
-    finally:
-        stopping.set()
-        alarm.join()
-        engine.stop()
 
 
 def _states(webhook: Webhook) -> list[str]:
@@ -70,7 +36,7 @@ def _is_signed(request: Received, webhook_secret: str) -> bool:
 def test_a_due_delivery_is_signed_sent_and_recorded(account: Account, receiver: Receiver) -> None:
     webhook = factories.webhook(account, receiver.url())
     [delivery] = factories.deliveries(account, webhook)
-    with _running():
+    with running():
         [request] = receiver.wait()
     assert request.body == b"{}"
     assert _is_signed(request, webhook.secret)
@@ -89,7 +55,7 @@ def test_a_failing_receiver_gets_the_first_attempt_and_all_retries(
     receiver.behave(answer(500, b"broken"))
     webhook = factories.webhook(account, receiver.url())
     [delivery] = factories.deliveries(account, webhook)
-    with _running():
+    with running():
         requests = receiver.wait(4)
     assert [request.headers["x-service-attempt"] for request in requests] == ["1", "2", "3", "4"]
     assert {request.headers["x-service-delivery"] for request in requests} == {delivery.id}
@@ -106,7 +72,7 @@ def test_a_receiver_that_recovers_gets_its_event(account: Account, receiver: Rec
     receiver.behave(recover)
     webhook = factories.webhook(account, receiver.url())
     [delivery] = factories.deliveries(account, webhook)
-    with _running():
+    with running():
         receiver.wait(3)
     assert _states(webhook) == [DeliveryState.DELIVERED]
     assert [attempt.success for attempt in Attempt.of(delivery)] == [False, False, True]
@@ -119,7 +85,7 @@ def test_a_hanging_receiver_delays_no_other_and_is_capped(
     hanging = [factories.webhook(account, receiver.url("/hanging")) for _ in range(2)]
     healthy = factories.webhook(account, receiver.url("/healthy"))
     factories.deliveries(account, *hanging, count=deliver.MAX_PER_WEBHOOK + 5)
-    with _running():
+    with running():
         receiver.wait(2 * deliver.MAX_PER_WEBHOOK, "/hanging")
         factories.deliveries(account, healthy, count=20)
         receiver.wait(20, "/healthy")
@@ -133,7 +99,7 @@ def test_an_outcome_waits_for_no_slower_attempt(account: Account, receiver: Rece
     hanging = factories.webhook(account, receiver.url("/hanging"))
     healthy = factories.webhook(account, receiver.url("/healthy"))
     factories.deliveries(account, hanging, healthy)
-    with _running():
+    with running():
         receiver.wait(1, "/hanging")
         until(lambda: _states(healthy) == [DeliveryState.DELIVERED], "a recorded delivery")
         assert _states(hanging) == [DeliveryState.PENDING]
@@ -150,7 +116,7 @@ def test_stopping_finishes_the_attempts_under_way_and_claims_no_more(
     receiver.behave(answer_when_released)
     webhook = factories.webhook(account, receiver.url())
     factories.deliveries(account, webhook, count=deliver.MAX_PER_WEBHOOK + 3)
-    engine = _engine()
+    engine = make_engine()
     engine.start()
     receiver.wait(deliver.MAX_PER_WEBHOOK)
     stopped = threading.Thread(target=engine.stop)
@@ -178,7 +144,7 @@ def test_each_attempt_is_signed_with_the_secret_of_its_moment(
 
     receiver.behave(rotate_and_fail)
     factories.deliveries(account, webhook)
-    with _running():
+    with running():
         first, second = receiver.wait(2)
     assert _is_signed(first, secrets[0])
     assert not _is_signed(second, secrets[0])
@@ -189,13 +155,13 @@ def test_a_webhook_whose_events_are_all_discarded_is_deactivated(
 ) -> None:
     receiver.behave(answer(410))
     webhook = factories.webhook(account, receiver.url())
-    with _running(deactivate_after=2):
+    with running(deactivate_after=2):
         for round_ in (1, 2):
             factories.deliveries(account, webhook)
             receiver.wait(4 * round_)
     assert not Webhook.get_by_id(webhook.id).active
     factories.deliveries(account, Webhook.get_by_id(webhook.id))
-    with _running():
+    with running():
         pass
     assert len(receiver.at()) == 8
     assert _states(webhook) == [DeliveryState.FAILED, DeliveryState.FAILED, DeliveryState.SKIPPED]
@@ -207,7 +173,7 @@ def test_a_secret_that_cannot_be_read_is_a_failed_attempt_that_says_so(
     webhook = factories.webhook(account, receiver.url())
     [delivery] = factories.deliveries(account, webhook)
     secret.use_key("another key")
-    engine = _engine()
+    engine = make_engine()
     engine.start()
     until(lambda: Attempt.of(delivery), "an attempt")
     engine.stop()
@@ -220,7 +186,7 @@ def test_a_secret_that_cannot_be_read_is_a_failed_attempt_that_says_so(
 def test_an_engine_delivers_the_backlog_at_its_start(account: Account, receiver: Receiver) -> None:
     webhook = factories.webhook(account, receiver.url())
     factories.deliveries(account, webhook, count=30)
-    engine = _engine()
+    engine = make_engine()
     engine.start()
     receiver.wait(30)
     engine.stop()
@@ -242,50 +208,9 @@ def test_a_claim_that_fails_is_tried_again_at_the_next_wake_up(
         return claim_due(room, terms)
 
     monkeypatch.setattr(deliver, "claim_due", claim)
-    with _running():
+    with running():
         receiver.wait()
     assert "claim failed" in caplog.text
-
-
-def test_an_attempt_is_as_old_as_the_beginning_of_its_claim(
-    account: Account, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A caller that disables the webhook right after a claim waits from there."""
-    monkeypatch.setattr(deliver, "STALE_SECONDS", 0.05)
-    webhook = factories.webhook(account, receiver.url())
-    factories.deliveries(account, webhook)
-
-    def claim(room: int, terms: Terms) -> Claim:
-        batch = claim_due(room, terms)
-        if batch.deliveries:
-            with writing():
-                webhook.deactivate()
-            time.sleep(0.1)
-        return batch
-
-    monkeypatch.setattr(deliver, "claim_due", claim)
-    with _running():
-        until(lambda: _states(webhook) == [DeliveryState.SKIPPED], "an end of the delivery")
-    assert receiver.at() == []
-
-
-def test_a_database_that_fails_before_the_first_byte_is_not_the_receivers_failure(
-    account: Account, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(deliver, "STALE_SECONDS", 0)
-    [delivery] = factories.deliveries(account, factories.webhook(account, receiver.url()))
-
-    def fail_once(*_: object) -> bool:
-        monkeypatch.setattr(deliver, "STALE_SECONDS", 10)
-        raise OperationalError("database is locked")
-
-    monkeypatch.setattr(deliver, "is_wanted", fail_once)
-    with _running():
-        receiver.wait()
-        until(lambda: Attempt.select().count() == 1, "the recorded attempt")
-    [attempt] = Attempt.of(delivery)
-    assert (attempt.number, attempt.success) == (1, True)
-    assert len(receiver.at()) == 1
 
 
 def test_a_retry_needs_neither_the_queue_nor_a_wake_up(
@@ -294,7 +219,7 @@ def test_a_retry_needs_neither_the_queue_nor_a_wake_up(
     receiver.behave(lambda exchange: exchange.reply(200 if len(receiver.at()) > 1 else 500))
     webhook = factories.webhook(account, receiver.url())
     factories.deliveries(account, webhook)
-    engine = _engine()
+    engine = make_engine()
     # Its only wake-up.
     engine.start()
 
@@ -322,7 +247,25 @@ def test_a_broken_queue_stops_no_request(
 
 
 def test_waking_an_engine_that_has_stopped_does_no_harm() -> None:
-    engine = _engine()
+    engine = make_engine()
     engine.start()
     engine.stop()
     engine.wake()
+
+
+def test_a_worker_whose_engine_died_gets_a_sigterm(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Otherwise it would look alive and deliver nothing. The error is one that no task of it handles."""
+    signals: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: signals.append(number))
+    monkeypatch.setattr(deliver, "Terms", None)
+    engine = make_engine()
+    try:
+        engine.start()
+        until(lambda: signals, "a signal to the own process")
+    finally:
+        engine.stop()
+        signal.signal(signal.SIGTERM, before)
+    assert signals == [signal.SIGTERM]
+    assert "the delivery engine died" in caplog.text

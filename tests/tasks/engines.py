@@ -1,0 +1,39 @@
+"""Engines with a schedule of milliseconds."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tasks import deliver
+from webhooks.client import WebhookClient
+from webhooks.schedule import RetrySchedule
+
+TIMEOUT = 10
+DELAYS = (0.02, 0.02, 0.02)
+
+
+def make_engine(deactivate_after: int = 10) -> deliver.Engine:
+    """An engine that is not started."""
+    client = WebhookClient(timeout=TIMEOUT, allow_local=True, user_agent="Gateway/1")
+    return deliver.Engine(client, RetrySchedule(DELAYS), TIMEOUT, deactivate_after)
+
+
+@contextmanager
+def running(deactivate_after: int = 10) -> Iterator[deliver.Engine]:
+    """An engine that looks for due deliveries every few milliseconds."""
+    engine = make_engine(deactivate_after)
+    stopping = threading.Event()
+
+    def keep_waking() -> None:
+        while not stopping.wait(0.005):
+            engine.look()
+
+    alarm = threading.Thread(target=keep_waking)
+    engine.start()
+    alarm.start()
+    try:
+        yield engine
+    finally:
+        stopping.set()
+        alarm.join()
+        engine.stop()
