@@ -20,6 +20,7 @@ from models.claim import (
     MOST_TOGETHER,
     ClaimedDelivery,
     Terms,
+    give_back,
     is_wanted,
 )
 from models.database import database, writing
@@ -329,6 +330,41 @@ def test_a_claim_is_wanted_while_its_lease_outlasts_an_attempt(
     assert is_wanted(claimed, 20_000)
     clock.advance(milliseconds=1)
     assert not is_wanted(claimed, 20_000)
+
+
+def test_a_claim_that_is_given_back_costs_no_attempt(account: Account, clock: Clock) -> None:
+    factories.deliveries(account, factories.webhook(account))
+    record_outcomes(map(factories.failure, _claim()), lambda _: 0.0, 10)
+    [claimed] = _claim()
+    clock.advance(milliseconds=7)
+    give_back(claimed)
+    row = Delivery.get()
+    assert (row.due, row.lease_token, row.next_attempt_at) == (True, None, clock.at)
+    assert (row.tries, row.attempt_count) == (1, 1)
+    assert [again.attempt_number for again in _claim()] == [2]
+
+
+def test_a_claim_of_a_redelivery_is_given_back_without_tries(account: Account) -> None:
+    [delivery] = factories.deliveries(account, factories.webhook(account))
+    [claimed] = _claim()
+    with writing():
+        delivery.redeliver()
+    give_back(claimed)
+    assert Delivery.get().tries == 0
+
+
+def test_a_claim_that_another_worker_took_over_is_not_given_back(
+    account: Account, clock: Clock
+) -> None:
+    factories.deliveries(account, factories.webhook(account))
+    [late] = _claim()
+    clock.advance(milliseconds=LEASE_MS)
+    [current] = _claim()
+    give_back(late)
+    row = Delivery.get()
+    assert (row.due, row.lease_token, row.tries) == (False, current.lease_token, 2)
+    assert not is_wanted(late, 0)
+    assert is_wanted(current, 0)
 
 
 @pytest.fixture
