@@ -51,13 +51,16 @@ def test_the_24_hours_begin_with_the_claim_and_not_with_the_answer(
 
 
 def test_an_expired_key_can_be_claimed_by_the_next_request(clock: Clock, number: Number) -> None:
-    _claim(number)
+    """The response of the day before is not replayed."""
+    first = _claim(number)
+    with writing():
+        IdempotencyKey.answer(first, 429, "{}", retry_after=30)
     clock.advance(hours=24)
     second = _claim(number, "second")
     found = IdempotencyKey.find(number.account_id, KEY)
     assert found is not None
     assert (found.fingerprint, found.message_id) == ("second", second.id)
-    assert found.response_status is None
+    assert (found.response_status, found.response_body, found.retry_after) == (None, None, None)
     clock.advance(hours=24, milliseconds=-1)
     assert _fingerprint(number) == "second"
 
