@@ -144,7 +144,11 @@ def test_each_outcome_of_the_network_has_its_answer(
     if not issubclass(error, exceptions.NotReachedError | exceptions.AmbiguousError):
         assert "131026 The reason. The message cannot be delivered" in told["message"]
     assert ("Retry-After" in response.headers) == (status == 429)
-    assert Message.get().status == message_status
+    message = Message.get()
+    assert message.status == message_status
+    # Of an unknown outcome nothing is certain, not even an error.
+    is_certain = message_status == "failed"
+    assert message.error == (("131026", "The reason.") if is_certain else None)
     assert Number.get_by_id(number.id).status == number_status
     assert (IdempotencyKey.find(number.account_id, "key-1") is not None) == kept
     moved = {BANNED: ["number.banned"], DISCONNECTED: ["number.disconnected"]}
