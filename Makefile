@@ -33,6 +33,9 @@ PYTEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --durations=
 # `make backends` runs all tests on PostgreSQL, and on PostgreSQL and Redis.
 OF_DATABASE := tests/models tests/tasks/test_ingest.py tests/tasks/test_sweep.py
 OF_PROCESSES := contract_tests/test_two_workers.py contract_tests/test_idempotency.py
+# Texts, times, identifiers, lists, search, events and the doctor, over HTTP.
+OF_SETTINGS := $(addprefix contract_tests/,conformance callbacks test_idempotency.py test_events.py test_redelivery.py \
+	test_doctor.py cli dashboard/test_search_page.py dashboard/test_dashboard_times.py dashboard/test_message_pages.py)
 # $(call on,BACKEND,TESTS), $(call alone). Arguments that select no test are not an error.
 on = TEST_BACKEND=$(1) $(PYTEST) $(2) $(PYTEST_ARGS) || [ $$? -eq 5 ]
 alone = $(BIN)/pytest $(ALONE) $(PYTEST_ARGS) || [ $$? -eq 5 ]
@@ -45,7 +48,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: odd-answers upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos kills failover matrix check style types imports lint breaks release docs format lock clean chromium runtimes servers backends
+.PHONY: odd-answers wrong-settings upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos kills failover matrix check style types imports lint breaks release docs format lock clean chromium runtimes servers backends
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -99,6 +102,10 @@ upgrades: $(VENV)/.dev | servers ## Upgrade, roll back, back up and restore unde
 usage: $(VENV)/.dev | servers ## Compare GET /usage with the statuses of 10,000 messages, on each backend (TEST_BACKEND=redis: one)
 	@for backend in $${TEST_BACKEND:-sqlite postgresql redis}; do \
 	TEST_BACKEND=$$backend USAGE_MESSAGES=$${USAGE_MESSAGES:-10000} $(BIN)/pytest contract_tests/callbacks/test_usage.py $(PYTEST_ARGS); done
+
+wrong-settings: $(VENV)/.dev | chromium servers ## Run the service on a PostgreSQL whose settings are all wrong (TEST_BACKEND=pgbouncer: one)
+	@for backend in $${TEST_BACKEND:-postgresql pgbouncer}; do \
+	TEST_WRONG_SETTINGS=1 TEST_BACKEND=$$backend $(PYTEST) $(OF_SETTINGS) $(PYTEST_ARGS); done
 
 odd-answers: $(VENV)/.dev ## Compare how curl and Go read the odd responses of tests/webhooks/odd_answers.py
 	@$(BIN)/pytest --timeout=300 contract_tests/third_party/make_odd_answers.py $(PYTEST_ARGS)

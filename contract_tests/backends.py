@@ -3,7 +3,7 @@
 ``sqlite``: database and queue are files in DATA_DIR. ``postgresql``: both are in a separate database of a
 real server. ``pgbouncer``: the same, through a PgBouncer with transaction pooling. ``redis``: the same,
 with the queue and rate limits on a real Redis. The servers start with the first test that needs them and stop
-with the process.
+with the process. With TEST_WRONG_SETTINGS=1 the role of PostgreSQL has the settings of wrong_settings.py.
 """
 
 import atexit
@@ -12,14 +12,17 @@ import os
 from functools import cache
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from contract_tests.servers import PgBouncer, PostgresServer, RedisServer
+from contract_tests.wrong_settings import WRONG, of_role, set_on
 
 SQLITE, POSTGRESQL, PGBOUNCER, REDIS = ALL = ("sqlite", "postgresql", "pgbouncer", "redis")
 BACKEND = os.environ.get("TEST_BACKEND", SQLITE)
 if BACKEND not in ALL:
     raise pytest.UsageError(f"TEST_BACKEND={BACKEND} is none of {', '.join(ALL)}")
+IS_WRONGLY_SET = "TEST_WRONG_SETTINGS" in os.environ
 
 _numbers = itertools.count(1)
 
@@ -30,6 +33,9 @@ def postgres() -> PostgresServer:
     # Statistics of tables with few rows would change the plans that tests check.
     server = PostgresServer(autovacuum="off").start()
     atexit.register(server.close)
+    if IS_WRONGLY_SET:
+        with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
+            set_on(connection, of_role(), WRONG)
     return server
 
 

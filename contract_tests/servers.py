@@ -79,7 +79,9 @@ class PostgresServer(Server):
         if template == "template0":
             statement += " ENCODING 'UTF8' LOCALE 'C'"
         names = map(sql.Identifier, (name, template))
-        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+        # The role may be read-only: wrong_settings.py.
+        options = "-c default_transaction_read_only=off"
+        with psycopg.connect(self.url("postgres"), autocommit=True, options=options) as connection:
             connection.execute(sql.SQL(statement).format(*names))
         return self.url(name)
 

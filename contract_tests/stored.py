@@ -17,6 +17,11 @@ Connection = sqlite3.Connection | psycopg.Connection[Row]
 BUSY_SECONDS = 30
 # A queue on PostgreSQL shares the database: these tables are the queue's, not the service's.
 QUEUE_TABLES = ("huey_counter", "huey_kv", "huey_schedule", "huey_task")
+# Settings of the role matter here as little as for the service: without triggers, sums would be wrong. They
+# are set for this transaction only, because a pooler gives its connection to the service next.
+USUAL = "SET LOCAL search_path = public; SET LOCAL session_replication_role = origin"
+# Behind a pooler, a web process holds its lock in a transaction as long as it runs: models/sole_web.py.
+LOCKED_BY_WEB = "SELECT pid FROM pg_locks WHERE classid = 20977 AND objid = 3 AND granted"
 DATABASE_FILE = "gateway.db"
 # Writers lock this file around their transactions.
 LOCK_FILE = f"{DATABASE_FILE}.lock"
@@ -126,10 +131,11 @@ class Stored:
             return int(file.execute("SELECT count(*) FROM task").fetchone()[0])
 
     def is_free(self) -> bool:
-        """Whether no transaction is open."""
+        """Whether no transaction is open, except that of the lock of a web process."""
         if self.database_url.startswith("postgresql:"):
             others = "datname = current_database() AND pid != pg_backend_pid()"
-            return self.count("pg_stat_activity", f"{others} AND xact_start IS NOT NULL") == 0
+            busy = f"{others} AND xact_start IS NOT NULL AND pid NOT IN ({LOCKED_BY_WEB})"
+            return self.count("pg_stat_activity", busy) == 0
         files = (self.database_path, self.folder / QUEUE_FILES[0])
         return _is_lock_free(self.folder / LOCK_FILE) and all(_is_unlocked(path) for path in files)
 
@@ -188,6 +194,7 @@ class Stored:
                     yield connection
             else:
                 with connection.transaction():
+                    connection.execute(USUAL)
                     yield connection
         finally:
             if connection is not self.kept:
@@ -196,7 +203,13 @@ class Stored:
     def _connect(self) -> Connection:
         if self.database_url.startswith("postgresql:"):
             # A pooler does not support prepared statements.
-            return psycopg.connect(self.database_url, prepare_threshold=None)
+            connection = psycopg.connect(
+                self.database_url, prepare_threshold=None, client_encoding="UTF8"
+            )
+            # Settings of the role must not matter: see USUAL.
+            connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+            connection.read_only = False
+            return connection
         assert self.database_path.exists()
         return sqlite3.connect(self.database_path, timeout=BUSY_SECONDS)
 

@@ -11,8 +11,9 @@ import pytest
 from peewee import OperationalError
 from psycopg import sql
 
-from contract_tests.servers import POSTGRES_USER, PgBouncer, PostgresServer
+from contract_tests.servers import PgBouncer, PostgresServer
 from contract_tests.stored import Stored
+from contract_tests.wrong_settings import WRONG, of_database, of_role, set_on
 from handlers import sending
 from models import database, secret
 from models.account import Account
@@ -35,38 +36,6 @@ from tests.conftest import AtOnce, Configure
 from tests.tasks.told import messages, status_of, text
 
 TEXT = "Zoë's \\n \"quoted\" C:\\temp\\ 50% 🦊 E'\\x41' NULL"
-# A value of each pinned setting that somebody else may have chosen, and others that once did harm or might.
-WRONG = {
-    "standard_conforming_strings": "off",
-    "backslash_quote": "off",
-    "bytea_output": "escape",
-    "DateStyle": "SQL, DMY",
-    "IntervalStyle": "sql_standard",
-    "TimeZone": "Asia/Kathmandu",
-    "extra_float_digits": "-15",
-    "array_nulls": "off",
-    "transform_null_equals": "on",
-    "gin_fuzzy_search_limit": "1",
-    "row_security": "off",
-    "exit_on_error": "on",
-    "client_min_messages": "debug5",
-    "plan_cache_mode": "force_custom_plan",
-    "session_replication_role": "replica",
-    "zero_damaged_pages": "on",
-    "ignore_checksum_failure": "on",
-    "default_transaction_isolation": "serializable",
-    "default_transaction_deferrable": "on",
-    "idle_session_timeout": "60s",
-    "synchronous_commit": "off",
-    "client_encoding": "LATIN1",
-    "default_transaction_read_only": "on",
-    "search_path": "nowhere",
-    "enable_seqscan": "off",
-    "enable_indexscan": "off",
-    "quote_all_identifiers": "on",
-    "default_text_search_config": "pg_catalog.english",
-    "work_mem": "64kB",
-}
 NAME = "others"
 END_SESSIONS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
 SHOWN = PINNED | LENIENT | {"client_encoding": "UTF8"}
@@ -102,16 +71,13 @@ Servers = tuple[PostgresServer, PgBouncer | PostgresServer]
 def _set(server: PostgresServer, where: str, settings: dict[str, str]) -> Iterator[None]:
     """Set these on the database or the role for new sessions, as long as the block runs."""
     with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
-        target = sql.Identifier(POSTGRES_USER if where == "ROLE" else NAME)
-        alter = sql.SQL(f"ALTER {where} {{}} ").format(target)
-        for setting, value in settings.items():
-            chosen = sql.Identifier(setting), sql.Literal(value)
-            connection.execute(alter + sql.SQL("SET {} = {}").format(*chosen))
+        target = of_role() if where == "ROLE" else of_database(NAME)
+        set_on(connection, target, settings)
         try:
             yield
         finally:
             connection.execute("SET default_transaction_read_only = off")
-            connection.execute(alter + sql.SQL("RESET ALL"))
+            connection.execute(sql.SQL("ALTER {} RESET ALL").format(target))
 
 
 class _Network:
