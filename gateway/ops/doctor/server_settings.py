@@ -11,13 +11,13 @@ def check_settings() -> None:
     risky = [name for name in wrong if name in DURABLE or name in LENIENT]
     if broken := [name for name in wrong if name not in risky]:
         raise BrokenError(
-            f"{_shown(wrong, broken)}: the gateway may not change it.",
-            "Reset it where it is set: the role, the database or the server's configuration.",
+            f"{_shown(wrong, broken)}: the gateway may not change that.",
+            "Reset each where it is set: the role, the database or the server's configuration.",
         )
     if risky:
         raise UnwellError(
             f"{_shown(wrong, risky)}: a crash of the server or its machine can lose commits.",
-            "Set it to on, unless messages may be sent twice after a crash.",
+            "Set each to on, unless messages may be sent twice after a crash.",
         )
 
 

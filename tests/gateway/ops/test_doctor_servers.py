@@ -10,10 +10,12 @@ from redis import Redis
 
 from contract_tests.servers import PostgresServer, RedisServer
 from contract_tests.waiting import free_port, wait_for
+from contract_tests.wrong_settings import WRONG, of_role, set_on
 from gateway.cli.doctor import CHECKS, OK, PROBLEM, WARNING, Check, look
 from gateway.settings import PREFIX, Settings, SettingsError
 from gateway.storage import AwayError, connect_state, reach_database, reach_queue
 from models import database
+from models.database.pinned import PRIVILEGED
 from tasks import queue
 from tests.conftest import Configure
 
@@ -181,18 +183,18 @@ def test_commits_that_a_crash_forgets_are_a_warning(
     _assert(found, WARNING, "synchronous_commit is off")
 
 
-def test_a_setting_that_only_a_superuser_may_change_is_a_problem(
+def test_of_wrong_settings_those_that_only_a_superuser_may_change_are_a_problem(
     postgres: PostgresServer, look_at_database: Look
 ) -> None:
-    url = postgres.database("replicated", MIGRATED)
-    _execute(
-        url,
-        "CREATE ROLE plain LOGIN",
-        "GRANT SELECT ON schema_migration TO plain",
-        "ALTER ROLE plain SET session_replication_role = replica",
-    )
+    url = postgres.database("wrong", MIGRATED)
+    _execute(url, "CREATE ROLE plain LOGIN", "GRANT SELECT ON schema_migration TO plain")
+    with psycopg.connect(url, autocommit=True) as connection:
+        set_on(connection, of_role("plain"), WRONG)
     found = look_at_database(_as("plain", url))
-    _assert(found, PROBLEM, "session_replication_role is replica", "Reset it")
+    _assert(found, PROBLEM, *(f"{name} is {WRONG[name]}" for name in PRIVILEGED))
+    assert [name for name in WRONG if name in found.found and name not in PRIVILEGED] == []
+    _execute(url, "ALTER ROLE plain SUPERUSER")
+    _assert(look_at_database(_as("plain", url)), OK)
 
 
 def test_a_server_that_is_read_only_or_not_durable_is_reported(
