@@ -48,7 +48,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: odd-answers wrong-settings upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos kills failover matrix check style types imports lint breaks release docs format lock clean chromium runtimes servers backends
+.PHONY: receivers odd-answers wrong-settings upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos kills failover matrix check style types imports lint breaks release docs format lock clean chromium runtimes servers backends
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -106,6 +106,9 @@ usage: $(VENV)/.dev | servers ## Compare GET /usage with the statuses of 10,000 
 wrong-settings: $(VENV)/.dev | chromium servers ## Run the service on a PostgreSQL whose settings are all wrong (TEST_BACKEND=pgbouncer: one)
 	@for backend in $${TEST_BACKEND:-postgresql pgbouncer}; do \
 	TEST_WRONG_SETTINGS=1 TEST_BACKEND=$$backend $(PYTEST) $(OF_SETTINGS) $(PYTEST_ARGS); done
+
+receivers: $(VENV)/.dev ## Deliver to gunicorn, which closes idle connections, and to 1,000 receivers with 256 descriptors
+	@$(BIN)/pytest -s contract_tests/receivers/make_gunicorn.py contract_tests/receivers/make_descriptors.py $(PYTEST_ARGS)
 
 odd-answers: $(VENV)/.dev ## Compare how curl and Go read the odd responses of tests/webhooks/odd_answers.py
 	@$(BIN)/pytest --timeout=300 contract_tests/third_party/make_odd_answers.py $(PYTEST_ARGS)

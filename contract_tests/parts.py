@@ -3,9 +3,8 @@
 import re
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
@@ -57,7 +56,7 @@ class Parts(Gateway):
         """Start another process of the service with its command."""
         with (self.folder / "up.log").open("a") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "gateway", *arguments],
+                [*self.program, *arguments],
                 env=self.environment,
                 cwd=self.folder,
                 stdout=log,
@@ -69,9 +68,10 @@ class Parts(Gateway):
 
 
 @contextmanager
-def deployed(folder: Path, **settings: str) -> Iterator[Parts]:
-    """Web and sandbox without a worker."""
+def deployed(folder: Path, *, program: Sequence[str] = (), **settings: str) -> Iterator[Parts]:
+    """Web and sandbox without a worker. ``program`` replaces the command of the service."""
     parts = Parts(folder, **settings)
+    parts.program = tuple(program) or parts.program
     try:
         yield parts.start()
     finally:

@@ -87,7 +87,7 @@ class Relay:
 
     def _pump(self, source: socket.socket, sink: socket.socket) -> None:
         with contextlib.suppress(OSError):
-            while data := source.recv(65_536):
+            while data := self._receive(source):
                 self._flows.wait()
                 if self._swallows:
                     self.swallowed.set()
@@ -95,6 +95,10 @@ class Relay:
                     sink.sendall(data)
         _close(source)
         _close(sink)
+
+    def _receive(self, source: socket.socket) -> bytes:
+        """The next data of a connection, empty at its end."""
+        return source.recv(65_536)
 
 
 def _close(end: socket.socket) -> None:
