@@ -99,6 +99,8 @@ class Monkey:
 
     def _recover(self, name: str, ended: float) -> float:
         """Wait until web has answered and the worker has delivered. Returns when both had."""
+        # A part that starts again would use up the messages: a relay without a network makes them unclear.
+        wait_for(self._gateway.is_ready, f"{name}: a ready service", BACK_SECONDS)
         answered = self._progress.answered
         self._progress.allow_more(BACK)
         came = self._progress.reach_answers(answered + 1, BACK_SECONDS)
