@@ -38,6 +38,14 @@ from tests.tasks.told import messages, status_of, text
 TEXT = "Zoë's \\n \"quoted\" C:\\temp\\ 50% 🦊 E'\\x41' NULL"
 NAME = "others"
 END_SESSIONS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
+# What others may choose as they like. The gateway itself has enable_seqscan off.
+FREE = {
+    "enable_seqscan",
+    "enable_indexscan",
+    "quote_all_identifiers",
+    "default_text_search_config",
+    "work_mem",
+}
 SHOWN = PINNED | LENIENT | {"client_encoding": "UTF8"}
 
 
@@ -139,7 +147,7 @@ def _shown() -> dict[str, str]:
     """The settings in a transaction."""
     with reading():
         query = "SELECT name, current_setting(name) FROM pg_settings WHERE name = ANY(%s)"
-        return dict(database.database.obj.execute_sql(query, [list(SHOWN)]).fetchall())
+        return dict(database.database.obj.execute_sql(query, [[*SHOWN, *WRONG]]).fetchall())
 
 
 def _check(servers: Servers, url: str, where: str, settings: dict[str, str]) -> None:
@@ -147,7 +155,8 @@ def _check(servers: Servers, url: str, where: str, settings: dict[str, str]) -> 
         database.connect(url)
         shown = _shown()
         left = {} if servers[0] is servers[1] else OUTSIDE
-        assert [n for n, v in shown.items() if v != SHOWN[n] and n not in left] == []
+        assert [n for n, v in SHOWN.items() if shown.get(n, v) != v and n not in left] == []
+        assert [n for n, v in settings.items() if shown[n] == v and n not in {*left, *FREE}] == []
         _tell_the_story(url)
 
 
