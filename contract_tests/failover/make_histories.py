@@ -57,8 +57,9 @@ def _live_through(
 ) -> list[int]:
     """Events before the backup, between backup and restore, and after.
 
-    Returns for each reader how many events it had read and the database has lost.
+    Returns for each reader how many of the events that it had read the database lost in this history.
     """
+    before = [_lost(reader, parts) for reader in readers]
     _send(customer, dice.randint(0, 3))
     history.save()
     _send(customer, dice.randint(1, 15))
@@ -72,8 +73,7 @@ def _live_through(
     if history.stops:
         _start(parts)
     wait_for(parts.is_ready, "a ready service", START_SECONDS)
-    stored = _stored(parts)
-    lost = [len(reader.ids - stored) for reader in readers]
+    lost = [_lost(reader, parts) - n for reader, n in zip(readers, before, strict=True)]
     # Sometimes fewer events than were lost, sometimes more.
     _send(customer, dice.randint(1, 30))
     pages.resume()
@@ -91,6 +91,11 @@ def _is_sent(customer: Customer, number: int) -> bool:
         return customer.send(f"1558{number:07d}").ok
     except requests.RequestException:
         return False
+
+
+def _lost(reader: Reader, parts: Parts) -> int:
+    """How many events it has read that are not in the database."""
+    return len(reader.ids - _stored(parts))
 
 
 def _stored(parts: Parts) -> set[str]:

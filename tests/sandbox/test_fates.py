@@ -16,8 +16,9 @@ def test_every_other_recipient_is_sent_delivered_read(
     business: Business, receiver: Receiver
 ) -> None:
     wamid = business.send(biz_opaque_callback_data="msg_1/\u00e1")
-    receiver.wait_for_statuses(wamid, "read")
-    assert receiver.statuses_of(wamid) == ["sent", "delivered", "read"]
+    # Callbacks may overtake each other on a busy machine.
+    receiver.wait_for_statuses(wamid, "sent", "delivered", "read")
+    assert len(receiver.statuses_of(wamid)) == 3
     for item in receiver.items("statuses"):
         assert item["biz_opaque_callback_data"] == "msg_1/\u00e1"
         assert item["recipient_id"] == "16505551234"
