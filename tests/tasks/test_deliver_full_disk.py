@@ -75,6 +75,23 @@ def test_an_unrecorded_outcome_is_recorded_later_and_not_sent_again(
     assert len(receiver.at()) == 2
 
 
+def test_nothing_is_claimed_until_the_outcomes_are_recorded(
+    account: Account, receiver: Receiver, disk: FullDisk, engine: deliver.Engine
+) -> None:
+    """If the worker died, it would be sent twice like all attempts without a recorded outcome."""
+    webhook = factories.webhook(account, receiver.url())
+    factories.deliveries(account, webhook)
+    engine.wake()
+    until(lambda: disk.refused, "a refusal")
+    [waiting] = factories.deliveries(account, webhook)
+    engine.wake()
+    refused = len(disk.refused)
+    until(lambda: len(disk.refused) > refused + 20, "time in which it would have been claimed")
+    assert Delivery.get_by_id(waiting.id).lease_token is None
+    disk.is_full = False
+    until(lambda: Attempt.select().count() == 2, "both attempts, without another wake-up")
+
+
 def test_a_worker_ends_though_the_disk_is_full_and_leaves_its_lease_to_run_out(
     account: Account, receiver: Receiver, disk: FullDisk, engine: deliver.Engine
 ) -> None:
