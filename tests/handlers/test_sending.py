@@ -22,6 +22,7 @@ from networks import exceptions
 from networks.callback_items import StatusUpdate
 from networks.interface import Acceptance, OutboundMessage, Sender
 from tasks.message_status import SentMessages, record_status
+from tasks.queue import huey
 from tests import factories
 
 ACTIVE, BANNED, DISCONNECTED = NumberStatus.ACTIVE, NumberStatus.BANNED, NumberStatus.DISCONNECTED
@@ -93,6 +94,7 @@ def test_an_accepted_message_is_sent(number: Number, network: Network) -> None:
     assert _json(response) == {"id": message.id, "wa_message_id": "wamid.1", "status": "sent"}
     assert asked == [OutboundMessage("15551234567", "text", {"body": "Hello"}, message.id)]
     assert (message.status, _kinds()) == (MessageStatus.SENT, ["message.sent"])
+    assert huey.dequeue().name == "wake_for_deliveries"
 
 
 def test_the_message_and_its_key_are_committed_before_the_network_is_asked(

@@ -25,6 +25,7 @@ from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender
 from tasks import contacts
 from tasks.message_status import record_acceptance
+from tasks.queue import huey
 from tests import factories
 from tests.another_writer import another_writer
 
@@ -136,6 +137,7 @@ def test_an_outcome_is_recorded_once_the_database_is_writable_again(
 
     told, again = asyncio.run(send_and_repeat())
     [message] = Message.select()
+    assert huey.dequeue().name == "wake_for_deliveries"
     assert told.details == {"messageId": message.id}
     assert f"Read message {message.id}" in told.message
     assert (again.status_code, again.headers[sending.REPLAYED]) == (response, "true")
