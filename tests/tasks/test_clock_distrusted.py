@@ -80,6 +80,26 @@ def test_a_jump_stops_deleting_until_it_is_confirmed(number: Number, jump: Jump)
 
 
 @pytest.mark.sqlite
+def test_a_boot_with_a_wrong_clock_expires_no_idempotency_key(
+    number: Number, jump: Jump, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """New rows get the time of that clock. Keys expire by the earliest time that it can be."""
+    message = factories.outbound(number)
+    with database.writing():
+        IdempotencyKey.claim(number.account_id, "sent", "f", message)
+    jump(31 * 24)
+    booted = WallClock(boot="another boot")
+    for module in (clock, known_time):
+        monkeypatch.setattr(module, "wall_clock", booted)
+    known_time.look()
+    assert clock.now() - clock.certain() > 30 * 24 * 3_600_000
+    assert IdempotencyKey.find(number.account_id, "sent") is not None
+    with database.writing():
+        assert IdempotencyKey.claim(number.account_id, "sent", "f", message) is not None
+        assert IdempotencyKey.forget_expired() == 0
+
+
+@pytest.mark.sqlite
 def test_a_process_that_starts_with_a_wrong_clock_notices_it(
     jump: Jump, monkeypatch: pytest.MonkeyPatch
 ) -> None:
