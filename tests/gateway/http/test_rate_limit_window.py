@@ -77,6 +77,13 @@ def test_retry_after_is_long_enough_and_never_zero(
     assert not _count(limiter, STARTER).exceeded
 
 
+def test_a_request_exactly_at_the_reset_is_accepted(limiter: RateLimiter, now: Now) -> None:
+    now.at = float(round(START))
+    refused = _count(limiter, STARTER, 4)
+    now.at += refused.retry_after
+    assert (now.at, _count(limiter, STARTER).exceeded) == (refused.reset, False)
+
+
 def test_a_window_lasts_at_most_60_seconds_after_the_clock_was_set_back(
     limiter: RateLimiter, now: Now
 ) -> None:
