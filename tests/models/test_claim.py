@@ -274,6 +274,17 @@ def test_a_disabled_webhook_gets_no_deliveries_of_a_dead_worker(
     assert not Delivery.select().where(Delivery.due | (Delivery.state == "pending")).exists()
 
 
+def test_a_disabled_webhook_gets_no_last_attempt_alone(account: Account, clock: Clock) -> None:
+    webhook = factories.webhook(account)
+    [suspect] = factories.deliveries(account, webhook)
+    for _ in range(LEAST_TRIES - 1):
+        assert len(_die(clock)) == 1
+    with writing():
+        webhook.deactivate()
+    assert claim.claim_suspect(LEAST_TRIES, LEASE_MS) is None
+    assert Delivery.get_by_id(suspect.id).state == DeliveryState.SKIPPED
+
+
 def test_accounts_take_turns(account: Account, clock: Clock) -> None:
     other = Account.open("Other", "starter")
     crowd = [factories.webhook(account) for _ in range(20)]
