@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager
 import pytest
 import uvloop
 
-from tests.webhooks.posting import BODY, make_client
+from tests.receiver import Receiver
+from tests.webhooks.posting import BODY, make_client, post
 from webhooks.client import Answer
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -156,3 +157,12 @@ def test_a_connection_that_is_used_often_is_kept() -> None:
 
     uvloop.run(run())
     assert max(script.requests) == 9
+
+
+def test_a_connection_that_was_never_made_takes_no_place(receiver: Receiver) -> None:
+    """Otherwise the kept ones are closed too early, for ever."""
+    other = Receiver()
+    refused = ["http://127.0.0.1:1/"] * 3
+    post(*refused, receiver.url(), other.url(), receiver.url(), most_open=2)
+    other.close()
+    assert len({request.peer for request in receiver.at()}) == 1
