@@ -261,6 +261,16 @@ def test_what_the_network_told_about_the_person_is_kept_when_the_first_try_is_ro
     assert [change.new for change in ContactChange.select()] == [USER]
 
 
+def test_a_send_does_not_continue_once_the_sweep_gave_its_message_an_end(number: Number) -> None:
+    """The response to its first commit was lost, and meanwhile the message became unknown."""
+    body = {"number_id": number.id, "to": TO, "type": "text", "text": {"body": "Hi"}}
+    send = sending._begin(number.account_id, body, "key-1", "f", "lock", lambda _: None)
+    assert sending._is_stored("lock", send)
+    with writing():
+        Message.get_by_id(send.message.id).advance(MessageStatus.UNKNOWN, at=clock.now())
+    assert not sending._is_stored("lock", send)
+
+
 def test_a_stop_during_the_first_try_waits_for_the_next(
     number: Number, network: Network, outage: Outage
 ) -> None:
