@@ -10,7 +10,8 @@ import pytest
 from models import secret
 from models.account import Account
 from models.attempt import Attempt
-from models.claim import Claim, Terms, claim_due
+from models.claim import MOST_BACK, Claim, Terms, claim_due
+from models.database import writing
 from models.delivery import Delivery, DeliveryState
 from models.webhook import Webhook
 from tasks import deliver
@@ -231,6 +232,17 @@ def test_a_retry_needs_neither_the_queue_nor_a_wake_up(
     until(is_delivered, "the retry's outcome")
     engine.stop()
     assert huey.dequeue() is None
+
+
+def test_a_poll_brings_back_more_than_one_transaction_may(account: Account) -> None:
+    webhooks = [factories.webhook(account) for _ in range(30)]
+    factories.deliveries(account, *webhooks, count=MOST_BACK // 30 + 1)
+    with writing():
+        Delivery.update(due=False).execute()
+    engine = make_engine()
+    engine.look()
+    engine.loop.close()
+    assert Delivery.select().where(~Delivery.due).count() == 0
 
 
 def test_a_wake_up_in_another_process_goes_through_the_queue() -> None:
