@@ -16,7 +16,7 @@ from tasks import deliver
 from tests import factories
 from tests.conftest import Clock
 from tests.factories import claim_due
-from tests.receiver import Receiver, hang
+from tests.receiver import Exchange, Receiver, hang
 from tests.waiting import until
 from webhooks.client import WebhookClient
 from webhooks.schedule import RetrySchedule
@@ -187,6 +187,27 @@ def test_waiting_deliveries_of_a_webhook_that_became_slow_need_no_other_wake_up(
     factories.deliveries(account, webhook)
     engine.wake()
     until(lambda: _delivered() == 1, "the delivery that waited")
+
+
+def test_a_webhook_at_its_cap_needs_no_other_wake_up(account: Account, receiver: Receiver) -> None:
+    """Although a later claim found all that another webhook had."""
+
+    def reply_when_released(exchange: Exchange) -> None:
+        exchange.wait_for_release()
+        exchange.reply(200)
+
+    receiver.behave(reply_when_released, "/full")
+    full, other = (factories.webhook(account, receiver.url(path)) for path in ("/full", "/hook"))
+    factories.deliveries(account, full, count=deliver.MAX_PER_WEBHOOK + 1)
+    running = _engine(timeout=60)
+    running.start()
+    receiver.wait(deliver.MAX_PER_WEBHOOK, "/full")
+    factories.deliveries(account, other)
+    running.wake()
+    until(lambda: _delivered() == 1, "the delivery to the other webhook")
+    receiver.released.set()
+    until(lambda: _delivered() == deliver.MAX_PER_WEBHOOK + 2, "the delivery that waited")
+    running.stop()
 
 
 def test_a_webhook_gets_the_room_that_others_do_not_use(

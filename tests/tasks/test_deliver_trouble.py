@@ -73,6 +73,7 @@ def test_deliveries_wait_and_their_attempts_do_not_count(
 
     with caplog.at_level(logging.ERROR), _running(Troubled(12)) as engine:
         until(is_done, "all deliveries")
+        assert engine._trouble.pause == 0, "the next pause is short again"
     assert [row.attempt_count for row in Delivery.select()] == [1] * 5
     assert [row.success for row in Attempt.select()] == [True] * 5
     assert trouble.ERRORS.labels(cause=DESCRIPTORS)._value.get() == before + 12
