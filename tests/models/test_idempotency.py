@@ -107,6 +107,16 @@ def test_an_answer_is_kept(number: Number) -> None:
     assert (found.response_status, found.response_body) == (500, "unclear")
 
 
+@pytest.mark.parametrize(
+    ("status", "is_refused"), [(None, False), (400, True), (499, True), (500, False)]
+)
+def test_only_a_client_error_says_that_nothing_was_sent(
+    status: int | None,
+    is_refused: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    assert IdempotencyKey(response_status=status).is_refused is is_refused
+
+
 def test_a_released_key_is_free_at_once(number: Number) -> None:
     message = _claim(number)
     with writing():

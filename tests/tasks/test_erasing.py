@@ -85,6 +85,7 @@ def _store_everything_about(
     sent = factories.outbound(number, told["phone"], words[-2])
     with writing():
         IdempotencyKey.claim(number.account_id, f"key {sent.id}", f"hash of {words[-2]}", sent)
+        IdempotencyKey.answer(sent, 400, f"{told['phone']} is no recipient")
         message_status.record_acceptance(sent, Acceptance(f"{wamid}.3"))
     ingest_now(messages(statuses=[_status(told, f"{wamid}.3", "delivered")]))
     _leave_traces(number, told, wamid)
