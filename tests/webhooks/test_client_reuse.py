@@ -83,6 +83,20 @@ def test_a_request_that_the_receiver_did_not_read_is_repeated_on_a_new_connectio
     assert script.requests == [2, 1]
 
 
+def test_only_the_first_of_both_is_checked_for_being_wanted() -> None:
+    """After the first byte a withdrawn request would be given back although it may have been read."""
+    script, checks = Script([OK, CLOSE], [OK]), iter([True, True])
+
+    async def may_start() -> bool:
+        return next(checks, False)
+
+    async def run() -> list[Answer]:
+        async with _serving(script) as [url], make_client() as client:
+            return [await client.post(url, BODY, {}, may_start) for _ in range(2)]
+
+    assert [answer.success for answer in uvloop.run(run())] == [True, True]
+
+
 def test_it_is_repeated_once() -> None:
     script = Script([OK, CLOSE], [CLOSE])
     first, second = _post_twice(script)
