@@ -3,9 +3,9 @@
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 
+import click
 import pytest
 
 from gateway.cli import up_parts
@@ -56,13 +56,20 @@ def left_over(settings: Settings) -> Iterator[Start]:
 
 
 def test_parts_of_a_killed_up_are_waited_for_and_named(
-    settings: Settings, left_over: Start, capsys: pytest.CaptureFixture[str]
+    settings: Settings, left_over: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     part = left_over("obedient")
-    threading.Timer(0.8, part.terminate).start()
+    said = []
+
+    def say(text: str, **_: bool) -> None:
+        said.append(text)
+        part.terminate()
+
+    monkeypatch.setattr(click, "echo", say)
     with up_parts.predecessors_ended(settings, 20):
         assert part.wait(0.5) == 0
-    assert f"process {part.pid} " in capsys.readouterr().err
+    [line] = said
+    assert f"process {part.pid} " in line
 
 
 def test_parts_that_do_not_end_in_time_are_killed(settings: Settings, left_over: Start) -> None:
