@@ -12,7 +12,7 @@ from redis.exceptions import ResponseError
 
 from contract_tests.halting import halted
 from contract_tests.servers import RedisSentinel, RedisServer
-from contract_tests.waiting import wait_for
+from contract_tests.waiting import free_port, wait_for
 from gateway.http.rate_limit import RateLimiter
 from gateway.settings import Settings, SettingsError
 from gateway.storage import refuse_clusters
@@ -101,7 +101,8 @@ def test_a_silent_sentinel_is_an_outage(trio: Trio) -> None:
 
 @pytest.mark.parametrize("name", ["QUEUE_URL", "RATE_LIMIT_URL"])
 def test_a_redis_cluster_is_refused_in_one_sentence(configure: Any, name: str) -> None:
-    with RedisServer(cluster_enabled="yes") as cluster:
+    # The bus of a cluster has another port, by default one that somebody may use.
+    with RedisServer(cluster_enabled="yes", cluster_port=str(free_port())) as cluster:
         settings: Settings = configure(**{name: cluster.url(0)})
         with pytest.raises(
             SettingsError, match=f"^GATEWAY_{name} names a Redis Cluster"

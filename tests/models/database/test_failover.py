@@ -25,6 +25,8 @@ from tasks.queue import open_storage
 
 INSERT = "INSERT INTO kept VALUES (1)"
 READ_ONLY = "SET default_transaction_read_only = on"
+# Since then PostgreSQL reports that it has become read-only.
+REPORTING_VERSION = 14
 # Less than the deadline of a response, and than the goal of a failover.
 AT_MOST = 5
 COUNT = "SELECT count(*) FROM kept"
@@ -81,6 +83,11 @@ def _frozen(server: PostgresServer) -> Iterator[None]:
                 resume(process)
 
 
+def _version(server: PostgresServer) -> int:
+    with psycopg.connect(server.url("postgres")) as connection:
+        return connection.info.server_version // 10_000
+
+
 def _rows(server: PostgresServer) -> int:
     with psycopg.connect(server.url("two")) as connection:
         return int(connection.execute(COUNT).fetchall()[0][0])
@@ -103,9 +110,11 @@ def test_the_primary_is_found_and_followed(
     _write(engine)
     assert [_rows(server) for server in pair] == [1, 0]
     _switch(pair)
-    # Reads, too, leave the former primary as soon as it has reported its new setting.
-    wait_for(lambda: _port(engine) == pair[1].port, "a read from the primary")
+    # Reads, too, leave the former primary as soon as it has reported its new setting. Version 13 does not.
+    if _version(pair[0]) >= REPORTING_VERSION:
+        wait_for(lambda: _port(engine) == pair[1].port, "a read from the primary")
     _write(engine)
+    assert _port(engine) == pair[1].port
     assert [_rows(server) for server in pair] == [1, 1]
 
 
