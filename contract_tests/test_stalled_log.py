@@ -67,6 +67,12 @@ def _use(gateway: Piped, receiver: Receiver) -> None:
     receiver.wait(count=seen + 1)
 
 
+def _dropped(gateway: Piped) -> float:
+    shown = requests.get(f"{gateway.url}/metrics", timeout=WAIT_SECONDS).text
+    [lines] = re.findall(r"^gateway_log_dropped_total (\S+)$", shown, re.MULTILINE)
+    return float(lines)
+
+
 def test_the_service_works_and_stops_while_nobody_reads_its_log(
     piped: Piped, receiver: Receiver
 ) -> None:
@@ -87,9 +93,7 @@ def test_a_reader_that_ended_stops_nothing(piped: Piped, receiver: Receiver) -> 
     assert piped.process is not None
     parts = children_of(piped.process.pid)
     _use(piped, receiver)
-    shown = requests.get(f"{piped.url}/metrics", timeout=WAIT_SECONDS).text
-    [dropped] = re.findall(r"^gateway_log_dropped_total (\S+)$", shown, re.MULTILINE)
-    assert float(dropped) > REQUESTS
+    wait_for(lambda: _dropped(piped) > REQUESTS, "lines that are counted as dropped")
     assert children_of(piped.process.pid) == parts
     piped.process.send_signal(signal.SIGTERM)
     assert piped.process.wait(START_SECONDS) == 0
