@@ -4,6 +4,7 @@ import asyncio
 from itertools import count
 
 import pytest
+from prometheus_client import REGISTRY
 from starlette.responses import Response
 
 from handlers import sending
@@ -45,6 +46,10 @@ def _send(number: Number, key: str) -> Response:
     return asyncio.run(sending.send(number.account_id, body, key))
 
 
+def _refused() -> float:
+    return REGISTRY.get_sample_value("gateway_sends_refused_busy_total") or 0
+
+
 def _fall_behind(account: Account) -> Webhook:
     webhook = factories.webhook(account)
     factories.deliveries(account, webhook, count=LIMIT)
@@ -57,10 +62,11 @@ def test_past_the_limit_a_send_is_refused_and_a_stored_response_is_returned(
 ) -> None:
     assert _send(number, "key-1").status_code == 200
     _fall_behind(account)
-    before = Message.select().count()
+    before, counted = Message.select().count(), _refused()
     with pytest.raises(ThrottledError, match="behind") as refused:
         _send(number, "key-2")
     assert refused.value.headers["Retry-After"]
+    assert _refused() == counted + 1
     assert Message.select().count() == before
     assert _send(number, "key-1").headers["Idempotency-Replayed"] == "true"
     with writing():

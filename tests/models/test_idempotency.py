@@ -117,6 +117,26 @@ def test_only_a_client_error_says_that_nothing_was_sent(
     assert IdempotencyKey(response_status=status).is_refused is is_refused
 
 
+def test_a_message_knows_its_own_keys(number: Number) -> None:
+    message = _claim(number)
+    with writing():
+        IdempotencyKey.claim(number.account_id, "its mark", "first", message)
+    _claim(number, key="of another message")
+    assert IdempotencyKey.keys_of(message.id) == {KEY, "its mark"}
+
+
+def test_a_thousand_expired_keys_are_forgotten_at_a_time(clock: Clock, number: Number) -> None:
+    rows = [
+        {"account": number.account_id, "key": f"{n}", "fingerprint": "", "created_at": clock.at}
+        for n in range(1001)
+    ]
+    with writing():
+        IdempotencyKey.insert_many(rows).execute()
+    clock.at += WINDOW_MS + 1
+    with writing():
+        assert [IdempotencyKey.forget_expired() for _ in range(3)] == [1000, 1, 0]
+
+
 def test_a_released_key_is_free_at_once(number: Number) -> None:
     message = _claim(number)
     with writing():

@@ -1,0 +1,97 @@
+"""Runs tests in a process forked from one that has imported the packages of others, which takes 1.5 s.
+
+Only this module and those below are in that process, so each test run imports the gateway's own modules.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from multiprocessing import get_context, parent_process
+from multiprocessing.context import ForkServerContext, ForkServerProcess
+from pathlib import Path
+from signal import SIGKILL
+from threading import Thread
+
+ROOT = Path(__file__).resolve().parents[2]
+PRELOADED = (
+    "aiohttp.web",
+    "connexion",
+    "cryptography.fernet",
+    "huey.storage",
+    "hypothesis",
+    "jsonschema_rs",
+    "openapi_core",
+    "opentelemetry.trace",
+    "orjson",
+    "peewee",
+    "playhouse.migrate",
+    "prometheus_client",
+    "psycopg",
+    "pydantic_settings",
+    "pytest",
+    "redis",
+    "requests",
+    "starlette.testclient",
+    "uvicorn",
+    "uvloop",
+    "xdist.plugin",
+    "yaml",
+)
+# -x: the first red test decides. Rewritten assertions would only explain it, and what the garbage collector
+# finds after the tests is no red test.
+PYTEST = ("-n", "0", "-x", "-q", "--assert=plain", "--hypothesis-seed=0")
+WITHOUT = ("-p", "no:cacheprovider", "-p", "no:unraisableexception")
+TIMED_OUT = None
+
+
+def server() -> ForkServerContext:
+    """The process to fork from."""
+    context = get_context("forkserver")
+    context.set_forkserver_preload([__name__, *PRELOADED])
+    return context
+
+
+def _end_with_parent() -> None:
+    """A mutant may run for ever."""
+    if (parent := parent_process()) is not None:
+        parent.join()
+    os.killpg(0, SIGKILL)
+
+
+def _test(tree: str, tests: Sequence[str]) -> None:
+    """Run the tests in this copy of the work tree, and end this process with pytest's exit code."""
+    # A group of its own, with the processes that the tests start.
+    os.setsid()
+    Thread(target=_end_with_parent, daemon=True).start()
+    output = os.open(f"{tree}/output.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.chdir(tree)
+    sys.path[:] = [tree, *(path for path in sys.path if Path(path or tree).resolve() != ROOT)]
+    os.environ["PYTHONPATH"] = tree
+    # Two mutants of one size may be written in the same second, which is all that a .pyc file knows.
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    sys.dont_write_bytecode = True
+    import pytest  # noqa: PLC0415 - imported by the server
+
+    code = pytest.main([*PYTEST, *WITHOUT, f"--basetemp={tree}/build", *tests])
+    sys.stdout.flush()
+    # Without waiting for the threads of a broken program.
+    os._exit(code)
+
+
+def run_tests(
+    context: ForkServerContext, tree: Path, tests: Sequence[str], timeout: float | None
+) -> tuple[int | None, str]:
+    """The exit code of pytest, negative after a signal, TIMED_OUT after ``timeout`` seconds; its output."""
+    process: ForkServerProcess = context.Process(target=_test, args=(str(tree), tests))
+    process.start()
+    process.join(timeout)
+    code = process.exitcode
+    if process.pid is not None:
+        # Not there if it has not started its tests, or if nothing of it is left.
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, SIGKILL)
+    process.join()
+    return code, (tree / "output.txt").read_text(errors="replace")

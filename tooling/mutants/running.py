@@ -1,0 +1,123 @@
+"""Runs the tests of a module against each of its mutants, in copies of the work tree."""
+
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TypeVar
+
+from cosmic_ray.mutating import use_mutation
+from cosmic_ray.plugins import get_operator
+from cosmic_ray.work_item import WorkItem
+
+from tooling.mutants.forked import ROOT, TIMED_OUT, run_tests, server
+from tooling.mutants.selection import Mutant, describe
+
+BUILD = ROOT / "build" / "mutants"
+# Not in the repository, but the packages need it.
+VENDORED = "dashboard/static/vendored"
+KILLED, SURVIVED, TIMEOUT, INVALID = "killed", "survived", "timeout", "invalid"
+# pytest's exit codes of a passed run, and of one in which a module could not be imported.
+PASSED, NOT_IMPORTED = 0, (2, 4)
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the tests said of a mutant. ``output`` is pytest's."""
+
+    item: WorkItem
+    mutant: Mutant
+    outcome: str
+    output: str
+
+
+def _copies(number: int) -> list[Path]:
+    """Copies of the files that git knows or would add, as they are now, and compiled."""
+    first, *others = (BUILD / f"tree-{each}" for each in range(number))
+    for tree in (first, *others):
+        shutil.rmtree(tree, ignore_errors=True)
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in filter(None, names.split("\0")):
+        if (ROOT / name).is_file():
+            (first / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, first / name)
+    (first / VENDORED).symlink_to(ROOT / VENDORED)
+    compiled = [sys.executable, "-m", "compileall", "-q", str(first)]
+    subprocess.run(compiled, stdout=subprocess.DEVNULL, check=False)
+    for tree in others:
+        shutil.copytree(first, tree, symlinks=True)
+    return [first, *others]
+
+
+def _outcome(code: int | None) -> str:
+    if code is TIMED_OUT:
+        return TIMEOUT
+    if code == PASSED:
+        return SURVIVED
+    return INVALID if code in NOT_IMPORTED else KILLED
+
+
+class Runs:
+    """Test runs in ``workers`` copies at a time. ``tests`` are those of each module.
+
+    A mutant may take ``timeout`` seconds longer than three times what the tests take without one.
+    """
+
+    def __init__(self, tests: Mapping[str, Sequence[str]], timeout: float, workers: int) -> None:
+        self._tests = tests
+        self._timeout = timeout
+        self._took: dict[str, float] = {}
+        self._trees: SimpleQueue[Path] = SimpleQueue()
+        for tree in _copies(workers):
+            self._trees.put(tree)
+        self._threads = ThreadPoolExecutor(workers)
+        self._server = server()
+
+    def check(self, modules: Sequence[str]) -> None:
+        """Run the tests on the code as it is. Exits if one fails."""
+        for module, (code, output) in zip(
+            modules, self._threads.map(self._run_unchanged, modules), strict=True
+        ):
+            if code != PASSED:
+                sys.exit(f"{output}\nThe tests of {module} fail without a mutation.")
+
+    def _run_unchanged(self, module: str) -> tuple[int | None, str]:
+        began = time.monotonic()
+        result = self._in_tree(lambda tree: self._test(tree, module))
+        self._took[module] = time.monotonic() - began
+        return result
+
+    def _test(self, tree: Path, module: str) -> tuple[int | None, str]:
+        timeout = self._timeout + 3 * self._took[module] if module in self._took else None
+        return run_tests(self._server, tree, self._tests[module], timeout)
+
+    def _in_tree(self, work: Callable[[Path], Value]) -> Value:
+        tree = self._trees.get()
+        try:
+            return work(tree)
+        finally:
+            self._trees.put(tree)
+
+    def mutate(self, items: Sequence[WorkItem]) -> Iterator[Result]:
+        """The results as they come."""
+        running = [
+            self._threads.submit(self._in_tree, partial(self._mutate, item)) for item in items
+        ]
+        for done in as_completed(running):
+            yield done.result()
+
+    def _mutate(self, item: WorkItem, tree: Path) -> Result:
+        [spec] = item.mutations
+        operator = get_operator(spec.operator_name)()
+        with use_mutation(tree / spec.module_path, operator, spec.occurrence) as (before, after):
+            code, output = self._test(tree, str(spec.module_path))
+        return Result(item, describe(spec, before, after), _outcome(code), output)
