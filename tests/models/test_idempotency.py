@@ -125,6 +125,22 @@ def test_a_message_knows_its_own_keys(number: Number) -> None:
     assert IdempotencyKey.keys_of(message.id) == {KEY, "its mark"}
 
 
+def test_an_erased_key_keeps_nothing_of_its_request(number: Number) -> None:
+    message = _claim(number)
+    kept = _claim(number, key="of another message")
+    with writing():
+        for each in (message, kept):
+            IdempotencyKey.answer(each, 400, "about a person")
+        IdempotencyKey.erase([message.id])
+    columns = (
+        IdempotencyKey.fingerprint,
+        IdempotencyKey.response_status,
+        IdempotencyKey.response_body,
+    )
+    rows = IdempotencyKey.select(*columns).order_by(IdempotencyKey.id).tuples()
+    assert list(rows) == [("", None, None), ("first", 400, "about a person")]
+
+
 def test_a_thousand_expired_keys_are_forgotten_at_a_time(clock: Clock, number: Number) -> None:
     rows = [
         {"account": number.account_id, "key": f"{n}", "fingerprint": "", "created_at": clock.at}

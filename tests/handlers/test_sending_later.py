@@ -1,0 +1,114 @@
+"""Sending: how an outcome that could not be recorded is tried again, and who is woken by a send."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from starlette.responses import Response
+
+from handlers import sending
+from handlers.errors import ApiError
+from models.database import UnsureError
+from models.number import Number
+from networks.interface import Acceptance, OutboundMessage, Sender
+from tasks import deliver
+
+UNAVAILABLE = deliver.UNAVAILABLE[0]
+
+
+@pytest.fixture
+def rings(monkeypatch: pytest.MonkeyPatch) -> list[None]:
+    """One element for each time that the delivery engine was woken."""
+    rings: list[None] = []
+    monkeypatch.setattr(deliver.bell, "ring", lambda: rings.append(None))
+    return rings
+
+
+@pytest.fixture(autouse=True)
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses between the tries, which take no time here."""
+    pauses: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+
+    monkeypatch.setattr("handlers.sending.asyncio.sleep", sleep)
+    return pauses
+
+
+@pytest.fixture(autouse=True)
+def network(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Accepting:
+        async def send(self, _sender: Sender, _message: OutboundMessage) -> Acceptance:
+            return Acceptance("wamid.1")
+
+    monkeypatch.setattr(sending, "get_network", Accepting)
+
+
+def _fail_with(monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> list[Callable[[], Response]]:
+    """Let the commits of outcomes fail with these errors, then succeed. Returns what was tried."""
+    tried: list[Callable[[], Response]] = []
+    left = iter(errors)
+
+    async def commit(record: Callable[[], Response]) -> Response:
+        tried.append(record)
+        if (error := next(left, None)) is not None:
+            raise error
+        return record()
+
+    monkeypatch.setattr(sending, "commit", commit)
+    return tried
+
+
+async def _send(number: Number) -> Response:
+    body = {"number_id": number.id, "to": "15551234567", "type": "text", "text": {"body": "Hi"}}
+    return await sending.send(number.account_id, body, "key-1")
+
+
+def test_a_send_wakes_the_delivery_engine(number: Number, rings: list[None]) -> None:
+    asyncio.run(_send(number))
+    assert len(rings) == 1
+
+
+def test_the_pauses_double_up_to_the_longest_and_then_the_engine_is_woken(
+    rings: list[None], pauses: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending, "FIRST_PAUSE_SECONDS", 1)
+    monkeypatch.setattr(sending, "MOST_PAUSE_SECONDS", 5)
+    tried = _fail_with(monkeypatch, *[UNAVAILABLE("away")] * 4)
+    asyncio.run(sending._record_later("msg_1", Response))
+    assert pauses == [1, 2, 4, 5, 5]
+    assert (len(tried), len(rings)) == (5, 1)
+
+
+def test_an_error_that_no_wait_can_heal_ends_the_tries(
+    rings: list[None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = _fail_with(monkeypatch, ValueError())
+    asyncio.run(sending._record_later("msg_1", Response))
+    assert (len(tried), rings) == (1, [])
+
+
+@pytest.mark.parametrize(("is_silent", "at_once"), [(True, 1), (False, 2)])
+def test_only_a_server_that_answers_is_asked_again_at_once(
+    monkeypatch: pytest.MonkeyPatch, *, is_silent: bool, at_once: int
+) -> None:
+    error = UnsureError("lost", is_silent=is_silent)
+    tried = _fail_with(monkeypatch, error, error)
+    with pytest.raises(UnsureError):
+        asyncio.run(sending._record_at_once(Response))
+    assert len(tried) == at_once
+
+
+def test_the_engine_is_woken_once_an_outcome_is_recorded_later(
+    number: Number, rings: list[None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def send() -> None:
+        tried = _fail_with(monkeypatch, UNAVAILABLE("away"), UNAVAILABLE("away"))
+        with pytest.raises(ApiError):
+            await _send(number)
+        await sending.finish(5)
+        assert len(tried) == 3
+
+    asyncio.run(send())
+    assert len(rings) == 1
