@@ -1,6 +1,7 @@
 """Rate limits shared by several processes, in a real Redis."""
 
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -8,9 +9,11 @@ import pytest
 from redis import Redis
 
 from contract_tests import backends
+from contract_tests.halting import halted
 from gateway.http import rate_limit
 from gateway.http.rate_limit import WINDOW_SECONDS, RateLimiter
 from models.account import Account
+from tests.waiting import until
 
 ACCOUNT = Account(id="acc_1", name="A", plan="starter", created_at=0)
 STARTER = ("starter", "acc_1")
@@ -61,6 +64,58 @@ def test_reading_the_limit_counts_nothing_and_opens_no_window(
     assert other.look(ACCOUNT)[:2] == (3, 2)
 
 
+def test_the_reset_is_the_end_of_the_shared_window(
+    both: tuple[RateLimiter, RateLimiter], client: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = 1_795_167_000
+    monkeypatch.setattr("models.clock.now", lambda: start * 1000)
+    one, other = both
+    assert one.look(ACCOUNT)[2] == start + WINDOW_SECONDS
+    one.count(*STARTER)
+    [key] = client.keys()
+    client.pexpire(key, 30_500)
+    assert other.count(*STARTER).reset == start + 31
+
+
+def test_counts_are_shared_again_once_redis_responds(
+    url: str, client: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rate_limit, "ANSWER_TIMEOUT_SECONDS", 0.5)
+    monkeypatch.setattr(rate_limit, "PAUSE_SECONDS", 0.05)
+    one, other = RateLimiter(PLANS, url), RateLimiter(PLANS, url)
+    assert client.dbsize() == 0
+    redis = backends.redis().process
+    assert redis is not None
+    one.count(*STARTER)
+    before = set(threading.enumerate())
+    with halted(redis.pid):
+        assert one.count(*ADDRESS).remaining == 1
+        [looking] = set(threading.enumerate()) - before
+    # It does not keep the process alive.
+    assert looking.daemon
+    until(lambda: not looking.is_alive(), "that Redis was found")
+    assert [each.count(*STARTER).remaining for each in (one, other)] == [1, 0]
+
+
+def test_redis_is_looked_for_with_pauses(silent: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    paused = threading.Event()
+
+    def sleep(seconds: float) -> None:
+        assert seconds == rate_limit.PAUSE_SECONDS
+        paused.set()
+        threading.Event().wait(seconds)
+
+    monkeypatch.setattr(rate_limit, "ANSWER_TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr("gateway.http.rate_limit.time.sleep", sleep)
+    RateLimiter(PLANS, silent).count(*STARTER)
+    assert paused.wait(5)
+
+
+def test_only_counts_in_memory_are_known_at_once(url: str) -> None:
+    assert RateLimiter(PLANS).answers_at_once
+    assert not RateLimiter(PLANS, url).answers_at_once
+
+
 @pytest.fixture
 def silent() -> Iterator[str]:
     """The URL of a Redis that accepts connections and never responds."""
@@ -89,4 +144,4 @@ def test_a_silent_redis_is_waited_for_once(silent: str, monkeypatch: pytest.Monk
 def test_invalid_http_is_counted_without_redis(silent: str) -> None:
     limiter = RateLimiter(PLANS, silent)
     assert _seconds(lambda: limiter.count_here(*ADDRESS)) < 0.1
-    assert limiter.count_here(*ADDRESS).remaining == 0
+    assert [limiter.count_here(*ADDRESS).exceeded for _ in range(2)] == [False, True]

@@ -131,6 +131,20 @@ def test_windows_that_are_over_hold_no_memory(limiter: RateLimiter, now: Now) ->
     assert second < first / 2
 
 
+def test_a_window_that_is_over_takes_no_other_with_it(limiter: RateLimiter, now: Now) -> None:
+    _count(limiter, PRO)
+    now.at += 30
+    _count(limiter, STARTER, 2)
+    now.at += 31
+    _count(limiter, PRO)
+    assert _count(limiter, STARTER).remaining == 0
+
+
+@pytest.mark.usefixtures("now")
+def test_a_response_that_took_longer_than_its_window_says_to_wait_a_second() -> None:
+    assert Window(1, 0, round(START) - 5, exceeded=True).retry_after == 1
+
+
 def test_the_headers_are_integers_by_the_specifications_names() -> None:
     assert Window(limit=100, remaining=99, reset=1_795_167_061, exceeded=False).headers == [
         (b"x-ratelimit-limit", b"100"),
