@@ -74,6 +74,15 @@ def test_the_status_counts_while_the_body_trickles(
     assert answered.duration_ms < 1000 * (min(seconds, BODY_SECONDS) + 0.75)
 
 
+def test_the_body_does_not_extend_the_deadline(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("webhooks.client.BODY_SECONDS", 10)
+    receiver.behave(_trickle(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n", b"x"))
+    answered = post_one(receiver.url(), timeout=TIMEOUT)
+    assert (answered.success, answered.duration_ms < 5000) == (True, True)
+
+
 def test_a_receiver_that_takes_the_request_and_never_answers_is_cut_off(receiver: Receiver) -> None:
     receiver.behave(hang)
     _assert_cut_off(post_one(receiver.url(), timeout=TIMEOUT))
@@ -117,6 +126,21 @@ def test_the_time_of_the_look_up_counts(receiver: Receiver, name_server: NameSer
     name_server.know("hook.example", ["127.0.0.1"])
     url = f"http://hook.example:{receiver.port}/hook"
     _assert_cut_off(post_one(url, timeout=TIMEOUT, nameservers=[name_server.address]))
+
+
+def test_only_a_look_up_that_hangs_leads_to_a_check_of_the_name_servers(
+    receiver: Receiver, name_server: NameServer
+) -> None:
+    async def run() -> list[Answer]:
+        nameservers = [name_server.address]
+        async with make_client(timeout=TIMEOUT, nameservers=nameservers) as client:
+            kept = await client.post(receiver.url(), BODY, {})
+            receiver.behave(hang)
+            # On the kept connection, and on a new one.
+            return [kept, *[await client.post(receiver.url(), BODY, {}) for _ in range(2)]]
+
+    assert [each.timed_out for each in uvloop.run(run())] == [False, True, True]
+    assert name_server.asked == []
 
 
 def test_a_failure_within_the_time_was_not_cut_off(receiver: Receiver) -> None:

@@ -30,3 +30,11 @@ def test_there_is_no_delay_after_the_last_retry() -> None:
     assert DEFAULT.delay_after(4) is None
     assert DEFAULT.delay_after(5) is None
     assert RetrySchedule(()).delay_after(1) is None
+
+
+def test_the_tries_are_the_first_and_one_for_each_delay() -> None:
+    assert (DEFAULT.tries, RetrySchedule(()).tries) == (4, 1)
+
+
+def test_the_longest_delays_have_the_whole_jitter() -> None:
+    assert DEFAULT.longest_delays == pytest.approx((33, 330, 1980))
