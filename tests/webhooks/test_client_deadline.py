@@ -126,6 +126,7 @@ def test_the_time_of_the_look_up_counts(receiver: Receiver, name_server: NameSer
     name_server.know("hook.example", ["127.0.0.1"])
     url = f"http://hook.example:{receiver.port}/hook"
     _assert_cut_off(post_one(url, timeout=TIMEOUT, nameservers=[name_server.address]))
+    assert {name for name, _ in name_server.asked} == {"hook.example"}, "nothing else was asked"
 
 
 def test_only_a_look_up_that_hangs_leads_to_a_check_of_the_name_servers(

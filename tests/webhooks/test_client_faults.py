@@ -154,6 +154,7 @@ def test_missing_certificate_authorities_blame_no_receiver(
     with closing(TlsReceiver(authority.server_context("localhost"))) as receiver:
         url = receiver.url(host="localhost")
         assert _cause(url) == faults.TRUST
+        assert post_one("http://127.0.0.1:1/").error, "what needs none is the receiver's failure"
         # They are read again as soon as they are there.
         monkeypatch.setenv("SSL_CERT_FILE", str(authority.bundle()))
         assert post_one(url).success
