@@ -15,7 +15,7 @@ OF_QUERIES = ("where", "update")
 def _is_in_function(node: Any) -> bool:
     """An object without an attribute fails at once, so what ``__init__`` sets does not count."""
     function = node.search_ancestor("funcdef")
-    return function is not None and function.name.value != "__init__"
+    return function is not None and str(function.name.value) != "__init__"
 
 
 def _is_effect(statement: Any) -> bool:
@@ -25,7 +25,7 @@ def _is_effect(statement: Any) -> bool:
             target, how, *_ = statement.children
             is_augmented = how.type == "operator" and how.value != "="
             # Without its first assignment a local name fails at once.
-            return is_augmented or target.type == "atom_expr"
+            return bool(is_augmented or target.type == "atom_expr")
         case "keyword":
             return statement.value in ("return", "raise")
         case "atom_expr" | "await_expr":
@@ -60,8 +60,9 @@ def _elements(node: Any) -> list[int]:
     if not isinstance(node, PythonNode) or node.parent is None:
         return []
     if node.type == "arglist":
-        name = node.parent.get_previous_sibling()
-        if name is None or name.get_code().strip(" .\n") not in OF_QUERIES:
+        call: Any = node.parent.parent
+        name = call.children[call.children.index(node.parent) - 1]
+        if name.get_code().strip(" .\n") not in OF_QUERIES:
             return []
     elif node.type != "testlist_comp" or node.parent.children[0] != "[":
         return []
@@ -86,7 +87,7 @@ class RemoveElement(Operator):
         if at == len(children):
             children.pop()
         # A new node: cosmic-ray still reads the positions of this one.
-        return PythonNode(node.type, children)
+        return type(node)(node.type, children)
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:

@@ -1,0 +1,95 @@
+"""The room of a lane, and the time that an attempt has."""
+
+import asyncio
+
+import pytest
+
+from models.claim import LEASE_MARGIN_MS, LEAST_TRIES
+from tasks import deliver
+from tasks.deliver import Engine, Lane, lease_ms
+from tests.tasks.engines import TIMEOUT, make_engine
+from webhooks.client import WebhookClient
+from webhooks.schedule import RetrySchedule
+
+
+def test_a_lease_is_the_timeout_and_the_time_to_record() -> None:
+    assert lease_ms(10) == 10_000 + LEASE_MARGIN_MS
+    assert lease_ms(0.5) == 500 + LEASE_MARGIN_MS
+
+
+def test_an_attempt_takes_room_until_it_ends() -> None:
+    async def run() -> None:
+        lane, ends = Lane(3, 1, 0), [asyncio.Event() for _ in range(3)]
+        tasks = [asyncio.create_task(_wait_for(end)) for end in ends]
+        for account_id, task in zip(("a", "a", "b"), tasks, strict=True):
+            lane.start(account_id, task)
+        assert (lane.room, dict(lane.accounts)) == (0, {"a": 2, "b": 1})
+        for end, left in zip(ends, ({"a": 1, "b": 1}, {"b": 1}, {}), strict=True):
+            end.set()
+            await tasks[ends.index(end)]
+            assert (lane.room, dict(lane.accounts)) == (3 - sum(left.values()), left)
+
+    asyncio.run(run())
+
+
+async def _wait_for(event: asyncio.Event) -> None:
+    await event.wait()
+
+
+@pytest.mark.parametrize(
+    ("most_open", "fast", "slow"),
+    [(10_000, 500, 100), (60, 49, 10), (6, 4, 1), (3, 1, 1), (2, 1, 1)],
+)
+def test_the_lanes_and_a_suspect_fit_into_the_connections(
+    most_open: int, fast: int, slow: int
+) -> None:
+    client = WebhookClient(timeout=10, allow_local=True, user_agent="x", most_open=most_open)
+    engine = Engine(client, RetrySchedule(()), 10, 10)
+    assert [(lane.max_in_flight, lane.slow) for lane in engine._lanes] == [
+        (fast, False),
+        (slow, True),
+    ]
+
+
+def test_an_attempt_needs_its_timeout_and_half_of_the_margin() -> None:
+    assert make_engine()._needed_ms == TIMEOUT * 1000 + LEASE_MARGIN_MS / 2
+
+
+def test_a_burst_of_wake_ups_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, calls = make_engine(), list[object]()
+    monkeypatch.setattr(engine, "_call", calls.append)
+    for _ in range(3):
+        engine.wake()
+    assert len(calls) == 1
+    engine._wake_lanes()
+    engine.wake()
+    assert len(calls) == 2, "a wake-up after the lanes were woken is another one"
+
+
+@pytest.mark.parametrize(
+    ("more", "stopping", "looks"),
+    [(False, False, 1), (True, True, 1), (True, False, deliver.MAX_BACK)],
+)
+def test_a_poll_goes_on_while_there_is_more_and_lets_others_write(
+    monkeypatch: pytest.MonkeyPatch, *, more: bool, stopping: bool, looks: int
+) -> None:
+    looked, pauses, calls = list[int](), list[float](), list[object]()
+
+    def bring_back(last_try: int) -> tuple[bool, bool]:
+        looked.append(last_try)
+        return True, more
+
+    engine = make_engine()
+    monkeypatch.setattr(deliver, "bring_back", bring_back)
+    monkeypatch.setattr("tasks.deliver.time.sleep", pauses.append)
+    monkeypatch.setattr(engine, "_call", calls.append)
+    engine._stopping = stopping
+    engine.look()
+    assert looked == [LEAST_TRIES] * looks
+    assert len(calls) == looks, "the lanes are woken each time"
+    assert pauses in ([], [deliver.BACK_PAUSE_SECONDS] * looks)
+    assert bool(pauses) == (looks > 1)
+
+
+def test_a_worker_exits_though_an_attempt_is_under_way() -> None:
+    assert make_engine()._thread.daemon
