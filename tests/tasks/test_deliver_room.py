@@ -1,13 +1,16 @@
 """The room of a lane, and the time that an attempt has."""
 
 import asyncio
+import threading
+import time
 
 import pytest
 
-from models.claim import LEASE_MARGIN_MS, LEAST_TRIES
+from models.claim import LEASE_MARGIN_MS, LEAST_TRIES, Claim, Terms
 from tasks import deliver
 from tasks.deliver import Engine, Lane, lease_ms
 from tests.tasks.engines import TIMEOUT, make_engine
+from tests.waiting import until
 from webhooks.client import WebhookClient
 from webhooks.schedule import RetrySchedule
 
@@ -36,6 +39,11 @@ async def _wait_for(event: asyncio.Event) -> None:
     await event.wait()
 
 
+def _engine(most_open: int) -> Engine:
+    client = WebhookClient(timeout=10, allow_local=True, user_agent="x", most_open=most_open)
+    return Engine(client, RetrySchedule(()), 10, 10)
+
+
 @pytest.mark.parametrize(
     ("most_open", "fast", "slow"),
     [(10_000, 500, 100), (60, 49, 10), (6, 4, 1), (3, 1, 1), (2, 1, 1)],
@@ -43,9 +51,7 @@ async def _wait_for(event: asyncio.Event) -> None:
 def test_the_lanes_and_a_suspect_fit_into_the_connections(
     most_open: int, fast: int, slow: int
 ) -> None:
-    client = WebhookClient(timeout=10, allow_local=True, user_agent="x", most_open=most_open)
-    engine = Engine(client, RetrySchedule(()), 10, 10)
-    assert [(lane.max_in_flight, lane.slow) for lane in engine._lanes] == [
+    assert [(lane.max_in_flight, lane.slow) for lane in _engine(most_open)._lanes] == [
         (fast, False),
         (slow, True),
     ]
@@ -89,6 +95,42 @@ def test_a_poll_goes_on_while_there_is_more_and_lets_others_write(
     assert len(calls) == looks, "the lanes are woken each time"
     assert pauses in ([], [deliver.BACK_PAUSE_SECONDS] * looks)
     assert bool(pauses) == (looks > 1)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Terms]:
+    """What the engine asks claims for. Nothing is due."""
+    asked: list[Terms] = []
+
+    def claim(_room: int, terms: Terms) -> Claim:
+        asked.append(terms)
+        return Claim([], set(), more=False)
+
+    monkeypatch.setattr(deliver, "claim_due", claim)
+    return asked
+
+
+@pytest.mark.parametrize(("most_open", "fast", "slow"), [(10_000, 100, 20), (60, 9, 2), (3, 1, 1)])
+def test_an_account_gets_a_fifth_of_a_lane(
+    asked: list[Terms], most_open: int, fast: int, slow: int
+) -> None:
+    engine = _engine(most_open)
+    engine.start()
+    until(lambda: len(asked) >= 2, "a claim of each lane")
+    engine.stop()
+    assert {(terms.per_account, terms.slow) for terms in asked} == {(fast, False), (slow, True)}
+
+
+def test_an_idle_engine_claims_nothing(asked: list[Terms], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deliver, "SLOW_PAUSE_SECONDS", 0.01)
+    before = set(threading.enumerate())
+    engine = make_engine()
+    engine.start()
+    until(lambda: len(asked) >= 2, "a claim of each lane")
+    time.sleep(0.2)
+    assert len(asked) == 2
+    engine.stop()
+    assert set(threading.enumerate()) <= before, "no thread is left"
 
 
 def test_a_worker_exits_though_an_attempt_is_under_way() -> None:
