@@ -1,11 +1,12 @@
-"""Engines with a schedule of milliseconds."""
+"""Engines with a schedule of milliseconds, and a client in trouble."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from tasks import deliver
-from webhooks.client import WebhookClient
+from webhooks.client import Answer, MayStart, WebhookClient
+from webhooks.faults import DESCRIPTORS, MachineError
 from webhooks.schedule import RetrySchedule
 
 TIMEOUT = 10
@@ -37,3 +38,20 @@ def running(deactivate_after: int = 10) -> Iterator[deliver.Engine]:
         stopping.set()
         alarm.join()
         engine.stop()
+
+
+class Troubled(WebhookClient):
+    """Lacks descriptors for the first requests."""
+
+    def __init__(self, failures: int) -> None:
+        super().__init__(timeout=TIMEOUT, allow_local=True, user_agent="Gateway/1")
+        self.failures = failures
+
+    async def post(
+        self, url: str, body: bytes, headers: Mapping[str, str], may_start: MayStart | None = None
+    ) -> Answer:
+        """Send, or fail."""
+        if self.failures:
+            self.failures -= 1
+            raise MachineError(DESCRIPTORS)
+        return await super().post(url, body, headers, may_start)

@@ -184,6 +184,7 @@ def test_a_secret_that_cannot_be_read_is_a_failed_attempt_that_says_so(
     attempt = Attempt.of(delivery)[0]
     assert attempt.error is not None
     assert "GATEWAY_SECRET_KEY" in attempt.error
+    assert attempt.duration_ms == 0
     assert receiver.at() == []
 
 

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -16,8 +16,9 @@ from tasks import deliver, trouble
 from tasks.trouble import Trouble
 from tests import factories
 from tests.receiver import Receiver
+from tests.tasks.engines import Troubled
 from tests.waiting import until
-from webhooks.client import Answer, MayStart, WebhookClient
+from webhooks.client import WebhookClient
 from webhooks.faults import DESCRIPTORS, MachineError
 from webhooks.schedule import RetrySchedule
 
@@ -25,23 +26,6 @@ pytestmark = pytest.mark.usefixtures("state")
 
 
 NEVER = 1_000_000
-
-
-class Troubled(WebhookClient):
-    """Lacks descriptors for the first requests."""
-
-    def __init__(self, failures: int) -> None:
-        super().__init__(timeout=10, allow_local=True, user_agent="Gateway/1")
-        self.failures = failures
-
-    async def post(
-        self, url: str, body: bytes, headers: Mapping[str, str], may_start: MayStart | None = None
-    ) -> Answer:
-        """Send, or fail."""
-        if self.failures:
-            self.failures -= 1
-            raise MachineError(DESCRIPTORS)
-        return await super().post(url, body, headers, may_start)
 
 
 @contextmanager
