@@ -2,13 +2,14 @@
 
 import logging
 import time
+from collections import Counter
 
 import pytest
 from peewee import OperationalError
 from prometheus_client import REGISTRY
 
 from models.account import Account
-from models.attempt import Attempt
+from models.attempt import Attempt, Outcome
 from models.claim import Claim, Terms
 from models.delivery import Delivery, DeliveryState
 from models.heartbeat import Heartbeat
@@ -110,3 +111,66 @@ def test_only_a_response_ends_the_trouble(
     engine.wake()
     until(lambda: ended, "the end of the trouble")
     engine.stop()
+
+
+@pytest.mark.parametrize(
+    ("timed_out", "sizes"), [(False, [100, 100, 20]), (True, [30, 30, 30, 30, 30, 30, 30, 10])]
+)
+def test_outcomes_are_recorded_in_batches_smaller_ones_of_slow_receivers(
+    monkeypatch: pytest.MonkeyPatch, *, timed_out: bool, sizes: list[int]
+) -> None:
+    recorded: list[int] = []
+
+    def record(batch: list[Outcome], *_: object) -> Counter[str]:
+        recorded.append(len(batch))
+        return Counter({DeliveryState.DELIVERED: len(batch)})
+
+    monkeypatch.setattr(deliver, "record_outcomes", record)
+    counted = REGISTRY.get_sample_value("gateway_deliveries_total", {"outcome": "delivered"})
+    engine = make_engine()
+    outcome = Outcome("del_1", "token", 0, 0, success=True, timed_out=timed_out)
+    for _ in range(220):
+        engine._outcomes.put_nowait(("acc_1", outcome))
+    engine.start()
+    engine.stop()
+    assert recorded == sizes
+    after = REGISTRY.get_sample_value("gateway_deliveries_total", {"outcome": "delivered"})
+    assert (after or 0) - (counted or 0) == 220
+
+
+def test_one_bad_outcome_of_two_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded: list[str] = []
+
+    def record(batch: list[Outcome], *_: object) -> Counter[str]:
+        if any(outcome.delivery_id == "bad" for outcome in batch):
+            raise ValueError
+        recorded.extend(outcome.delivery_id for outcome in batch)
+        return Counter()
+
+    monkeypatch.setattr(deliver, "record_outcomes", record)
+    engine = make_engine()
+    for delivery_id in ("bad", "good"):
+        outcome = Outcome(delivery_id, "token", 0, 0, success=True)
+        engine._outcomes.put_nowait(("acc_1", outcome))
+    engine.start()
+    engine.stop()
+    assert recorded == ["good"]
+
+
+def test_an_outage_is_tried_again_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[float] = []
+
+    def record(_batch: list[Outcome], *_: object) -> Counter[str]:
+        tried.append(time.monotonic())
+        if len(tried) == 1:
+            _unavailable()
+        return Counter()
+
+    monkeypatch.setattr(deliver, "FAILURE_PAUSE_SECONDS", 0.2)
+    monkeypatch.setattr(deliver, "record_outcomes", record)
+    engine = make_engine()
+    engine._outcomes.put_nowait(("acc_1", Outcome("del_1", "token", 0, 0, success=True)))
+    engine.start()
+    until(lambda: len(tried) == 2, "the second try")
+    engine.stop()
+    assert tried[1] - tried[0] > 0.19
