@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from prometheus_client import REGISTRY
 
 from models import clock
 from models.account import Account
@@ -19,7 +20,7 @@ from tests.receiver import Receiver
 from tests.tasks.engines import Troubled
 from tests.waiting import until
 from webhooks.client import WebhookClient
-from webhooks.faults import DESCRIPTORS, MachineError
+from webhooks.faults import DESCRIPTORS, HINTS, MachineError
 from webhooks.schedule import RetrySchedule
 
 pytestmark = pytest.mark.usefixtures("state")
@@ -93,3 +94,21 @@ def test_the_pause_grows_until_a_receiver_responds() -> None:
     assert pauses == [0.5, 1, 2, 4, 8, 8]
     noted.end()
     assert noted.note(MachineError(DESCRIPTORS)) == 0.5
+
+
+def test_a_cause_is_logged_once_in_a_while(caplog: pytest.LogCaptureFixture) -> None:
+    at = [100.0]
+    noted = Trouble(lambda: at[0])
+    assert noted.pause == 0, "no trouble yet"
+    counts = []
+    for elapsed in (0, trouble.LOG_SECONDS - 1, trouble.LOG_SECONDS):
+        at[0] = 100 + elapsed
+        noted.note(MachineError(DESCRIPTORS))
+        counts.append(len(caplog.records))
+    assert counts == [1, 1, 2]
+
+
+def test_each_cause_has_a_series_before_its_first_error() -> None:
+    series = [{"cause": cause} for cause in HINTS]
+    values = [REGISTRY.get_sample_value("gateway_machine_errors_total", each) for each in series]
+    assert None not in values
