@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 # The maximum words of each page, code and tables included.
 MOST = {
     "README.md": 500,
-    "CONTRIBUTING.md": 690,
+    "CONTRIBUTING.md": 720,
     "docs/architecture.md": 1_100,
     "docs/performance.md": 1_000,
 }

@@ -1,1 +1,1 @@
-"""``make mutants``: do the tests notice a fault in the modules that decide? (docs/decisions/...)."""
+"""``make mutants``: do the tests notice a fault in the modules that decide? (CONTRIBUTING.md)."""
