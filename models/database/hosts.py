@@ -19,7 +19,7 @@ HOST_TIMEOUT_SECONDS = 3
 # Seconds to wait for a host that is asked only whether it responds. libpq's minimum too.
 TEST_SECONDS = 2
 # Threads that ask within this time share one answer.
-SHARED_SECONDS = 0.5
+SHARED_SECONDS = 1.5
 PORT = "5432"
 
 # The host and port of each URL that worked last, and those that accept data and do not respond.
@@ -54,7 +54,7 @@ def order(url: str) -> dict[str, Any]:
     return {
         "host": ",".join(host for host, _ in places),
         "port": ",".join(port for _, port in places),
-        "connect_timeout": TEST_SECONDS if frozen else HOST_TIMEOUT_SECONDS,
+        "connect_timeout": HOST_TIMEOUT_SECONDS,
         "target_session_attrs": given.get("target_session_attrs", "read-write"),
     }
 
@@ -75,24 +75,31 @@ def is_avoided(url: str, host: str, port: int) -> bool:
     return (host, str(port)) in _frozen.get(url, ())
 
 
-def responds(url: str, host: str, port: int) -> bool:
-    """Whether the host responds to a new connection, in any way. Blocks for at most TEST_SECONDS."""
-    test = _tests.setdefault((host, port), _Test(threading.Lock()))
+def responds(url: str, place: psycopg.ConnectionInfo) -> bool:
+    """Whether this address responds to a new connection, in any way. Blocks for at most TEST_SECONDS."""
+    test = _tests.setdefault((place.hostaddr or place.host, place.port), _Test(threading.Lock()))
     with test.lock:
         if time.monotonic() - test.at > SHARED_SECONDS:
-            test.responds = _test(url, host, port)
+            test.responds = _test(url, place)
             test.at = time.monotonic()
         return test.responds
 
 
-def _test(url: str, host: str, port: int) -> bool:
-    place: dict[str, Any] = {"host": host, "port": port, "target_session_attrs": "any"}
+def _test(url: str, place: psycopg.ConnectionInfo) -> bool:
+    options: dict[str, Any] = {
+        # With the address, no name is resolved.
+        "host": place.host,
+        "hostaddr": place.hostaddr,
+        "port": place.port,
+        "target_session_attrs": "any",
+        "connect_timeout": TEST_SECONDS,
+    }
     try:
-        psycopg.connect(url, connect_timeout=TEST_SECONDS, **place).close()
+        psycopg.connect(url, **options).close()
     except ConnectionTimeout:
         return False
-    except psycopg.Error:
-        # It refuses the connection, or has too many: the wait for the response has its own deadline.
+    except (psycopg.Error, OSError):
+        # Only silence counts. The wait for the response has its own deadline.
         return True
     return True
 

@@ -101,6 +101,8 @@ class Pipeline(Session):
             return
         sent, self.waiting = self.waiting, []
         is_first = self.info.transaction_status is TransactionStatus.IDLE
+        if is_first:
+            self.note_server()
         if self.is_pooled and is_first:
             # Statements that are sent together are one transaction, with or without a BEGIN.
             sent.insert(int(sent[0].sql == self.begin), Answer(self, self.opening, []))

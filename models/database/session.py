@@ -6,6 +6,7 @@ nothing: no prepared statement, setting, lock or LISTEN.
 
 import json
 import select
+import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Self
@@ -15,7 +16,7 @@ from psycopg.abc import PQGen
 from psycopg.errors import ConnectionTimeout, ReadOnlySqlTransaction, TooManyConnections
 from psycopg.pq import TransactionStatus
 
-from models.database import hosts
+from models.database import hosts, pooled_server
 from models.database.pinned import BEGIN, BEGIN_WRITABLE, LENIENT, OUTSIDE, PINNED
 
 CONNECT_TIMEOUT_SECONDS = 5
@@ -24,9 +25,10 @@ CONNECT_TIMEOUT_SECONDS = 5
 # a longer statement_timeout, the client waits for that and MARGIN_SECONDS.
 ANSWER_SECONDS = 20
 MARGIN_SECONDS = 5
-# If the URL names several hosts, a new connection looks this often whether a host that does not respond is
-# frozen. Then another host may be the primary already.
+# If another server may be the primary already, a new connection looks after this time whether the one that
+# does not respond is frozen, or whether a pooler has left it. Sessions follow one that noticed it earlier.
 LOOK_SECONDS = 1.5
+STEP_SECONDS = 0.5
 # When the server's machine or the network is lost, the kernel ends the connection after half a minute. With
 # the defaults of Linux an idle connection would last for ever.
 PATIENCE: dict[str, Any] = {
@@ -116,6 +118,8 @@ class Session(psycopg.Connection[Any]):
     # Whether the URL names several hosts, and asks for the primary.
     needs_primary = False
     url = ""
+    # Behind a pooler, the primary at the beginning of the transaction.
+    server: str | None = None
     # Opens another session with the same settings.
     open_another: Callable[..., Self]
 
@@ -164,6 +168,7 @@ class Session(psycopg.Connection[Any]):
         if self.is_pooled:
             self.prepare_threshold = None
             self.opening = locally({n: v for n, v in known.items() if n not in _OF_SESSIONS})
+            pooled_server.note(self.url, self)
 
     @property
     def is_stale(self) -> bool:
@@ -183,6 +188,8 @@ class Session(psycopg.Connection[Any]):
 
     def wait(self, gen: PQGen[Any], interval: float = 0.1, timeout: float | None = None) -> Any:
         """Like psycopg's, for at most ``answer_seconds`` unless there is a ``timeout``."""
+        if self.info.transaction_status is TransactionStatus.IDLE:
+            self.note_server()
         try:
             if timeout is not None:
                 return super().wait(gen, interval, timeout)
@@ -206,17 +213,29 @@ class Session(psycopg.Connection[Any]):
 
     def waits(self) -> Iterator[float]:
         """Seconds to wait for a response, one after the other. Raises ConnectionTimeout at the end."""
-        step = min(LOOK_SECONDS, self.answer_seconds) if self.needs_primary else self.answer_seconds
-        waited = 0.0
+        may_look = not self.is_patient and (self.needs_primary or self.is_pooled)
         while True:
-            yield step
-            waited += step
-            if waited >= self.answer_seconds:
-                if not (self.is_patient and self._is_working()):
-                    self._give_up(f"the server has not responded for {self.answer_seconds:g} s")
-                waited = 0.0
-            elif not hosts.responds(self.url, self.info.host, self.info.port):
-                self._give_up("the server responds to no new connection")
+            began = time.monotonic()
+            while (rest := began + self.answer_seconds - time.monotonic()) > 0:
+                yield min(STEP_SECONDS, rest) if may_look else rest
+                # A response may have come during the look.
+                if may_look and self._was_left(began) and not is_ready(self.fileno(), 0):
+                    self._give_up("another server may respond, and this one does not")
+            if not (self.is_patient and self._is_working()):
+                self._give_up(f"the server has not responded for {self.answer_seconds:g} s")
+
+    def note_server(self) -> None:
+        """Call it before a transaction begins."""
+        self.server = pooled_server.seen(self.url)
+
+    def _was_left(self, began: float) -> bool:
+        if self.needs_primary and hosts.is_avoided(self.url, self.info.host, self.info.port):
+            return True
+        if time.monotonic() - began < LOOK_SECONDS:
+            return False
+        if self.is_pooled:
+            return pooled_server.is_another(self.url, self.server)
+        return not hosts.responds(self.url, self.info)
 
     def rollback(self) -> None:
         """Like psycopg's. A lost connection has been rolled back already."""

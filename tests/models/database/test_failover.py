@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from subprocess import PIPE
 from types import NoneType
 
@@ -14,7 +14,7 @@ import pytest
 from peewee import OperationalError
 
 from contract_tests.halting import halt_all, halted, resume
-from contract_tests.servers import POSTGRES_USER, PostgresServer
+from contract_tests.servers import POSTGRES_USER, PgBouncer, PostgresServer
 from contract_tests.waiting import wait_for
 from gateway.ops.logs import is_outage
 from models.database import hosts, session
@@ -81,6 +81,11 @@ def _frozen(server: PostgresServer) -> Iterator[None]:
         for process in reversed(halted):
             with suppress(ProcessLookupError):
                 resume(process)
+
+
+def _look_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(session, "STEP_SECONDS", 0.1)
 
 
 def _version(server: PostgresServer) -> int:
@@ -209,7 +214,7 @@ def test_a_frozen_host_costs_its_timeout_once(
 def test_a_host_that_freezes_is_left_before_the_deadline(
     pair: tuple[PostgresServer, PostgresServer], url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session, "LOOK_SECONDS", 0.2)
+    _look_soon(monkeypatch)
     engine = PostgresEngine(url, connections=2)
     _write(engine)
     with _frozen(pair[0]):
@@ -217,7 +222,8 @@ def test_a_host_that_freezes_is_left_before_the_deadline(
         began = time.monotonic()
         # Two threads share one test of the host. What they had begun may be committed.
         with ThreadPoolExecutor(2) as pool:
-            failed = [pool.submit(_write, engine).exception(AT_MOST) for _ in range(2)]
+            both = [pool.submit(_write, engine) for _ in range(2)]
+            failed = [each.exception(AT_MOST) for each in both]
         _write(engine)
         assert time.monotonic() - began < AT_MOST
     # The commit was sent with the statements.
@@ -227,16 +233,82 @@ def test_a_host_that_freezes_is_left_before_the_deadline(
     engine.close_all()
 
 
+def test_a_frozen_server_is_left_when_its_pooler_has_left_it(
+    pair: tuple[PostgresServer, PostgresServer], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pooler responds, but the statement is with the old server."""
+    _look_soon(monkeypatch)
+    old, new = pair
+    assert url
+    _set_read_only(new, "off")
+    with PgBouncer(old) as pooler:
+        engine = PostgresEngine(pooler.url("two"), connections=1)
+        _write(engine)
+
+        def write_meanwhile(stack: ExitStack) -> None:
+            with engine.writing(["a key"]):
+                engine.put(INSERT).received()
+                stack.enter_context(_frozen(old))
+                pooler.switch_to(new.port)
+
+        with ExitStack() as stack:
+            began = time.monotonic()
+            with pytest.raises(UnsureError):
+                write_meanwhile(stack)
+            _write(engine)
+            assert time.monotonic() - began < AT_MOST
+        engine.close_all()
+    assert _rows(new) == 1
+
+
 def test_a_host_that_is_slow_is_kept(
     engine: PostgresEngine,
     pair: tuple[PostgresServer, PostgresServer],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(session, "LOOK_SECONDS", 0.1)
+    _look_soon(monkeypatch)
     with engine.writing(["a key"]):
         engine.put("SELECT pg_sleep(0.5)").fetchall()
         engine.put(INSERT)
     assert _rows(pair[0]) == 1
+
+
+def test_a_response_that_comes_during_the_look_counts(
+    engine: PostgresEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host was slow to accept the connection of the look."""
+    _look_soon(monkeypatch)
+
+    def fail_late(*_: object) -> bool:
+        time.sleep(1)
+        return False
+
+    monkeypatch.setattr(hosts, "responds", fail_late)
+    with engine.writing(["a key"]):
+        assert engine.put("SELECT pg_sleep(0.5)").fetchall()
+    with engine.reading():
+        assert engine.execute_sql("SELECT pg_sleep(0.5)").fetchall()
+
+
+def test_a_migration_waits_without_a_look(
+    engine: PostgresEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _look_soon(monkeypatch)
+    monkeypatch.setattr(hosts, "responds", lambda *_: False)
+    with engine.migrating():
+        assert engine.put("SELECT pg_sleep(0.5)").fetchall()
+
+
+def test_idle_connections_to_a_host_that_was_left_are_stale_until_it_works_again(url: str) -> None:
+    with Session.open(url, BOUNDS) as idle:
+        stale = [idle.is_stale]
+        hosts.avoid(url, idle.info.host, idle.info.port)
+        stale.append(idle.is_stale)
+        # It is the primary, so it is found although it is tried last.
+        with Session.open(url, BOUNDS) as other:
+            assert other.info.port == idle.info.port
+        stale.append(idle.is_stale)
+    assert stale == [False, True, False]
 
 
 # The only web process on a database, which looks at its lock more often than in production.
