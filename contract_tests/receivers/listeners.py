@@ -1,6 +1,7 @@
 """A thousand receivers, each at its own port: ``with Listeners(1000) as receivers``."""
 
 import asyncio
+import resource
 import threading
 from collections import Counter
 from concurrent.futures import Future
@@ -27,7 +28,9 @@ class Listeners:
         self.deliveries: Counter[str] = Counter()
 
     def __enter__(self) -> Self:
-        """Listen."""
+        """Listen. Each port is a descriptor, and so is each connection."""
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         self._thread.start()
         self.urls = [f"http://{HOST}:{port}/hook" for port in self._ready.result(START_SECONDS)]
         return self

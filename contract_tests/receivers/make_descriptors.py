@@ -77,4 +77,5 @@ def test_a_lack_of_descriptors_blames_no_receiver(parts: Parts) -> None:
     assert _sum(metrics, "process_max_fds") == DESCRIPTORS
     assert found.errors == {}
     assert found.delivered == set(receivers.deliveries)
+    assert set(receivers.deliveries.values()) == {1}
     assert found.attempts == len(found.delivered) == due

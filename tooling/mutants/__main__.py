@@ -83,6 +83,8 @@ def main(chosen: Sequence[str]) -> int:
             outcomes[result.mutant].append(result.outcome)
             database.set_result(result.item.job_id, _stored(result))
             print(f"\r{count} of {len(items)}", end="", file=sys.stderr, flush=True)
+        # Trouble of the machine would look like tests that kill mutants.
+        runs.check(modules)
     report = Report(modules, outcomes, read_equivalents(HERE / "equivalent.toml"))
     (BUILD / "survivors.toml").write_text("\n".join(report.survivors()))
     print("\n".join(["", *report.table(), *report.notes()]))

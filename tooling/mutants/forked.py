@@ -93,5 +93,7 @@ def run_tests(
         # Not there if it has not started its tests, or if nothing of it is left.
         with suppress(ProcessLookupError):
             os.killpg(process.pid, SIGKILL)
+    # Before setsid() it has no group of its own.
+    process.kill()
     process.join()
     return code, (tree / "output.txt").read_text(errors="replace")

@@ -23,8 +23,9 @@ BUILD = ROOT / "build" / "mutants"
 # Not in the repository, but the packages need it.
 VENDORED = "dashboard/static/vendored"
 KILLED, SURVIVED, TIMEOUT, INVALID = "killed", "survived", "timeout", "invalid"
-# pytest's exit codes of a passed run, and of one in which a module could not be imported.
-PASSED, NOT_IMPORTED = 0, (2, 4)
+# pytest's exit codes of a passed run, and of one without a verdict: a module could not be imported, pytest
+# failed, or there was no test.
+PASSED, NO_VERDICT = 0, (2, 3, 4, 5)
 
 Value = TypeVar("Value")
 
@@ -63,7 +64,7 @@ def _outcome(code: int | None) -> str:
         return TIMEOUT
     if code == PASSED:
         return SURVIVED
-    return INVALID if code in NOT_IMPORTED else KILLED
+    return INVALID if code in NO_VERDICT else KILLED
 
 
 class Runs:
