@@ -92,7 +92,7 @@ failover: $(VENV)/.dev | servers ## Promote standbys and restore backups under l
 	@$(BIN)/pytest --timeout=0 -s contract_tests/failover/make_failover.py contract_tests/failover/make_histories.py $(PYTEST_ARGS)
 
 # Versions that this machine lacks are listed as missing.
-matrix: $(VENV)/.dev | servers ## Run the tests on each Python, each PostgreSQL and a newer SQLite (ARGS="python3.13 postgresql-18")
+matrix: $(VENV)/.dev node_modules/.installed | servers ## Run the tests on each Python, each PostgreSQL and a newer SQLite (ARGS="python3.13 postgresql-18")
 	@$(BIN)/python -m tooling.matrix $(ARGS)
 
 # tooling/mutants/mutants.toml has the modules and their tests, equivalent.toml the mutants that change nothing.

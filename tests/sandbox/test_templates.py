@@ -224,6 +224,8 @@ def test_an_edit_is_told_and_reviewed_again(business: Business, receiver: Receiv
     edited = business.graph("POST", template_id, {"components": [text]}).json()
     assert (edited["success"], edited["id"]) == (True, template_id)
     receiver.wait(lambda: len(told(receiver, STATUS)) == 2)
+    # Callbacks may overtake each other.
+    receiver.wait(lambda: bool(told(receiver, "message_template_components_update")))
     [value] = told(receiver, "message_template_components_update")
     assert value["message_template_element"] == "It has shipped."
     assert shown(business, template_id, "components")["components"] == [text]
