@@ -1,7 +1,6 @@
 """The server behind a pooler, which a failover replaces under a session.
 
-The pooler responds to new connections at once. A statement that the old server has received may have to wait
-for it for ever.
+The pooler sends new statements to the new server. One that a frozen old server has received gets no response.
 """
 
 import threading

@@ -17,7 +17,7 @@ from contract_tests.halting import halt_all, halted, resume
 from contract_tests.servers import POSTGRES_USER, PgBouncer, PostgresServer
 from contract_tests.waiting import wait_for
 from gateway.ops.logs import is_outage
-from models.database import hosts, session
+from models.database import hosts, pooled_server, session
 from models.database.engine import database, write
 from models.database.postgresql import PostgresEngine, UnsureError
 from models.database.session import BOUNDS, Session
@@ -261,6 +261,16 @@ def test_a_frozen_server_is_left_when_its_pooler_has_left_it(
     assert _rows(new) == 1
 
 
+def test_only_a_primary_that_replaced_a_known_one_is_another(
+    pair: tuple[PostgresServer, PostgresServer], url: str
+) -> None:
+    assert url
+    address = pair[0].url("two")
+    assert not pooled_server.is_another(address, None)
+    assert not pooled_server.is_another(address, pooled_server.seen(address))
+    assert pooled_server.is_another(address, "one that ended")
+
+
 def test_a_host_that_is_slow_is_kept(
     engine: PostgresEngine,
     pair: tuple[PostgresServer, PostgresServer],
@@ -315,7 +325,7 @@ def test_idle_connections_to_a_host_that_was_left_are_stale_until_it_works_again
 SOLE_WEB = """
 import sys
 from models import sole_web
-from models.database import hosts, session
+from models.database import hosts, pooled_server, session
 
 sole_web.LOOK_SECONDS, session.ANSWER_SECONDS, hosts.HOST_TIMEOUT_SECONDS = 0.1, 1, 2
 sole_web.be_sole(sys.argv[1], 5)
