@@ -300,6 +300,25 @@ def test_a_response_that_comes_during_the_look_counts(
         assert engine.execute_sql("SELECT pg_sleep(0.5)").fetchall()
 
 
+def test_a_session_follows_another_that_left_its_host(
+    engine: PostgresEngine, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "STEP_SECONDS", 0.1)
+    with engine.reading():
+        place = engine.connection().info
+        hosts.avoid(url, place.host, place.port)
+        with pytest.raises(OperationalError, match="another server may respond"):
+            engine.put("SELECT pg_sleep(1.4)").fetchall()
+
+
+def test_a_host_that_was_left_is_tried_last() -> None:
+    url = "postgresql://h1,h2/db"
+    hosts.remember(url, "h1", 5432)
+    hosts.avoid(url, "h1", 5432)
+    assert hosts.order(url)["host"] == "h2,h1"
+    hosts.forget()
+
+
 def test_a_migration_waits_without_a_look(
     engine: PostgresEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
