@@ -9,6 +9,7 @@ pooler is in between.
 import itertools
 import re
 import select
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,7 @@ from psycopg.errors import error_from_result
 from psycopg.pq import ConnStatus, DiagnosticField, ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 
-from models.database.session import NotPrimaryError, Session, is_ready
+from models.database.session import STEP_SECONDS, NotPrimaryError, Session, is_ready
 
 # A connection keeps the plan of a prepared statement, also one made while the tables were empty and a
 # sequential scan was the cheapest. Each statement here has an index that serves it
@@ -100,13 +101,15 @@ class Pipeline(Session):
         if not self.waiting:
             return
         sent, self.waiting = self.waiting, []
-        is_first = self.info.transaction_status is TransactionStatus.IDLE
-        if is_first:
-            self.note_server()
+        is_first = self.pgconn.transaction_status == TransactionStatus.IDLE
         if self.is_pooled and is_first:
+            self.note_server()
             # Statements that are sent together are one transaction, with or without a BEGIN.
             sent.insert(int(sent[0].sql == self.begin), Answer(self, self.opening, []))
         with _AS_PEEWEE:
+            if is_first and sent[-1].sql == COMMIT and self.is_stale:
+                # It cannot be sent again.
+                self.replace()
             try:
                 self._exchange(sent)
             except Error as error:
@@ -159,7 +162,10 @@ class Pipeline(Session):
 
     def _await(self, events: int) -> None:
         """Wait for the server. Raises ConnectionTimeout."""
-        for seconds in self.waits():
+        began = time.monotonic()
+        if is_ready(self.pgconn.socket, STEP_SECONDS, events):
+            return
+        for seconds in self.waits(began):
             if is_ready(self.pgconn.socket, seconds, events):
                 return
 
@@ -188,7 +194,7 @@ class Pipeline(Session):
         result = self._wait_for_result()
         if result is None or self.pgconn.status is ConnStatus.BAD:
             raise OperationalError(self.pgconn.get_error_message())
-        if _severity(result) == b"FATAL":
+        if result.status == ExecStatus.FATAL_ERROR and _severity(result) == b"FATAL":
             error = error_from_result(result)
             # The server sends results in order, also those before its end.
             is_certain = is_open and _is_shutdown(error)

@@ -341,9 +341,10 @@ class PostgresEngine(PooledPostgresqlDatabase):
     def _is_closed(self, conn: Any) -> bool:
         """Whether an idle connection should not be used.
 
-        Peewee's own check makes a round trip each time, while all threads wait.
+        Peewee's own check makes a round trip each time, while all threads wait. A connection that the server
+        closed is noticed at its first statement.
         """
-        if conn.is_stale:
+        if conn.is_left:
             conn.close()
             return True
         return False

@@ -177,9 +177,12 @@ class Session(psycopg.Connection[Any]):
         The server sends nothing to an idle connection before it closes it. With a response, PostgreSQL 14 and
         later report that they have become read-only.
         """
-        if self.closed or is_ready(self.fileno(), 0):
-            return True
-        return self.needs_primary and self._should_leave()
+        return self.is_left or is_ready(self.fileno(), 0)
+
+    @property
+    def is_left(self) -> bool:
+        """Whether the connection is closed, or to a server that is not the primary. Makes no system call."""
+        return bool(self.closed) or (self.needs_primary and self._should_leave())
 
     @property
     def is_lost(self) -> bool:
@@ -202,7 +205,7 @@ class Session(psycopg.Connection[Any]):
             raise
 
     def _wait_for_answer(self, gen: PQGen[Any], interval: float) -> Any:
-        for seconds in self.waits():
+        for seconds in self.waits(time.monotonic()):
             try:
                 return super().wait(gen, interval, seconds)
             except psycopg.OperationalError:
@@ -211,11 +214,13 @@ class Session(psycopg.Connection[Any]):
                     raise
         raise AssertionError
 
-    def waits(self) -> Iterator[float]:
-        """Seconds to wait for a response, one after the other. Raises ConnectionTimeout at the end."""
+    def waits(self, began: float) -> Iterator[float]:
+        """Seconds to wait for a response, one after the other. Raises ConnectionTimeout at the end.
+
+        ``began``: since when it is awaited, by time.monotonic().
+        """
         may_look = not self.is_patient and (self.needs_primary or self.is_pooled)
         while True:
-            began = time.monotonic()
             while (rest := began + self.answer_seconds - time.monotonic()) > 0:
                 yield min(STEP_SECONDS, rest) if may_look else rest
                 # A response may have come during the look.
@@ -223,6 +228,7 @@ class Session(psycopg.Connection[Any]):
                     self._give_up("another server may respond, and this one does not")
             if not (self.is_patient and self._is_working()):
                 self._give_up(f"the server has not responded for {self.answer_seconds:g} s")
+            began = time.monotonic()
 
     def note_server(self) -> None:
         """Call it before a transaction begins."""

@@ -12,6 +12,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,10 @@ def _kept(engine: PostgresEngine, value: int) -> int:
     with engine.reading():
         found = engine.execute_sql("SELECT count(*) FROM kept WHERE value = %s", (value,))
         return int(found.fetchone()[0])
+
+
+def _write_with_a_key(engine: PostgresEngine) -> AbstractContextManager[None]:
+    return engine.writing(["a key"])
 
 
 def _works_at_once(engine: PostgresEngine, value: int) -> bool:
@@ -182,6 +187,20 @@ def test_a_commit_that_the_server_may_have_received_is_not_repeated(url: str) ->
             interrupted()
         cutting.join(WAIT_SECONDS)
         assert _kept(behind, 24) == 0
+        behind.close_all()
+
+
+@pytest.mark.parametrize("begin", [PostgresEngine.appending, _write_with_a_key])
+def test_a_transaction_of_one_exchange_survives_a_connection_that_was_closed(
+    url: str, begin: Callable[[PostgresEngine], AbstractContextManager[None]]
+) -> None:
+    with Relay(urlsplit(url).port or 0) as relay:
+        behind = PostgresEngine(url.replace(f":{urlsplit(url).port}", f":{relay.port}"), 1)
+        stored = _kept(behind, 25)
+        relay.restore()
+        with begin(behind):
+            behind.put("INSERT INTO kept VALUES (%s)", [25])
+        assert _kept(behind, 25) == stored + 1
         behind.close_all()
 
 
@@ -426,8 +445,8 @@ def test_an_outage_and_a_recovery_of_the_server_are_noticed_at_once(
     server.kill()
     began = time.monotonic()
     for _ in range(3):
-        with pytest.raises(OperationalError), engine.reading():
-            pass
+        with pytest.raises(OperationalError):
+            _kept(engine, 50)
     assert time.monotonic() - began < POOL_PATIENCE_SECONDS / 3
     server.start()
     assert _works_at_once(engine, 50)
