@@ -196,11 +196,11 @@ def test_a_transaction_of_one_exchange_survives_a_connection_that_was_closed(
 ) -> None:
     with Relay(urlsplit(url).port or 0) as relay:
         behind = PostgresEngine(url.replace(f":{urlsplit(url).port}", f":{relay.port}"), 1)
-        stored = _kept(behind, 25)
+        stored = _kept(behind, 17)
         relay.restore()
         with begin(behind):
-            behind.put("INSERT INTO kept VALUES (%s)", [25])
-        assert _kept(behind, 25) == stored + 1
+            behind.put("INSERT INTO kept VALUES (%s)", [17])
+        assert _kept(behind, 17) == stored + 1
         behind.close_all()
 
 
