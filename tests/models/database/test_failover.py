@@ -12,6 +12,7 @@ from types import NoneType
 import psycopg
 import pytest
 from peewee import OperationalError
+from psycopg.errors import ConnectionTimeout
 
 from contract_tests.halting import halt_all, halted, resume
 from contract_tests.servers import POSTGRES_USER, PgBouncer, PostgresServer
@@ -271,6 +272,71 @@ def test_only_a_primary_that_replaced_a_known_one_is_another(
     assert pooled_server.is_another(address, "one that ended")
 
 
+@pytest.fixture
+def pooled(
+    pair: tuple[PostgresServer, PostgresServer], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
+    """The URL of a pooler in front of the first server. All looks share one that was made."""
+    _look_soon(monkeypatch)
+    monkeypatch.setattr(pooled_server, "SHARED_SECONDS", 60)
+    with PgBouncer(pair[0]) as pooler:
+        address = pooler.url("two")
+        assert not pooled_server.is_another(address, None)
+        yield address
+
+
+def _notice(server: PostgresServer, address: str) -> str | None:
+    """The pooler at this address sends a look to this server."""
+    with psycopg.connect(server.url("postgres")) as connection:
+        pooled_server.note(address, connection)
+    return pooled_server.seen(address)
+
+
+def test_a_transaction_behind_a_pooler_knows_the_primary_at_its_begin(
+    pair: tuple[PostgresServer, PostgresServer], pooled: str
+) -> None:
+    """Another thread notices that it was replaced before this one waits."""
+    engine = PostgresEngine(pooled, connections=1)
+
+    def wait_in_a_transaction() -> None:
+        with engine.appending():
+            engine.put("SELECT 1").fetchall()
+            _notice(pair[0], pooled)
+            engine.put("SELECT pg_sleep(5)").fetchall()
+
+    with engine.reading():
+        engine.put("SELECT 1").fetchall()
+        _notice(pair[1], pooled)
+        # It begins after the failover.
+        assert engine.put("SELECT pg_sleep(0.5)").fetchall()
+    with pytest.raises(OperationalError, match="another server may respond"):
+        wait_in_a_transaction()
+    engine.close_all()
+
+
+def test_a_session_of_the_queue_knows_the_primary_at_its_begin(
+    pair: tuple[PostgresServer, PostgresServer], pooled: str
+) -> None:
+    with Session.open(pooled, BOUNDS) as session:
+        session.execute(session.begin)
+        _notice(pair[1], pooled)
+        with pytest.raises(ConnectionTimeout, match="another server may respond"):
+            session.execute("SELECT pg_sleep(5)")
+
+
+def test_a_standby_that_a_pooler_lets_answer_is_no_other_primary(
+    pair: tuple[PostgresServer, PostgresServer],
+) -> None:
+    with PostgresServer() as standby:
+        standby.stop()
+        # It replicates nothing, and allows reads.
+        (standby.data / "standby.signal").touch()
+        standby.start()
+        seen = [_notice(server, "a pooler") for server in (pair[0], standby)]
+    assert seen[0] is not None
+    assert seen[0] == seen[1]
+
+
 def test_a_host_that_is_slow_is_kept(
     engine: PostgresEngine,
     pair: tuple[PostgresServer, PostgresServer],
@@ -309,14 +375,6 @@ def test_a_session_follows_another_that_left_its_host(
         hosts.avoid(url, place.host, place.port)
         with pytest.raises(OperationalError, match="another server may respond"):
             engine.put("SELECT pg_sleep(1.4)").fetchall()
-
-
-def test_a_host_that_was_left_is_tried_last() -> None:
-    url = "postgresql://h1,h2/db"
-    hosts.remember(url, "h1", 5432)
-    hosts.avoid(url, "h1", 5432)
-    assert hosts.order(url)["host"] == "h2,h1"
-    hosts.forget()
 
 
 def test_a_migration_waits_without_a_look(
@@ -392,25 +450,3 @@ def test_the_lock_of_the_only_web_process_leaves_a_frozen_server(
     with _frozen(first):
         _set_read_only(second, "off")
         wait_for(lambda: _is_locked(second), "the lock on the new primary")
-
-
-@pytest.mark.parametrize(
-    ("places", "expected"),
-    [
-        ("h1", {}),
-        ("h1:1,h2:2", {"host": "h1,h2", "port": "1,2"}),
-        ("h1,h2", {"host": "h1,h2", "port": "5432,5432"}),
-        ("h1,h2:6000", {"host": "h1,h2", "port": "5432,6000"}),
-    ],
-)
-def test_hosts_keep_their_order(places: str, expected: dict[str, str]) -> None:
-    found = hosts.order(f"postgresql://user@{places}/db")
-    assert {name: found[name] for name in expected} == expected
-    assert bool(found) == bool(expected)
-
-
-def test_the_attributes_of_the_url_take_precedence() -> None:
-    assert hosts.order("postgresql://h1,h2/db")["target_session_attrs"] == "read-write"
-    for given in ("any", "primary"):
-        url = f"postgresql://h1,h2/db?target_session_attrs={given}"
-        assert hosts.order(url)["target_session_attrs"] == given
