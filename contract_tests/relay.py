@@ -37,6 +37,10 @@ class Relay:
         """Close all connections."""
         self.cut()
 
+    def in_front_of(self, url: str) -> str:
+        """A URL of the server, with this port."""
+        return url.replace(f":{self._target_port}/", f":{self.port}/")
+
     def cut(self) -> None:
         """Close all connections and refuse new ones."""
         for end in (self._listener, *self._ends):

@@ -130,6 +130,27 @@ def gateway(tmp_path: Path) -> Iterator[Gateway]:
         yield service
 
 
+@pytest.fixture
+def answers(receiver: Receiver) -> threading.Event:
+    """The receiver answers when it is set."""
+    event = threading.Event()
+
+    def answer_late(_received: Received) -> Reply:
+        event.wait(DELIVERY_TIMEOUT)
+        return Reply(200)
+
+    receiver.reply = answer_late
+    return event
+
+
+def _customer(parts: Parts, receiver: Receiver, kind: str) -> Customer:
+    """A customer with a webhook for these events."""
+    customer = parts.customer()
+    body = {"url": receiver.url(), "events": [kind]}
+    assert customer.request("POST", "/webhooks", json=body).status_code == 201
+    return customer
+
+
 def _count(gateway: Gateway, condition: str) -> int:
     return gateway.stored.count("delivery", condition)
 
@@ -179,9 +200,7 @@ def test_gateway_up_ends_in_time_under_load_and_the_next_finishes_the_rest(
 
 
 def test_a_worker_without_work_ends_at_once(parts: Parts, receiver: Receiver) -> None:
-    customer = parts.customer()
-    body = {"url": receiver.url(), "events": ["message.read"]}
-    assert customer.request("POST", "/webhooks", json=body).status_code == 201
+    customer = _customer(parts, receiver, "message.read")
     worker = parts.start_worker()
     assert customer.send("15561234567").status_code == 200
     receiver.wait_kind("message.read")
@@ -195,18 +214,12 @@ def test_a_worker_without_work_ends_at_once(parts: Parts, receiver: Receiver) ->
     ids=["twice", "Ctrl-C and SIGTERM", "SIGHUP"],
 )
 def test_an_outcome_that_comes_after_all_signals_is_recorded(
-    parts: Parts, receiver: Receiver, signals: tuple[signal.Signals, ...]
+    parts: Parts,
+    receiver: Receiver,
+    answers: threading.Event,
+    signals: tuple[signal.Signals, ...],
 ) -> None:
-    answers = threading.Event()
-
-    def answer_late(_received: Received) -> Reply:
-        answers.wait(DELIVERY_TIMEOUT)
-        return Reply(200)
-
-    receiver.reply = answer_late
-    customer = parts.customer()
-    body = {"url": receiver.url(), "events": ["message.sent"]}
-    assert customer.request("POST", "/webhooks", json=body).status_code == 201
+    customer = _customer(parts, receiver, "message.sent")
     worker = parts.start_worker()
     assert customer.send("15561234567").status_code == 200
     receiver.wait()
@@ -222,18 +235,9 @@ def test_an_outcome_that_comes_after_all_signals_is_recorded(
 
 
 def test_a_worker_that_is_stopped_while_it_starts_finishes_what_it_began(
-    parts: Parts, receiver: Receiver
+    parts: Parts, receiver: Receiver, answers: threading.Event
 ) -> None:
-    answers = threading.Event()
-
-    def answer_late(_received: Received) -> Reply:
-        answers.wait(DELIVERY_TIMEOUT)
-        return Reply(200)
-
-    receiver.reply = answer_late
-    customer = parts.customer()
-    body = {"url": receiver.url(), "events": ["message.sent"]}
-    assert customer.request("POST", "/webhooks", json=body).status_code == 201
+    customer = _customer(parts, receiver, "message.sent")
     assert customer.send("15561234567").status_code == 200
     with subprocess.Popen(
         [sys.executable, "-c", SLOW_START],

@@ -110,11 +110,13 @@ def event(
     kind: str = EventKind.NUMBER_BANNED,
     number_id: str = "num_1",
     payload: str = "{}",
+    subject_id: str | None = None,
 ) -> Event:
-    """An event of a number, without deliveries."""
+    """An event of a number or of another subject, without deliveries."""
+    subject = subject_id or number_id
     with writing():
         return Event.append(
-            account.id, kind, number_id=number_id, subject_id=number_id, payload=payload, once=False
+            account.id, kind, number_id=number_id, subject_id=subject, payload=payload, once=False
         )
 
 

@@ -1,6 +1,5 @@
 """A commit whose response is lost may have succeeded: nothing repeats the work that depends on it."""
 
-import re
 import secrets
 from collections import Counter
 from collections.abc import Iterator
@@ -38,7 +37,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcome]:
     hooks = Hooks()
     with PostgresServer() as server:
         thief = Thief(server.port)
-        url = re.sub(r":\d+/", f":{thief.port}/", server.database("storm"))
+        url = thief.in_front_of(server.database("storm"))
         settings = {"GATEWAY_DATABASE_URL": url, "GATEWAY_RETRY_SCHEDULE": "0.3,0.3"}
         with running(tmp_path_factory.mktemp("robbed"), **settings) as gateway:
             customer = gateway.customer()

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 from collections.abc import Iterator
 
 import pytest
@@ -34,7 +33,7 @@ def url() -> str:
 def thief(url: str, configure: Configure) -> Iterator[Thief]:
     """Between the models and their database."""
     thief = Thief(backends.postgres().port)
-    connected = re.sub(r":\d+/", f":{thief.port}/", url)
+    connected = thief.in_front_of(url)
     secret.use_key(configure(DATABASE_URL=connected).encryption_key())
     database.connect(connected)
     database.migrate()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 
 from contract_tests.servers import PostgresServer
@@ -12,6 +13,15 @@ from models.database.postgresql import PostgresEngine
 def server() -> Iterator[PostgresServer]:
     with PostgresServer() as started:
         yield started
+
+
+@pytest.fixture(scope="module")
+def kept(server: PostgresServer) -> str:
+    """The URL of a database with one table, for a fixture ``url``."""
+    address = server.database("kept")
+    with psycopg.connect(address) as connection:
+        connection.execute("CREATE TABLE kept (value int)")
+    return address
 
 
 @pytest.fixture

@@ -203,15 +203,7 @@ def test_a_cursor_of_the_first_release_is_valid_while_its_event_is_there(account
 
 def test_erased_events_leave_valid_places(account: Account, number: Number) -> None:
     person = factories.contact(number, phone="15551234567")
-    with writing():
-        Event.append(
-            account.id,
-            "contact.updated",
-            number_id=number.id,
-            subject_id=person.id,
-            payload="{}",
-            once=False,
-        )
+    factories.event(account, "contact.updated", number.id, subject_id=person.id)
     place = newest(account.id)
     Erasure.begin(person)
     assert ErasedEvent.select().count() == 1

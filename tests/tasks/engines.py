@@ -20,9 +20,9 @@ def make_engine(deactivate_after: int = 10) -> deliver.Engine:
 
 
 @contextmanager
-def running(deactivate_after: int = 10) -> Iterator[deliver.Engine]:
+def running(engine: deliver.Engine | None = None) -> Iterator[deliver.Engine]:
     """An engine that looks for due deliveries every few milliseconds."""
-    engine = make_engine(deactivate_after)
+    engine = engine or make_engine()
     stopping = threading.Event()
 
     def keep_waking() -> None:

@@ -159,7 +159,7 @@ def test_a_webhook_whose_events_are_all_discarded_is_deactivated(
 ) -> None:
     receiver.behave(answer(410))
     webhook = factories.webhook(account, receiver.url())
-    with running(deactivate_after=2):
+    with running(make_engine(deactivate_after=2)):
         for round_ in (1, 2):
             factories.deliveries(account, webhook)
             receiver.wait(4 * round_)

@@ -121,15 +121,7 @@ def test_an_event_stays_as_long_as_its_message(
 ) -> None:
     """Otherwise a repeated callback would emit it a second time."""
     message = factories.outbound(number)
-    with writing():
-        Event.append(
-            account.id,
-            "message.sent",
-            number_id=number.id,
-            subject_id=message.id,
-            payload="{}",
-            once=True,
-        )
+    factories.event(account, "message.sent", number.id, subject_id=message.id)
     clock.advance(days=1)
     assert EVENTS.remove(clock.at, 10) == 0
     with writing():

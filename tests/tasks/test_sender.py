@@ -1,9 +1,6 @@
 """The recorded headers of an attempt equal those that its receiver got."""
 
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
@@ -18,6 +15,7 @@ from tasks.sender import headers_of, make_client
 from tests import factories
 from tests.conftest import Clock, Configure
 from tests.receiver import Received, Receiver, answer
+from tests.tasks.engines import running
 from tests.waiting import until
 from webhooks import signing
 from webhooks.schedule import RetrySchedule
@@ -36,25 +34,9 @@ NAMES = {
 }
 
 
-@contextmanager
-def _running() -> Iterator[None]:
-    """An engine with the default settings, with retries and wake-ups every few milliseconds."""
-    engine = deliver.Engine(make_client(), RetrySchedule((0.02,)), 10, 10)
-    stopping = threading.Event()
-
-    def keep_waking() -> None:
-        while not stopping.wait(0.005):
-            engine.look()
-
-    alarm = threading.Thread(target=keep_waking)
-    engine.start()
-    alarm.start()
-    try:
-        yield
-    finally:
-        stopping.set()
-        alarm.join()
-        engine.stop()
+def _engine() -> deliver.Engine:
+    """An engine with the default settings, with one retry after milliseconds."""
+    return deliver.Engine(make_client(), RetrySchedule((0.02,)), 10, 10)
 
 
 @pytest.fixture
@@ -71,7 +53,7 @@ def failed(account: Account, webhook: Webhook, receiver: Receiver) -> Delivery:
     event = factories.event(account, payload='{"name":"Zoë"}')
     Delivery.schedule(event, [webhook])
     [row] = Delivery.select()
-    with _running():
+    with running(_engine()):
         receiver.wait(2)
         until(lambda: _find(row).state == DeliveryState.FAILED, "the end of the delivery")
     return _find(row)
@@ -112,7 +94,7 @@ def test_an_attempt_after_a_rotation_is_shown_with_the_signatures_of_both_secret
 ) -> None:
     failed.webhook.rotate_secret()
     failed.redeliver()
-    with _running():
+    with running(_engine()):
         receiver.wait(3)
         until(lambda: len(Attempt.of(failed)) >= 3, "a third attempt")
     failed, got = _find(failed), _named(receiver.at()[2])
@@ -133,7 +115,7 @@ def test_a_delivery_that_is_replayed_after_six_minutes_is_refused_by_the_librari
         clock.at = round((time.time() - minutes_ago * 60) * 1000)
         before = len(receiver.at())
         Delivery.schedule(factories.event(account), [webhook])
-        with _running():
+        with running(_engine()):
             *_, request = receiver.wait(before + 1)
         assert verdict(webhook.secret, request.headers, request.body) == expected
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import socket
-from types import TracebackType
 from typing import Self
 
 
@@ -25,10 +24,5 @@ class Listener:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._socket.close()

@@ -16,7 +16,6 @@ from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -45,11 +44,8 @@ IDLE_SECONDS = int(TIMEOUTS["idle_in_transaction_session_timeout"].removesuffix(
 
 
 @pytest.fixture(scope="module")
-def url(server: PostgresServer) -> str:
-    address = server.database("lost")
-    with psycopg.connect(address) as connection:
-        connection.execute("CREATE TABLE kept (value int)")
-    return address
+def url(kept: str) -> str:
+    return kept
 
 
 @pytest.fixture
@@ -170,9 +166,11 @@ def test_a_transaction_that_has_not_begun_is_opened_on_a_new_connection(
     assert _kept(engine, 23) == 3
 
 
-def test_a_commit_that_the_server_may_have_received_is_not_repeated(url: str) -> None:
-    with Relay(urlsplit(url).port or 0) as relay:
-        behind = PostgresEngine(url.replace(f":{urlsplit(url).port}", f":{relay.port}"), 1)
+def test_a_commit_that_the_server_may_have_received_is_not_repeated(
+    url: str, server: PostgresServer
+) -> None:
+    with Relay(server.port) as relay:
+        behind = PostgresEngine(relay.in_front_of(url), 1)
         assert _kept(behind, 24) == 0
 
         cutting = threading.Thread(target=_cut_after, args=[relay])
@@ -192,10 +190,12 @@ def test_a_commit_that_the_server_may_have_received_is_not_repeated(url: str) ->
 
 @pytest.mark.parametrize("begin", [PostgresEngine.appending, _write_with_a_key])
 def test_a_transaction_of_one_exchange_survives_a_connection_that_was_closed(
-    url: str, begin: Callable[[PostgresEngine], AbstractContextManager[None]]
+    url: str,
+    server: PostgresServer,
+    begin: Callable[[PostgresEngine], AbstractContextManager[None]],
 ) -> None:
-    with Relay(urlsplit(url).port or 0) as relay:
-        behind = PostgresEngine(url.replace(f":{urlsplit(url).port}", f":{relay.port}"), 1)
+    with Relay(server.port) as relay:
+        behind = PostgresEngine(relay.in_front_of(url), 1)
         stored = _kept(behind, 17)
         relay.restore()
         with begin(behind):
@@ -324,11 +324,10 @@ def test_reads_of_one_transaction_run_again_together(
 
 
 def test_reads_run_again_if_the_response_to_their_commit_is_lost(
-    url: str, monkeypatch: pytest.MonkeyPatch
+    url: str, server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    port = urlsplit(url).port or 0
-    with Thief(port) as thief:
-        behind = PostgresEngine(url.replace(f":{port}", f":{thief.port}"), 1)
+    with Thief(server.port) as thief:
+        behind = PostgresEngine(thief.in_front_of(url), 1)
         monkeypatch.setattr(database, "obj", behind)
 
         @repeated

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
-from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -40,24 +39,16 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue, "SERVER_ANSWER_SECONDS", PATIENCE)
 
 
-@pytest.fixture(scope="module")
-def direct(server: PostgresServer) -> str:
-    address = server.database("silent")
-    with psycopg.connect(address) as connection:
-        connection.execute("CREATE TABLE kept (value int)")
-    return address
-
-
 @pytest.fixture
-def relay(direct: str) -> Iterator[Relay]:
-    with Relay(urlsplit(direct).port or 0) as relay:
+def relay(server: PostgresServer) -> Iterator[Relay]:
+    with Relay(server.port) as relay:
         yield relay
 
 
 @pytest.fixture
-def url(direct: str, relay: Relay) -> str:
+def url(kept: str, relay: Relay) -> str:
     """The database behind the relay."""
-    return direct.replace(f":{urlsplit(direct).port}/", f":{relay.port}/")
+    return relay.in_front_of(kept)
 
 
 def _fails_in_time(work: Callable[[], Any]) -> BaseException:
