@@ -3,6 +3,8 @@
 import time
 from dataclasses import dataclass
 
+from ulid.base32 import ENCODE
+
 from models.database import database, reading
 from models.database.pinned import LENIENT, OF_THE_SERVER, OUTSIDE, PINNED
 from models.database.sqlite import path_of
@@ -18,7 +20,10 @@ SELECT split_part(current_setting('server_version'), ' ', 1),
        datcollate,
        current_setting('max_connections')::int
            - current_setting('superuser_reserved_connections')::int,
-       pg_is_in_recovery()
+       pg_is_in_recovery(),
+       (SELECT array_agg(pair ORDER BY pair) = array_agg(pair ORDER BY pair COLLATE "C") FROM (
+           SELECT a || b FROM regexp_split_to_table(%s, '') AS a, regexp_split_to_table(%s, '') AS b
+       ) AS pairs(pair))
 FROM pg_database WHERE datname = current_database()
 """
 _SETTINGS = "SELECT name, current_setting(name) FROM pg_settings WHERE name = ANY(%s)"
@@ -36,7 +41,11 @@ class File:
 
 @dataclass(frozen=True)
 class Server:
-    """The connected database and its server. ``size`` is in bytes, ``connections`` is their limit."""
+    """The connected database and its server. ``size`` is in bytes, ``connections`` is their limit.
+
+    ``sorts_ids`` is whether identifiers have the same order as in Python. Some languages sort a pair of
+    letters as one.
+    """
 
     version: str
     version_number: int
@@ -45,6 +54,7 @@ class Server:
     collation: str
     connections: int
     is_replica: bool
+    sorts_ids: bool
 
 
 def inspect_file(url: str, seconds: float) -> File:
@@ -76,7 +86,7 @@ def _quick_check(seconds: float) -> tuple[str | None, bool]:
 def inspect_server() -> Server:
     """Query the connected PostgreSQL. Raises peewee's DatabaseError."""
     with reading():
-        return Server(*database.execute_sql(_LOOK).fetchone())
+        return Server(*database.execute_sql(_LOOK, [ENCODE, ENCODE]).fetchone())
 
 
 def unpinned_settings() -> dict[str, str]:

@@ -23,6 +23,7 @@ PASSWORD = "quagga-password"
 # The first matching line decides which users need a password.
 WHO_IS_ASKED = "host all locked 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n"
 MIGRATED = "migrated"
+FIRST_WITH_ICU = 150_000
 MANUAL = "the page Operations of the documentation"
 
 Look = Callable[[str], Check]
@@ -170,6 +171,20 @@ def test_an_encoding_that_cannot_hold_every_text_is_a_problem(
     postgres: PostgresServer, look_at_database: Look
 ) -> None:
     _assert(look_at_database(postgres.url("narrow")), PROBLEM, "SQL_ASCII", "UTF8")
+
+
+def test_a_collation_that_sorts_identifiers_otherwise_is_a_problem(
+    postgres: PostgresServer, look_at_database: Look
+) -> None:
+    with psycopg.connect(postgres.url("postgres")) as connection:
+        if connection.info.server_version < FIRST_WITH_ICU:
+            pytest.skip("before PostgreSQL 15 a database had no locale of ICU")
+    danish = "LOCALE_PROVIDER icu ICU_LOCALE 'da-DK' LOCALE 'C'"
+    _execute(
+        postgres.url("postgres"),
+        f"CREATE DATABASE danish TEMPLATE template0 ENCODING 'UTF8' {danish}",
+    )
+    _assert(look_at_database(postgres.url("danish")), PROBLEM, "collation", "locale C")
 
 
 def test_commits_that_a_crash_forgets_are_a_warning(
