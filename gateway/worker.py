@@ -6,8 +6,10 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from types import FrameType
+from wsgiref.simple_server import WSGIRequestHandler
 
 from huey.consumer import Consumer, ConsumerStopped
 from huey.consumer import Worker as HueyWorker
@@ -45,7 +47,7 @@ LOOK_SECONDS, CHECK_LOOK_SECONDS = 0.5, 1.0
 QUEUE_STOP_SECONDS = 5
 # Seconds that a stop may take beyond the longest attempt or call.
 STOP_SECONDS = 8
-# After so many seconds a client of the metrics that vanished is forgotten.
+# After so many seconds a client of the metrics that vanished, or is silent, is forgotten.
 VANISHED_SECONDS = 30
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -167,11 +169,26 @@ class StoppingConsumer(Consumer):
         super().stop(graceful=graceful)
 
 
+class _MetricsHandler(WSGIRequestHandler):
+    """Closes the connection of a client that is silent. Otherwise it would hold its thread for ever."""
+
+    timeout = VANISHED_SECONDS
+
+    def log_message(self, *_: object) -> None:
+        """Log nothing."""
+
+    def handle(self) -> None:
+        """Answer one request."""
+        with suppress(TimeoutError):
+            super().handle()
+
+
 def _serve_metrics(at: str) -> None:
     """Serve this worker's metrics at ``host:port``. Raises SettingsError when it cannot listen there."""
     host, _, port = at.rpartition(":")
     try:
         server, _ = start_http_server(int(port), host)
+        server.RequestHandlerClass = _MetricsHandler
         # Linux gives the options of a listening socket to the connections.
         notice_vanished(server.socket, VANISHED_SECONDS)
     except (OSError, OverflowError) as error:
