@@ -178,6 +178,9 @@ class WebhookClient:
             answer = exchange.answer(f"timed out after {self._timeout:g} s.", timed_out=True)
             if exchange.is_looking_up and self._connector is not None:
                 await self._connector.check_names()
+            elif answer.status_code is None and self._connector is not None:
+                # The route may have gone after the connection was made.
+                self._connector.check_route()
             return answer
         return exchange.answer("")
 

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import errno
 import functools
+import re
 import socket
 import ssl
 from collections.abc import Sequence
@@ -24,6 +25,8 @@ SILENT_MS = 30_000
 _WITHOUT_ROUTE = {None, errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EADDRNOTAVAIL}
 # Addresses of documentations, which the default route leads to.
 _DISTANT = {socket.AF_INET: ("192.0.2.1", 9), socket.AF_INET6: ("2001:db8::1", 9)}
+# The name of a certificate that OpenSSL finds in a folder.
+_HASHED = re.compile(r"[0-9a-f]{8}\.\d+")
 TCP_USER_TIMEOUT = getattr(socket, "TCP_USER_TIMEOUT", None)
 
 
@@ -86,6 +89,11 @@ class Connector:
         if not await asyncio.shield(self._probe):
             raise MachineError(RESOLVER)
 
+    def check_route(self) -> None:
+        """Raise MachineError if this machine has no route. Loopback needs none."""
+        if not self._allow_local and not _has_route({socket.AF_INET6}):
+            raise MachineError(NETWORK)
+
     def check_trust(self, error: ssl.SSLCertVerificationError) -> None:
         """Raise MachineError if a certificate was refused because this machine knows no authorities."""
         if self._ssl_context is None and not _has_authorities():
@@ -145,13 +153,15 @@ def _reaches(family: socket.AddressFamily) -> bool:
 
 
 def _has_authorities() -> bool:
-    """Whether the system's file or folder of certificate authorities can be read."""
-    paths = ssl.get_default_verify_paths()
+    """Whether the system's file or folder has certificates that OpenSSL finds."""
+    loaded = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    loaded.load_default_certs()
+    if loaded.cert_store_stats()["x509"]:
+        return True
+    # The files of the folder are read only when a certificate is checked.
+    folder = Path(str(ssl.get_default_verify_paths().capath))
     with contextlib.suppress(OSError):
-        if paths.cafile and Path(paths.cafile).read_bytes():
-            return True
-    with contextlib.suppress(OSError):
-        return bool(paths.capath) and any(Path(str(paths.capath)).iterdir())
+        return any(_HASHED.fullmatch(each.name) and each.is_file() for each in folder.iterdir())
     return False
 
 

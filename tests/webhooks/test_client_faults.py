@@ -1,5 +1,6 @@
 """Errors of this machine are raised, and are no result of the receiver."""
 
+import asyncio
 import errno
 import os
 import resource
@@ -99,6 +100,22 @@ def test_a_host_with_ipv6_only_is_to_blame_if_the_machine_has_a_route_for_ipv4(
     assert _cause("http://[::1]:9/") == faults.NETWORK
 
 
+def test_a_route_that_went_during_an_exchange_is_no_timeout_of_the_receiver(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def connect(*_: object, **__: object) -> socket.socket:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    monkeypatch.setattr("aiohappyeyeballs.start_connection", connect)
+    options = {"timeout": 0.1, "allow_local": False}
+    _route(monkeypatch, socket.AF_INET)
+    assert post_one("https://8.8.8.8/", **options).timed_out
+    _route(monkeypatch)
+    assert _cause("https://8.8.8.8/", **options) == faults.NETWORK
+    assert post_one(TEN, timeout=0.1).timed_out, "loopback needs no route"
+
+
 @contextmanager
 def _no_descriptors() -> Iterator[None]:
     """A limit that the open descriptors exceed already. They stay open."""
@@ -150,9 +167,13 @@ def test_missing_certificate_authorities_blame_no_receiver(
 ) -> None:
     system_trust.cache_clear()
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
-    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path / "missing"))
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
+    (tmp_path / "README").write_text("No certificate.")
+    (tmp_path / "damaged.pem").write_text("No certificate either.")
     with closing(TlsReceiver(authority.server_context("localhost"))) as receiver:
         url = receiver.url(host="localhost")
+        assert _cause(url) == faults.TRUST
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "damaged.pem"))
         assert _cause(url) == faults.TRUST
         assert post_one("http://127.0.0.1:1/").error, "what needs none is the receiver's failure"
         # They are read again as soon as they are there.
