@@ -1,13 +1,11 @@
 """One ``gateway up`` for each DATA_DIR."""
 
-import subprocess
-import sys
-
 import click
 import pytest
 
 from gateway.cli import up_file
 from tests.conftest import Configure
+from tests.programs import begun
 
 CLAIM = """
 import time
@@ -23,15 +21,10 @@ with up_file.announced(get_settings()):
 def test_a_data_directory_is_locked_until_its_process_ends(configure: Configure) -> None:
     settings = configure()
     settings.data_dir.mkdir()
-    with subprocess.Popen(
-        [sys.executable, "-c", CLAIM], stdout=subprocess.PIPE, text=True
-    ) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == "claimed\n"
+    with begun("claimed", "-c", CLAIM):
         taken = pytest.raises(click.ClickException, match=r"gateway up runs on .* already")
         with taken, up_file.announced(settings):
             pass
-        other.kill()
     with up_file.announced(settings):
         assert (settings.data_dir / up_file.FILE).exists()
     assert not (settings.data_dir / up_file.FILE).exists()

@@ -2,8 +2,8 @@
 
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import click
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from gateway.cli import up_parts
 from gateway.settings import Settings
 from tests.conftest import Configure
+from tests.programs import begun
 
 # A part of an earlier ``gateway up``: it inherited the descriptor of the lock.
 PART = """
@@ -34,25 +35,13 @@ def settings(configure: Configure) -> Settings:
 @pytest.fixture
 def left_over(settings: Settings) -> Iterator[Start]:
     """Starts parts whose ``gateway up`` has ended."""
-    started: list[subprocess.Popen[str]] = []
+    with ExitStack() as stack:
 
-    def start(kind: str) -> subprocess.Popen[str]:
-        with up_parts.predecessors_ended(settings, 1) as lock:
-            part = subprocess.Popen(
-                [sys.executable, "-c", PART, kind],
-                stdout=subprocess.PIPE,
-                text=True,
-                pass_fds=[lock],
-            )
-        started.append(part)
-        assert part.stdout is not None
-        assert part.stdout.readline() == "ready\n"
-        return part
+        def start(kind: str) -> subprocess.Popen[str]:
+            with up_parts.predecessors_ended(settings, 1) as lock:
+                return stack.enter_context(begun("ready", "-c", PART, kind, pass_fds=[lock]))
 
-    yield start
-    for part in started:
-        with part:
-            part.kill()
+        yield start
 
 
 def test_parts_of_a_killed_up_are_waited_for_and_named(

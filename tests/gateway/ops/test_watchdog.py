@@ -5,16 +5,16 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
 from contract_tests.halting import halted
 from gateway.ops.watchdog import EXIT_STATUS
+from tests.programs import begun
 
 # The watchdog's time. A busy machine must not delay a healthy loop for so long.
 SECONDS = 1.0
@@ -26,25 +26,14 @@ Start = Callable[..., Process]
 @pytest.fixture
 def start() -> Iterator[Start]:
     """Starts processes that hang in a way, and returns when their watchdog has begun."""
-    started: list[Process] = []
+    with ExitStack() as stack:
 
-    def begin(how: str, seconds: float = SECONDS, **environment: str) -> Process:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tests.gateway.ops.hanging", how, str(seconds)],
-            env=os.environ | environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        started.append(process)
-        assert process.stdout is not None
-        assert process.stdout.readline() == "started\n"
-        return process
+        def begin(how: str, seconds: float = SECONDS, **environment: str) -> Process:
+            program = ("-m", "tests.gateway.ops.hanging", how, str(seconds))
+            options = {"env": os.environ | environment, "stderr": subprocess.PIPE}
+            return stack.enter_context(begun("started", *program, **options))
 
-    yield begin
-    for process in started:
-        with process:
-            process.kill()
+        yield begin
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 import weakref
@@ -39,6 +38,7 @@ from models.database import (
 )
 from models.database.postgresql import POOL_PATIENCE_SECONDS, LostError, PostgresEngine
 from models.database.session import CONNECT_TIMEOUT_SECONDS, TIMEOUTS
+from tests.programs import begun
 
 IDLE_SECONDS = int(TIMEOUTS["idle_in_transaction_session_timeout"].removesuffix("s"))
 
@@ -403,15 +403,7 @@ with engine.writing(None):
 def test_a_client_that_freezes_in_a_transaction_blocks_no_others(
     engine: PostgresEngine, url: str
 ) -> None:
-    frozen = subprocess.Popen(
-        [sys.executable, "-c", FREEZES, url],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert frozen.stdout is not None
-        assert frozen.stdout.readline() == "inside\n"
+    with begun("inside", "-c", FREEZES, url, stderr=subprocess.PIPE) as frozen:
         frozen.send_signal(signal.SIGSTOP)
         began = time.monotonic()
         assert _works_at_once(engine, 61)
@@ -419,8 +411,6 @@ def test_a_client_that_freezes_in_a_transaction_blocks_no_others(
         assert IDLE_SECONDS - 2 < waited < IDLE_SECONDS + 1
         frozen.send_signal(signal.SIGCONT)
         _, said = frozen.communicate(timeout=WAIT_SECONDS)
-    finally:
-        frozen.kill()
     assert "OperationalError" in said
     assert _kept(engine, 60) == 0
 

@@ -2,8 +2,6 @@
 
 import asyncio
 import signal
-import subprocess
-import sys
 import threading
 import time
 import warnings
@@ -16,6 +14,7 @@ from peewee import OperationalError
 
 from models.database import sqlite
 from models.database.sqlite import BusyError, SqliteEngine
+from tests.programs import begun
 
 FREEZES = """
 import sys, time
@@ -84,23 +83,16 @@ def test_a_process_that_freezes_in_a_transaction_holds_others_up_for_a_bounded_t
         writes = [engine.run(lambda: None) for _ in range(10)]
         return await asyncio.gather(*writes, return_exceptions=True)
 
-    with subprocess.Popen(
-        [sys.executable, "-c", FREEZES, url], stdout=subprocess.PIPE, text=True
-    ) as frozen:
-        try:
-            assert frozen.stdout is not None
-            assert frozen.stdout.readline() == "inside\n"
-            frozen.send_signal(signal.SIGSTOP)
-            began = time.monotonic()
-            with pytest.raises(BusyError), engine.writing():
-                pass
-            found = asyncio.run(write_ten_times())
-            assert 2 <= time.monotonic() - began < 5
-            assert all(isinstance(error, BusyError) for error in found)
-            frozen.send_signal(signal.SIGCONT)
-            assert frozen.wait(10) == 0
-        finally:
-            frozen.kill()
+    with begun("inside", "-c", FREEZES, url) as frozen:
+        frozen.send_signal(signal.SIGSTOP)
+        began = time.monotonic()
+        with pytest.raises(BusyError), engine.writing():
+            pass
+        found = asyncio.run(write_ten_times())
+        assert 2 <= time.monotonic() - began < 5
+        assert all(isinstance(error, BusyError) for error in found)
+        frozen.send_signal(signal.SIGCONT)
+        assert frozen.wait(10) == 0
     with engine.writing():
         assert engine.table_exists("kept")
     engine.close_all()
