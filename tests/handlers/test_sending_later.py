@@ -10,8 +10,8 @@ from handlers import sending
 from handlers.errors import ApiError
 from models.database import UnsureError
 from models.number import Number
-from networks.interface import Acceptance, OutboundMessage, Sender
 from tasks import deliver
+from tests.fake_network import accept_all
 
 UNAVAILABLE = deliver.UNAVAILABLE[0]
 
@@ -38,11 +38,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 @pytest.fixture(autouse=True)
 def network(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Accepting:
-        async def send(self, _sender: Sender, _message: OutboundMessage) -> Acceptance:
-            return Acceptance("wamid.1")
-
-    monkeypatch.setattr(sending, "get_network", Accepting)
+    accept_all(monkeypatch)
 
 
 def _fail_with(monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> list[Callable[[], Response]]:

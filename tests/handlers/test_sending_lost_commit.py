@@ -17,10 +17,11 @@ from models.clock import new_id
 from models.idempotency import IdempotencyKey
 from models.message import Message, MessageStatus
 from models.number import Number
-from networks.interface import Acceptance, OutboundMessage, Sender
+from networks.interface import OutboundMessage
 from tasks import deliver
 from tests import factories
 from tests.conftest import AtOnce, Configure
+from tests.fake_network import accept_all
 
 
 @pytest.fixture(scope="module")
@@ -51,18 +52,10 @@ def number(thief: Thief) -> Number:
 @pytest.fixture(autouse=True)
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[OutboundMessage]:
     """The messages that the network gets. It accepts them."""
-    asked: list[OutboundMessage] = []
-
-    class Fake:
-        async def send(self, _: Sender, message: OutboundMessage) -> Acceptance:
-            asked.append(message)
-            return Acceptance(f"wamid.{message.reference}")
-
-    monkeypatch.setattr(sending, "get_network", Fake)
     monkeypatch.setattr(deliver.bell, "thread", AtOnce())
     monkeypatch.setattr(first_commit, "PAUSE_SECONDS", 0.01)
     monkeypatch.setattr(sending, "FIRST_PAUSE_SECONDS", 0.01)
-    return asked
+    return accept_all(monkeypatch)
 
 
 def _body(number: Number) -> dict[str, object]:
@@ -89,15 +82,9 @@ def test_a_send_continues_when_its_first_commit_had_succeeded(
 
 
 def test_an_outcome_whose_commit_is_lost_is_recorded_again_at_once(
-    number: Number, thief: Thief, asked: list[OutboundMessage], monkeypatch: pytest.MonkeyPatch
+    number: Number, thief: Thief, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Stealing:
-        async def send(self, _: Sender, message: OutboundMessage) -> Acceptance:
-            _steal(thief)
-            asked.append(message)
-            return Acceptance(f"wamid.{message.reference}")
-
-    monkeypatch.setattr(sending, "get_network", Stealing)
+    asked = accept_all(monkeypatch, before=lambda: _steal(thief))
     response = asyncio.run(sending.send(number.account_id, _body(number), "key-4"))
     assert (response.status_code, thief.stolen, len(asked)) == (200, 1, 1)
     assert Message.get_by_id(asked[0].reference).status == MessageStatus.SENT

@@ -1,7 +1,6 @@
 """A gateway with too large a backlog of deliveries or callbacks refuses new sends (setting DUE_LIMIT)."""
 
 import asyncio
-from itertools import count
 
 import pytest
 from prometheus_client import REGISTRY
@@ -16,26 +15,17 @@ from models.database import writing
 from models.message import Message
 from models.number import Number
 from models.webhook import Webhook
-from networks.interface import Acceptance, OutboundMessage, Sender
 from tests import factories
 from tests.conftest import Configure
+from tests.fake_network import accept_all
 
 LIMIT = 3
-_numbers = count()
-
-
-class AcceptingNetwork:
-    """Accepts every message."""
-
-    async def send(self, _sender: Sender, _message: OutboundMessage) -> Acceptance:
-        """A message with a unique identifier."""
-        return Acceptance(f"wamid.{next(_numbers)}")
 
 
 @pytest.fixture(autouse=True)
 def network(monkeypatch: pytest.MonkeyPatch, configure: Configure) -> None:
     configure(DUE_LIMIT=str(LIMIT))
-    monkeypatch.setattr(sending, "get_network", AcceptingNetwork)
+    accept_all(monkeypatch)
     # Each send reads the backlog again.
     monkeypatch.setattr(sending, "pressure", Pressure())
     monkeypatch.setattr("models.backlog.LOOK_SECONDS", 0)

@@ -14,7 +14,8 @@ from models.contact import Contact
 from models.idempotency import IdempotencyKey
 from models.message import Message
 from models.number import Number
-from networks.interface import Acceptance, OutboundMessage, Sender
+from networks.interface import OutboundMessage
+from tests.fake_network import accept_all
 
 ANOTHER = "another-key-as-long-as-a-real-one-is"
 TOLD = "GATEWAY_SECRET_KEY is not the one that encrypted it. Nothing was {}."
@@ -23,15 +24,7 @@ TOLD = "GATEWAY_SECRET_KEY is not the one that encrypted it. Nothing was {}."
 @pytest.fixture(autouse=True)
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[OutboundMessage]:
     """What the network was asked to send. It accepts everything."""
-    messages: list[OutboundMessage] = []
-
-    class Accepting:
-        async def send(self, _sender: Sender, message: OutboundMessage) -> Acceptance:
-            messages.append(message)
-            return Acceptance(f"wamid.{len(messages)}")
-
-    monkeypatch.setattr(sending, "get_network", Accepting)
-    return messages
+    return accept_all(monkeypatch)
 
 
 @pytest.fixture(autouse=True)

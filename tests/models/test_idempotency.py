@@ -11,9 +11,9 @@ from models.database import writing
 from models.idempotency import WINDOW_MS, IdempotencyKey
 from models.message import Message
 from models.number import Number
-from networks.interface import Acceptance, OutboundMessage, Sender
 from tests import factories
 from tests.conftest import Clock
+from tests.fake_network import accept_all
 
 KEY = "order-4711"
 
@@ -165,14 +165,7 @@ def test_a_released_key_is_free_at_once(number: Number) -> None:
 def test_a_request_is_replayed_for_24_hours_and_then_sent_again(
     clock: Clock, number: Number, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sent: list[str] = []
-
-    class Network:
-        async def send(self, _: Sender, message: OutboundMessage) -> Acceptance:
-            sent.append(message.reference)
-            return Acceptance(f"wamid.{len(sent)}")
-
-    monkeypatch.setattr(sending, "get_network", Network)
+    sent = accept_all(monkeypatch)
     body = {"number_id": number.id, "to": "15551234567", "type": "text", "text": {"body": "Hello"}}
 
     def send() -> tuple[str, bool]:

@@ -28,11 +28,11 @@ from models.feed import START, Wanted
 from models.message import Message, MessageStatus
 from models.search import find
 from models.words import words_of
-from networks.interface import Acceptance, OutboundMessage, Sender
 from tasks import deliver, erasing, ingest, redeliver
 from tasks.queue import open_storage
 from tests import factories
 from tests.conftest import AtOnce, Configure
+from tests.fake_network import accept_all
 from tests.tasks.told import messages, status_of, text
 
 TEXT = "Zoë's \\n \"quoted\" C:\\temp\\ 50% 🦊 E'\\x41' NULL"
@@ -88,15 +88,10 @@ def _set(server: PostgresServer, where: str, settings: dict[str, str]) -> Iterat
             connection.execute(sql.SQL("ALTER {} RESET ALL").format(target))
 
 
-class _Network:
-    async def send(self, _: Sender, __: OutboundMessage) -> Acceptance:
-        return Acceptance("wamid.1")
-
-
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     """No queue, and a network that accepts all."""
-    monkeypatch.setattr(sending, "get_network", _Network)
+    accept_all(monkeypatch)
     for module in (deliver, erasing, ingest, redeliver):
         monkeypatch.setattr(module.bell, "thread", AtOnce())
 
