@@ -151,7 +151,11 @@ class _Shared:
         with self._lock:
             if self.is_there:
                 self.is_there = False
-                threading.Thread(target=self._look, name="redis", daemon=True).start()
+                try:
+                    threading.Thread(target=self._look, name="redis", daemon=True).start()
+                except RuntimeError:
+                    # No thread can be started now. The next request asks Redis, and tries again.
+                    self.is_there = True
 
     def _look(self) -> None:
         while not self.is_there:

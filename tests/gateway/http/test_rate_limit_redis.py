@@ -111,6 +111,21 @@ def test_redis_is_looked_for_with_pauses(silent: str, monkeypatch: pytest.Monkey
     assert paused.wait(5)
 
 
+def test_without_a_thread_a_request_is_counted_and_redis_is_asked_again(
+    silent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limiter = RateLimiter(PLANS, silent)
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        assert limiter.count(*STARTER).remaining == PLANS["starter"] - 1
+    assert limiter._shared is not None
+    assert limiter._shared.is_there
+
+
 def test_only_counts_in_memory_are_known_at_once(url: str) -> None:
     assert RateLimiter(PLANS).answers_at_once
     assert not RateLimiter(PLANS, url).answers_at_once
