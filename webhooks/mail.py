@@ -1,17 +1,22 @@
 """Sends mail through the operator's mail server (settings SMTP_URL, SMTP_FROM)."""
 
 import smtplib
+import socket
 import ssl
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 PORTS = {"smtp": 587, "smtps": 465}
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 # The most characters of a subject. Mail clients truncate longer ones.
 MAX_SUBJECT = 150
+# A whole exchange may take as long as so many of its steps.
+TIMEOUTS_TOGETHER = 3
 
 
 class MailError(Exception):
@@ -65,14 +70,39 @@ def _errors() -> Iterator[None]:
         raise MailError(f"The mail server could not be used: {type(error).__name__}.") from None
 
 
+class _Bounded(smtplib.SMTP):
+    """Ends after a while in all. A server that keeps sending reaches no time-out of a read."""
+
+    def connect(self, *place: Any, **options: Any) -> tuple[int, bytes]:
+        """Like smtplib's."""
+        self._end = threading.Timer(TIMEOUTS_TOGETHER * self.timeout, self._cut)
+        self._end.daemon = True
+        self._end.start()
+        return super().connect(*place, **options)
+
+    def _cut(self) -> None:
+        with suppress(OSError):
+            if self.sock is not None:
+                self.sock.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Like smtplib's."""
+        self._end.cancel()
+        super().close()
+
+
+class _BoundedTls(_Bounded, smtplib.SMTP_SSL):
+    """The same over TLS."""
+
+
 def _connected(server: str, timeout: float) -> smtplib.SMTP:
     parts = urlsplit(server)
     host, port = parts.hostname or "", parts.port or PORTS[parts.scheme]
     context = ssl.create_default_context()
     if parts.scheme == "smtps":
-        session: smtplib.SMTP = smtplib.SMTP_SSL(host, port, timeout=timeout, context=context)
+        session: smtplib.SMTP = _BoundedTls(host, port, timeout=timeout, context=context)
     else:
-        session = smtplib.SMTP(host, port, timeout=timeout)
+        session = _Bounded(host, port, timeout=timeout)
     try:
         session.ehlo()
         is_safe = parts.scheme == "smtps" or host in LOOPBACK

@@ -1,6 +1,9 @@
 """Mail through a real server on loopback."""
 
+import contextlib
 import socket
+import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -69,3 +72,18 @@ def test_a_server_that_is_away_or_silent_is_an_error_without_the_password() -> N
     assert "secret" not in str(found.value)
     with pytest.raises(MailError, match="ConnectionRefusedError"):
         send_mail(f"smtp://127.0.0.1:{port}", SENDER, TO, "S", "T", 1)
+
+
+def test_a_server_that_never_ends_its_greeting_is_left() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def greet() -> None:
+            client, _ = listener.accept()
+            with client, contextlib.suppress(OSError):
+                while True:
+                    client.sendall(b"220-Welcome\r\n")
+                    time.sleep(0.02)
+
+        threading.Thread(target=greet, daemon=True).start()
+        with pytest.raises(MailError):
+            send_mail(f"smtp://127.0.0.1:{listener.getsockname()[1]}", SENDER, TO, "S", "T", 0.1)
