@@ -30,7 +30,9 @@ PLANNING = {"enable_seqscan": "off", "jit": "off"}
 _AS_PEEWEE = ExceptionWrapper(EXCEPTIONS)
 COMMIT = "COMMIT"
 # How a query begins if it only reads. Those of the gateway have no effects.
-_READS = re.compile(r"\W*(SELECT|WITH)\b", re.IGNORECASE)
+_READS = re.compile(
+    r"\W*(SELECT\b|WITH\b(?!.*\b(INSERT|UPDATE|DELETE|MERGE)\b))", re.IGNORECASE | re.DOTALL
+)
 
 
 class EndedError(OperationalError):
@@ -107,8 +109,8 @@ class Pipeline(Session):
             # Statements that are sent together are one transaction, with or without a BEGIN.
             sent.insert(int(sent[0].sql == self.begin), Answer(self, self.opening, []))
         with _AS_PEEWEE:
-            if is_first and sent[-1].sql == COMMIT and self.is_stale:
-                # It cannot be sent again.
+            if is_first and not _changes_nothing(sent) and self.is_stale:
+                # It could not be sent again.
                 self.replace()
             try:
                 self._exchange(sent)
@@ -223,10 +225,16 @@ def _place_of_commit(steps: Sequence[str | Answer]) -> int:
 
 def _is_harmless(sent: Sequence[Answer], error: Error) -> bool:
     """Whether the first statements of a connection changed nothing when they failed with it."""
-    statements = [answer.sql for answer in sent]
-    if COMMIT in statements:
+    if sent[-1].sql == COMMIT:
         return isinstance(error, NotPrimaryError | EndedError)
-    return statements[0].startswith("BEGIN") or all(map(is_read, statements))
+    return _changes_nothing(sent)
+
+
+def _changes_nothing(sent: Sequence[Answer]) -> bool:
+    """Whether the first statements of a connection change nothing unless a COMMIT follows."""
+    if sent[-1].sql == COMMIT:
+        return False
+    return sent[0].sql.startswith("BEGIN") or all(is_read(answer.sql) for answer in sent)
 
 
 def is_read(sql: str) -> bool:

@@ -281,7 +281,10 @@ class PostgresEngine(PooledPostgresqlDatabase):
         if pipeline.closed and sql.startswith("ROLLBACK TO SAVEPOINT"):
             # The caller has the error. A lost connection has been rolled back already.
             return None
-        is_repeatable = not self.in_transaction() and is_read(sql)
+        is_alone = not self.in_transaction()
+        is_repeatable = is_alone and is_read(sql)
+        if is_alone and not is_repeatable and pipeline.is_stale:
+            self._replace(pipeline)
         try:
             return self._execute(sql, params)
         except (OperationalError, InternalError):

@@ -136,16 +136,40 @@ def test_a_read_whose_connection_is_lost_is_repeated(
     assert _works_at_once(engine, 20)
 
 
+INSERT = "INSERT INTO kept VALUES ({})"
+
+
+@pytest.mark.parametrize("sql", [INSERT, f"WITH it AS ({INSERT} RETURNING value) SELECT * FROM it"])
+@pytest.mark.parametrize("run", [PostgresEngine.execute_sql, PostgresEngine.put])
 def test_a_write_outside_of_a_transaction_is_not_repeated(
-    engine: PostgresEngine, cut: Callable[[], None]
+    url: str, server: PostgresServer, sql: str, run: Callable[[PostgresEngine, str], Any]
 ) -> None:
-    for run in (engine.execute_sql, engine.put):
-        with engine.reading():
-            cut()
+    with Relay(server.port) as relay:
+        behind = PostgresEngine(relay.in_front_of(url), 1)
+        assert _kept(behind, 21) == 0
+        cutting = threading.Thread(target=_cut_after, args=[relay])
+        with behind.reading():
+            relay.swallow()
+            cutting.start()
             with pytest.raises(OperationalError):
-                run("INSERT INTO kept VALUES (21)")
-    assert _kept(engine, 21) == 0
-    assert _works_at_once(engine, 22)
+                run(behind, sql.format(21))
+        cutting.join(WAIT_SECONDS)
+        assert _kept(behind, 21) == 0
+        behind.close_all()
+
+
+@pytest.mark.parametrize("run", [PostgresEngine.execute_sql, PostgresEngine.put])
+def test_a_write_outside_of_a_transaction_survives_an_idle_connection_that_was_closed(
+    url: str, server: PostgresServer, run: Callable[[PostgresEngine, str], Any]
+) -> None:
+    with Relay(server.port) as relay:
+        behind = PostgresEngine(relay.in_front_of(url), 1)
+        stored = _kept(behind, 18)
+        relay.restore()
+        with behind.reading():
+            run(behind, INSERT.format(18))
+        assert _kept(behind, 18) == stored + 1
+        behind.close_all()
 
 
 def test_a_transaction_that_has_not_begun_is_opened_on_a_new_connection(
