@@ -137,9 +137,10 @@ def test_a_read_whose_connection_is_lost_is_repeated(
 
 
 INSERT = "INSERT INTO kept VALUES ({})"
+WITH = "WITH it AS (INSERT INTO kept VALUES ({}) RETURNING value) SELECT * FROM it"
 
 
-@pytest.mark.parametrize("sql", [INSERT, f"WITH it AS ({INSERT} RETURNING value) SELECT * FROM it"])
+@pytest.mark.parametrize("sql", [INSERT, WITH])
 @pytest.mark.parametrize("run", [PostgresEngine.execute_sql, PostgresEngine.put])
 def test_a_write_outside_of_a_transaction_is_not_repeated(
     url: str, server: PostgresServer, sql: str, run: Callable[[PostgresEngine, str], Any]
