@@ -59,7 +59,6 @@ class Connector:
         self._allow_local = allow_local
         self._ssl_context = ssl_context
         self._names = Resolver(nameservers)
-        self._probe: asyncio.Task[bool] | None = None
 
     async def look_up(self, origin: Origin) -> list[AddrInfoType]:
         """The checked addresses of a host. Raises AddressRefusedError or MachineError."""
@@ -83,10 +82,8 @@ class Connector:
         )
 
     async def check_names(self) -> None:
-        """Raise MachineError if no name server responds. Concurrent callers share one query."""
-        if self._probe is None or self._probe.done():
-            self._probe = asyncio.create_task(self._names.responds())
-        if not await asyncio.shield(self._probe):
+        """Raise MachineError if no name server responds."""
+        if not await self._names.responds():
             raise MachineError(RESOLVER)
 
     def check_route(self) -> None:
@@ -102,8 +99,6 @@ class Connector:
 
     async def close(self) -> None:
         """Cancel running look-ups."""
-        if self._probe is not None:
-            self._probe.cancel()
         await self._names.close()
 
 

@@ -15,8 +15,13 @@ from webhooks.faults import RESOLVER, MachineError
 TRIES = 6
 # No name server could be asked.
 UNREACHABLE = (aiodns.error.ARES_ECONNREFUSED, aiodns.error.ARES_ENOMEM)
-
-
+# Name servers that work give these answers for a broken name, others give them for every name.
+REFUSALS = (
+    aiodns.error.ARES_ESERVFAIL,
+    aiodns.error.ARES_EREFUSED,
+    aiodns.error.ARES_ENOTIMP,
+    aiodns.error.ARES_EFORMERR,
+)
 # A name server that works answers for the root zone. The wait for it in seconds.
 PROBED, PROBE_SECONDS = ".", 2.0
 
@@ -32,36 +37,64 @@ class Resolver:
     """
 
     def __init__(self, nameservers: Sequence[str] | None = None) -> None:
-        self._channel = aiodns.DNSResolver(nameservers, asyncio.get_running_loop(), tries=TRIES)
+        self._nameservers = nameservers
+        self._channel = self._open()
+        # The last name that had addresses. Name servers that refuse the root zone may know it.
+        self._known: str | None = None
+        self._probes: dict[str, asyncio.Task[bool]] = {}
 
     async def look_up(
         self, host: str, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[str]:
-        """All addresses of a name, the preferred one first. Raises UnresolvedError."""
+        """All addresses of a name, the preferred one first. Raises UnresolvedError or MachineError."""
         try:
             found = await self._channel.getaddrinfo(host, family=family, type=socket.SOCK_STREAM)
         except aiodns.error.DNSError as error:
-            if error.args[0] in UNREACHABLE:
+            if error.args[0] in UNREACHABLE or (
+                error.args[0] in REFUSALS and not await self.responds(_top(host))
+            ):
                 raise MachineError(RESOLVER) from error
             raise UnresolvedError(f"The host {host} cannot be resolved.") from error
         except (UnicodeError, ValueError) as error:
             raise UnresolvedError(f"The host {host} cannot be resolved.") from error
+        self._known = host
         addresses = [node.addr[0] for node in found.nodes]
         return [a.decode() if isinstance(a, bytes) else a for a in addresses]
 
-    async def responds(self) -> bool:
-        """Whether a name server responds at all, with an answer or an error."""
+    async def responds(self, name: str = PROBED) -> bool:
+        """Whether a name server has an answer for ``name``, the root zone, or a known name.
+
+        That a name does not exist is an answer. A refusal is none. Concurrent callers share the queries.
+        """
+        if (probe := self._probes.get(name)) is None:
+            probe = self._probes[name] = asyncio.create_task(self._probe(name))
+            probe.add_done_callback(lambda _: self._probes.pop(name))
+        return await asyncio.shield(probe)
+
+    async def _probe(self, name: str) -> bool:
+        asked = {PROBED, name, self._known or PROBED}
+        # A new channel, because the other one remembers answers for up to an hour.
+        channel = self._open()
         try:
             async with asyncio.timeout(PROBE_SECONDS):
-                await self._channel.query_dns(PROBED, "NS")
+                for answered in asyncio.as_completed(
+                    [_is_answered(channel, each) for each in asked]
+                ):
+                    if await answered:
+                        return True
         except TimeoutError:
-            return False
-        except aiodns.error.DNSError as error:
-            return error.args[0] not in (*UNREACHABLE, aiodns.error.ARES_ETIMEOUT)
-        return True
+            pass
+        finally:
+            await channel.close()
+        return False
+
+    def _open(self) -> aiodns.DNSResolver:
+        return aiodns.DNSResolver(self._nameservers, asyncio.get_running_loop(), tries=TRIES)
 
     async def close(self) -> None:
         """Cancel running look-ups."""
+        for probe in self._probes.values():
+            probe.cancel()
         await self._channel.close()
 
     async def __aenter__(self) -> Self:
@@ -74,3 +107,21 @@ class Resolver:
         traceback: TracebackType | None,
     ) -> None:
         await self.close()
+
+
+async def _is_answered(channel: aiodns.DNSResolver, name: str) -> bool:
+    try:
+        await channel.query_dns(name, "NS")
+    except aiodns.error.DNSError as error:
+        return error.args[0] not in (
+            *UNREACHABLE,
+            *REFUSALS,
+            aiodns.error.ARES_ETIMEOUT,
+            aiodns.error.ARES_ECANCELLED,
+        )
+    return True
+
+
+def _top(host: str) -> str:
+    """The top-level domain of a host."""
+    return f"{host.rstrip('.').rpartition('.')[2]}."

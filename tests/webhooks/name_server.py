@@ -5,18 +5,26 @@ import struct
 import threading
 from ipaddress import ip_address
 
-NAME_ERROR = 3
+SERVER_FAILURE, NAME_ERROR, REFUSED = 2, 3, 5
 TYPES = {1: "A", 28: "AAAA"}
 
 
 class NameServer:
-    """Knows the names given to ``know``, and no others. Queries for ``mute`` names get no answer."""
+    """Knows the names given to ``know``, and no others. Queries for ``mute`` names get no answer.
+
+    Answers have a time to live of 0, so that nothing is cached.
+    """
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
         self._came = threading.Condition()
         self._answers: dict[str, list[list[str]]] = {}
         self._mute: set[str] = set()
+        # The code of the refusal by name. ``refused`` refuses all other names that are not known.
+        self.refusals: dict[str, int] = {}
+        self.refused: int | None = None
+        # The time to live of answers in seconds.
+        self.ttl = 0
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.bind(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self._socket.getsockname()[1]}"
@@ -64,10 +72,14 @@ class NameServer:
         addresses = known[min(turn, len(known) - 1)] if known else []
         packed = [ip_address(address).packed for address in addresses]
         wanted = [raw for raw in packed if len(raw) == {"A": 4, "AAAA": 16}.get(kind)]
-        # Recursion desired and available, and a time to live of 0, so that nothing is cached.
-        flags = 0x8180 | (0 if known else NAME_ERROR)
+        code = self.refusals.get(name, 0 if known else self.refused or NAME_ERROR)
+        if code:
+            wanted = []
+        # Recursion desired and available.
+        flags = 0x8180 | code
         records = b"".join(
-            b"\xc0\x0c" + question[-4:] + struct.pack("!IH", 0, len(raw)) + raw for raw in wanted
+            b"\xc0\x0c" + question[-4:] + struct.pack("!IH", self.ttl, len(raw)) + raw
+            for raw in wanted
         )
         return identifier + struct.pack("!5H", flags, 1, len(wanted), 0, 0) + question + records
 

@@ -14,8 +14,8 @@ import uvloop
 
 from tests.receiver import Receiver
 from tests.webhooks.authority import Authority, TlsReceiver
-from tests.webhooks.name_server import NameServer
-from tests.webhooks.posting import BODY, make_client, post_one
+from tests.webhooks.name_server import REFUSED, SERVER_FAILURE, NameServer
+from tests.webhooks.posting import BODY, make_client, post, post_one
 from webhooks import faults
 from webhooks.connecting import system_trust
 from webhooks.faults import MachineError
@@ -160,6 +160,54 @@ def test_a_name_that_hangs_alone_is_a_result(name_server: NameServer) -> None:
     name_server.mute("hook.example")
     url = "http://hook.example/"
     assert post_one(url, nameservers=[name_server.address], timeout=0.3).timed_out
+
+
+@pytest.mark.parametrize("code", [SERVER_FAILURE, REFUSED], ids=["servfail", "refused"])
+def test_name_servers_that_refuse_every_name_blame_no_receiver(
+    name_server: NameServer, code: int
+) -> None:
+    name_server.refused = code
+    assert _cause("http://hook.example/", nameservers=[name_server.address]) == faults.RESOLVER
+
+
+@pytest.mark.parametrize("code", [SERVER_FAILURE, REFUSED], ids=["servfail", "refused"])
+@pytest.mark.parametrize(
+    "refused", [["hook.example"], ["hook.example", ""]], ids=["alone", "with the root"]
+)
+def test_a_name_that_is_refused_alone_is_a_result(
+    name_server: NameServer, code: int, refused: list[str]
+) -> None:
+    name_server.refusals = dict.fromkeys(refused, code)
+    error = post_one("http://hook.example/", nameservers=[name_server.address]).error
+    assert error == "No response: The host hook.example does not resolve to public addresses."
+
+
+def test_a_name_server_that_knows_some_names_only_is_no_missing_one(
+    name_server: NameServer,
+) -> None:
+    name_server.refused = REFUSED
+    name_server.know("known.example", ["127.0.0.1"])
+    urls = ["http://known.example:9/", "http://hook.example/"]
+    [_, refused] = post(*urls, nameservers=[name_server.address])
+    assert "hook.example does not resolve" in str(refused.error)
+
+
+def test_remembered_answers_prove_no_name_server(name_server: NameServer) -> None:
+    """The library remembers answers for their time to live."""
+    name_server.ttl = 300
+    name_server.know("known.example", ["127.0.0.1"])
+
+    async def run() -> None:
+        async with make_client(nameservers=[name_server.address]) as client:
+            await client.post("http://known.example:9/", BODY, {})
+            name_server.refusals = dict.fromkeys(["known.example"], SERVER_FAILURE)
+            name_server.refused = SERVER_FAILURE
+            answer = await client.post("http://known.example:9/", BODY, {})
+            assert answer.error == "No response: could not connect.", "it is remembered"
+            with pytest.raises(MachineError):
+                await client.post("http://hook.example/", BODY, {})
+
+    uvloop.run(run())
 
 
 def test_missing_certificate_authorities_blame_no_receiver(

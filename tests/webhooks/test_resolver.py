@@ -8,7 +8,8 @@ from typing import TypeVar
 
 import pytest
 
-from tests.webhooks.name_server import NameServer
+from tests.webhooks.name_server import SERVER_FAILURE, NameServer
+from webhooks.faults import MachineError
 from webhooks.resolver import Resolver, UnresolvedError
 
 T = TypeVar("T")
@@ -80,3 +81,14 @@ def test_look_ups_that_hang_share_no_pool_of_threads(name_server: NameServer) ->
         return after - before
 
     assert _with(name_server, use) <= 1
+
+
+def test_look_ups_that_are_refused_together_share_the_check(name_server: NameServer) -> None:
+    name_server.refused = SERVER_FAILURE
+
+    async def use(resolver: Resolver) -> list[object]:
+        look_ups = (resolver.look_up(f"hook-{i}.example") for i in range(50))
+        return list(await asyncio.gather(*look_ups, return_exceptions=True))
+
+    assert {type(error) for error in _with(name_server, use)} == {MachineError}
+    assert len([name for name, _ in name_server.asked if name == "example"]) < 50
