@@ -11,6 +11,7 @@ from dashboard.site import blueprint, go, show
 from gateway.settings import get_settings
 from models.incident import AlertTarget, Incident
 from tasks import notify, subscriptions
+from tasks.subscriptions import NotCheckedError
 from webhooks.address import AddressRefusedError
 
 PATH = "/dashboard/notifications"
@@ -32,7 +33,7 @@ def keep_notifications() -> Response:
     try:
         _check(emails)
         url = _chosen_url(target)
-    except (ValueError, AddressRefusedError) as error:
+    except (ValueError, AddressRefusedError, NotCheckedError) as error:
         return _page(target, status=422, problem=str(error), emails=emails)
     AlertTarget.keep(target.account_id, emails, url)
     return go(PATH, say="notifications-saved")

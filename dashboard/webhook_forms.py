@@ -12,7 +12,7 @@ from models.number import Number
 from models.webhook import Webhook
 from tasks import subscriptions
 from tasks.fair_share import TooMuchAtOnceError
-from tasks.subscriptions import TooManyWebhooksError
+from tasks.subscriptions import NotCheckedError, TooManyWebhooksError
 from webhooks.address import AddressRefusedError
 from webhooks.kinds import EventKind
 
@@ -102,7 +102,7 @@ def _read(present_url: str | None = None) -> Filled:
 def _url_problem(url: str) -> str:
     try:
         subscriptions.check_url(url, account().id)
-    except (AddressRefusedError, TooMuchAtOnceError) as error:
+    except (AddressRefusedError, NotCheckedError, TooMuchAtOnceError) as error:
         return str(error)
     return ""
 

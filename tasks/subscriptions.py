@@ -1,5 +1,6 @@
 """Creates, changes and deletes webhooks, with the same rules for the API and the dashboard."""
 
+import logging
 import re
 import time
 from collections.abc import Mapping
@@ -14,6 +15,9 @@ from tasks.deliver import STALE_SECONDS
 from tasks.fair_share import Share
 from webhooks import address
 from webhooks.address import AddressRefusedError
+from webhooks.faults import MachineError
+
+logger = logging.getLogger(__name__)
 
 # The form of a url in the dashboard. The contract's pattern (openapi.yaml, WebhookUrl) also excludes private
 # IPv4 addresses. Here a separate check does that, with a better error.
@@ -36,10 +40,14 @@ class TooManyWebhooksError(Exception):
     """The account has reached the limit of its plan. The text says what to do."""
 
 
+class NotCheckedError(Exception):
+    """The service cannot resolve the name of a url at the moment. The text says what to do."""
+
+
 def check_url(url: str, account_id: str) -> None:
     """Raise AddressRefusedError, with the reason, for a url that is not allowed.
 
-    Waits for name servers. Raises TooMuchAtOnceError.
+    Waits for name servers. Raises TooMuchAtOnceError, and NotCheckedError if this machine is to blame.
     """
     if len(url) > MAX_URL:
         raise AddressRefusedError(f"The url is longer than {MAX_URL} characters.")
@@ -47,8 +55,16 @@ def check_url(url: str, account_id: str) -> None:
         raise AddressRefusedError(
             "The url is not an address such as https://hooks.example.com/messaging."
         )
-    with LOOK_UPS.of(account_id):
-        address.check_url(url, allow_local=bool(get_settings().allow_local_webhooks))
+    try:
+        with LOOK_UPS.of(account_id):
+            address.check_url(url, allow_local=bool(get_settings().allow_local_webhooks))
+    except MachineError as error:
+        # The cause is the operator's matter.
+        logger.error("the url of a webhook cannot be checked: %s", error)  # noqa: TRY400
+        raise NotCheckedError(
+            "This service cannot check the url at the moment, and nothing was changed."
+            " Try again in a minute."
+        ) from error
 
 
 # An exclusive transaction, so that concurrent requests cannot exceed the limit together.

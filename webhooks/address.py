@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from yarl import URL
 
-from webhooks.faults import MachineError
+from webhooks.faults import RESOLVER, MachineError
 from webhooks.resolver import Resolver, UnresolvedError
 
 LOOK_UP_SECONDS = 5
@@ -145,7 +145,7 @@ def _unresolved(host: str) -> AddressRefusedError:
 
 
 def check_url(url: str, *, allow_local: bool, nameservers: Sequence[str] | None = None) -> None:
-    """Check a webhook's URL before it is stored. Raises AddressRefusedError.
+    """Check a webhook's URL before it is stored. Raises AddressRefusedError or MachineError.
 
     The caller has checked its form. Names are resolved here, and again in each attempt. Waits for name
     servers, so it must not be called on an event loop.
@@ -159,8 +159,11 @@ def check_url(url: str, *, allow_local: bool, nameservers: Sequence[str] | None 
 
 
 async def _check_name(host: str, nameservers: Sequence[str] | None) -> None:
-    try:
-        async with asyncio.timeout(LOOK_UP_SECONDS), Resolver(nameservers) as names:
-            await look_up(names, host, allow_local=False)
-    except (TimeoutError, MachineError):
-        raise _unresolved(host) from None
+    async with Resolver(nameservers) as names:
+        try:
+            async with asyncio.timeout(LOOK_UP_SECONDS):
+                await look_up(names, host, allow_local=False)
+        except TimeoutError:
+            if not await names.responds():
+                raise MachineError(RESOLVER) from None
+            raise _unresolved(host) from None

@@ -10,15 +10,15 @@ from werkzeug.exceptions import HTTPException as FlaskError
 
 from dashboard.error_pages import error_page, is_page
 from dashboard.pages import CONTENT_TYPE as HTML
-from handlers.errors import CODES, ApiError, ConflictError, NotFoundError, ThrottledError
+from handlers.errors import CODES, ApiError, ConflictError, NotFoundError
 from models.database import UnsureError
 from tasks.fair_share import TooMuchAtOnceError
 from tasks.redeliver import InactiveWebhookError
-from tasks.subscriptions import TooManyWebhooksError
+from tasks.subscriptions import NotCheckedError, TooManyWebhooksError
 
 logger = logging.getLogger(__name__)
 
-# Seconds until other slow requests may have ended.
+# Seconds until other slow requests may have ended, or a name server may respond again.
 RETRY_AFTER = 5
 UNSURE_MESSAGE = (
     "The gateway's database stopped responding while it stored the change. It may be stored."
@@ -44,8 +44,9 @@ def as_api_error(error: Exception, path: str, method: str) -> ApiError:
     match error:
         case ApiError():
             return error
-        case TooMuchAtOnceError():
-            return ThrottledError(str(error), retry_after=RETRY_AFTER)
+        case TooMuchAtOnceError() | NotCheckedError():
+            status = 503 if isinstance(error, NotCheckedError) else 429
+            return ApiError(str(error), status=status, retry_after=RETRY_AFTER)
         case InactiveWebhookError() | TooManyWebhooksError():
             return ConflictError(str(error))
         case FlaskError(code=int(status)):

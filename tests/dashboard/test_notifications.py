@@ -12,6 +12,7 @@ from tests.conftest import Configure
 from tests.dashboard.conftest import Submit, Visit
 from tests.mail_server import MailServer
 from tests.receiver import Receiver, answer
+from webhooks.faults import RESOLVER, MachineError
 
 SLACK = "http://127.0.0.1:9/services/T0/B0/the-secret-part"
 
@@ -62,6 +63,19 @@ def test_invalid_targets_are_refused_and_nothing_changes(
     AlertTarget.keep(account.id, ["ada@example.com"], None)
     assert problem in submit("notifications", 422, **form).text
     assert AlertTarget.of(account.id).addresses == ["ada@example.com"]
+
+
+def test_a_chat_that_cannot_be_checked_keeps_the_form(
+    submit: Submit, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise MachineError(RESOLVER)
+
+    monkeypatch.setattr("webhooks.address.check_url", fail)
+    page = submit("notifications", 422, url=SLACK, emails="ada@example.com").text
+    assert "cannot check the url at the moment" in page
+    assert "ada@example.com</textarea>" in page
+    assert AlertTarget.of(account.id).addresses == []
 
 
 def test_a_test_notification_shows_its_result(

@@ -16,6 +16,7 @@ from tests import factories
 from tests.dashboard.conftest import Submit, Visit
 from tests.receiver import Receiver, answer
 from webhooks import signing
+from webhooks.faults import RESOLVER, MachineError
 from webhooks.kinds import EventKind
 
 ENVELOPE = {"event": "message.read", "timestamp": "2026-11-20T09:30:00.000Z", "data": {"x": "é"}}
@@ -137,3 +138,18 @@ def test_another_accounts_webhook_is_not_tested(visit: Visit, submit: Submit) ->
     theirs = factories.webhook(Account.open("Other", "pro"))
     visit(f"webhooks/{theirs.id}/compose", 404)
     submit(f"webhooks/{theirs.id}/compose", 404, payload=json.dumps(ENVELOPE))
+
+
+@pytest.mark.parametrize("path", ["webhooks", "webhooks/<id>/edit"])
+def test_an_address_that_cannot_be_checked_keeps_the_form(
+    submit: Submit, hook: Webhook, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise MachineError(RESOLVER)
+
+    monkeypatch.setattr("webhooks.address.check_url", fail)
+    path, url = path.replace("<id>", hook.id), "https://hook.example/"
+    page = submit(path, 422, url=url, events=["message.read"]).text
+    assert "cannot check the url at the moment" in page
+    assert f'value="{url}"' in page
+    assert [row.url for row in Webhook.all(hook.account_id)] == [hook.url]

@@ -10,9 +10,10 @@ from models.account import Account
 from models.number import Number
 from models.webhook import Webhook
 from tasks import subscriptions
-from tasks.subscriptions import TooManyWebhooksError
+from tasks.subscriptions import NotCheckedError, TooManyWebhooksError
 from tests import factories
 from tests.conftest import Configure
+from webhooks.faults import RESOLVER, MachineError
 
 READ, SENT = "message.read", "message.sent"
 URL = "http://127.0.0.1:9/hook"
@@ -45,6 +46,22 @@ def test_an_address_that_may_not_be_is_refused_by_its_place(account: Account) ->
     with pytest.raises(InvalidError) as caught:
         webhooks.create_webhook(account.id, {"url": "https://example.com:0/", "events": [READ]})
     assert caught.value.details == {"field": "/url"}
+
+
+def test_an_address_that_cannot_be_checked_changes_nothing(
+    account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    webhook = factories.webhook(account, URL)
+
+    def fail(*_: object, **__: object) -> None:
+        raise MachineError(RESOLVER)
+
+    monkeypatch.setattr("webhooks.address.check_url", fail)
+    with pytest.raises(NotCheckedError):
+        webhooks.create_webhook(account.id, {"url": URL, "events": [READ]})
+    with pytest.raises(NotCheckedError):
+        webhooks.update_webhook(account.id, webhook.id, {"url": f"{URL}/2", "events": [READ]})
+    assert [(row.url, row.events) for row in Webhook.all(account.id)] == [(URL, webhook.events)]
 
 
 def test_a_filter_takes_the_accounts_own_numbers_only(account: Account, number: Number) -> None:

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.webhooks.name_server import NameServer
+from tests.webhooks.name_server import REFUSED, NameServer
 from webhooks import address as addresses
 from webhooks.address import AddressRefusedError, check_url, is_public
+from webhooks.faults import MachineError
 
 PUBLIC = [
     *("8.8.8.8", "1.1.1.1", "93.184.216.34", "9.255.255.255", "11.0.0.0", "100.63.255.255"),
@@ -140,6 +141,23 @@ def test_a_name_server_that_never_answers_does_not_hold_up_the_request(
     with pytest.raises(AddressRefusedError, match=r"hook\.example does not resolve to public"):
         check_url("https://hook.example/", allow_local=False, nameservers=[name_server.address])
     assert time.monotonic() - started < 2
+
+
+def test_a_name_server_that_never_responds_is_no_refusal(
+    name_server: NameServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(addresses, "LOOK_UP_SECONDS", 0.1)
+    monkeypatch.setattr("webhooks.resolver.PROBE_SECONDS", 0.1)
+    for name in ("hook.example", ""):
+        name_server.mute(name)
+    with pytest.raises(MachineError):
+        check_url("https://hook.example/", allow_local=False, nameservers=[name_server.address])
+
+
+def test_name_servers_that_refuse_every_name_are_no_refusal(name_server: NameServer) -> None:
+    name_server.refused = REFUSED
+    with pytest.raises(MachineError):
+        check_url("https://hook.example/", allow_local=False, nameservers=[name_server.address])
 
 
 def test_a_name_with_public_addresses_only_is_accepted(name_server: NameServer) -> None:

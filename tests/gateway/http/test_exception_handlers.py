@@ -10,10 +10,11 @@ from starlette.types import ASGIApp
 from contract_tests.bad_kinds import FORM_TYPE, GOOD_FORM, required_query
 from contract_tests.operations import Operation, all_operations
 from gateway.api.app import build_app
-from gateway.http.exception_handlers import CRASH_MESSAGE
+from gateway.http.exception_handlers import CRASH_MESSAGE, RETRY_AFTER
 from handlers.errors import ApiError, InvalidError, ThrottledError
 from models.account import Account
 from models.api_key import ApiKey
+from tasks.subscriptions import NotCheckedError
 from tests.asgi import Answered, ask, http_scope
 from tests.conftest import Configure
 
@@ -98,6 +99,20 @@ def test_a_crash_of_any_operation_is_reported_without_its_reason(
     for operation in all_operations():
         _check_crash(_ask(app, operation, key))
     _check_logged(caplog, len(all_operations()))
+
+
+def test_an_address_that_cannot_be_checked_is_no_error_of_the_request(
+    configure: Configure, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise NotCheckedError("The url cannot be checked.")
+
+    app = _app(configure, monkeypatch, fail)
+    for operation in all_operations():
+        if operation.id in {"createWebhook", "updateWebhook"}:
+            answered = _ask(app, operation, key)
+            assert (answered.status, answered.error["code"]) == (503, "SERVICE_UNAVAILABLE")
+            assert answered.header("retry-after") == str(RETRY_AFTER)
 
 
 def test_an_error_contains_the_known_details() -> None:
