@@ -3,9 +3,8 @@
 import time
 from dataclasses import dataclass
 
-from ulid.base32 import ENCODE
-
 from models.database import database, reading
+from models.database.identifiers import unsorted
 from models.database.pinned import LENIENT, OF_THE_SERVER, OUTSIDE, PINNED
 from models.database.sqlite import path_of
 
@@ -20,10 +19,7 @@ SELECT split_part(current_setting('server_version'), ' ', 1),
        datcollate,
        current_setting('max_connections')::int
            - current_setting('superuser_reserved_connections')::int,
-       pg_is_in_recovery(),
-       (SELECT array_agg(pair ORDER BY pair) = array_agg(pair ORDER BY pair COLLATE "C") FROM (
-           SELECT a || b FROM regexp_split_to_table(%s, '') AS a, regexp_split_to_table(%s, '') AS b
-       ) AS pairs(pair))
+       pg_is_in_recovery()
 FROM pg_database WHERE datname = current_database()
 """
 _SETTINGS = "SELECT name, current_setting(name) FROM pg_settings WHERE name = ANY(%s)"
@@ -43,8 +39,7 @@ class File:
 class Server:
     """The connected database and its server. ``size`` is in bytes, ``connections`` is their limit.
 
-    ``sorts_ids`` is whether identifiers have the same order as in Python. Some languages sort a pair of
-    letters as one.
+    ``sorts_ids`` is whether identifiers have the same order as in Python.
     """
 
     version: str
@@ -86,7 +81,8 @@ def _quick_check(seconds: float) -> tuple[str | None, bool]:
 def inspect_server() -> Server:
     """Query the connected PostgreSQL. Raises peewee's DatabaseError."""
     with reading():
-        return Server(*database.execute_sql(_LOOK, [ENCODE, ENCODE]).fetchone())
+        found = database.execute_sql(_LOOK).fetchone()
+        return Server(*[*found, not unsorted(database.obj)])
 
 
 def unpinned_settings() -> dict[str, str]:

@@ -18,6 +18,7 @@ from typing import ParamSpec, TypeVar
 from peewee import DatabaseProxy
 from playhouse.migrations import Runner
 
+from models.database.identifiers import sort_by_bytes
 from models.database.postgresql import LostError, NotAloneError, PostgresEngine
 from models.database.server_time import server_time
 from models.database.sqlite import SqliteEngine
@@ -213,12 +214,17 @@ async def read(work: Callable[[], Result]) -> Result:
 def migrate() -> list[str]:
     """Apply all pending migrations, one process at a time. Returns their names."""
     with _engine().migrating():
-        runner = Runner(database.obj, str(MIGRATIONS))
-        if runner.applied():
-            return list(runner.up())
-        # The first one creates the present schema, on which the others would fail.
-        with database.atomic():
-            return [*runner.up(FIRST), *runner.fake()]
+        applied = _apply(Runner(database.obj, str(MIGRATIONS)))
+        sort_by_bytes(database.obj)
+    return applied
+
+
+def _apply(runner: Runner) -> list[str]:
+    if runner.applied():
+        return list(runner.up())
+    # The first one creates the present schema, on which the others would fail.
+    with database.atomic():
+        return [*runner.up(FIRST), *runner.fake()]
 
 
 def pending_migrations() -> list[str]:

@@ -120,6 +120,10 @@ class Pipeline(Session):
                 self.replace()
                 self._exchange(sent)
 
+    def forget_statements(self) -> None:
+        """Prepare each statement again at its next use: a column has another collation."""
+        self._names.clear()
+
     def replace(self) -> None:
         """Replace this lost connection by a new one. Raises psycopg.Error."""
         # The successor closes when it is not referenced: its transformer refers to it.

@@ -154,12 +154,12 @@ def _check_postgresql(settings: Settings) -> str:
             f"Its encoding is {server.encoding}, which cannot hold every text.",
             "Create the database again with the encoding UTF8: see the page Operations of the documentation.",
         )
+    _check_migrations()
     if not server.sorts_ids:
         raise BrokenError(
             "Its collation sorts identifiers wrongly, so events can be skipped or deleted too early.",
-            "Create the database again with the locale C: see the page Operations of the documentation.",
+            "Run: gateway migrate",
         )
-    _check_migrations()
     check_settings()
     # The web processes of these settings, and one worker.
     wanted = settings.workers * (settings.database_connections + WEB_OTHER_CONNECTIONS)
