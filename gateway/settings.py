@@ -212,7 +212,9 @@ class Settings(BaseSettings):
 
     log_format: Literal["auto", "json", "text"] = "auto"
     watchdog_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 60
-    worker_metrics_at: str = Field(default="", pattern=r"^([^:\s]+:\d{1,5})?$")
+    worker_metrics_at: str = Field(
+        default="", pattern=r"^((\[[\da-fA-F:.]+\]|[^:\s\[\]]+):\d{1,5})?$"
+    )
 
     @field_validator(*_LIMITS, mode="before")
     @classmethod

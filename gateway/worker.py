@@ -184,10 +184,10 @@ class _MetricsHandler(WSGIRequestHandler):
 
 
 def _serve_metrics(at: str) -> None:
-    """Serve this worker's metrics at ``host:port``. Raises SettingsError when it cannot listen there."""
+    """Serve this worker's metrics at ``host:port`` or ``[IPv6]:port``. Raises SettingsError if it cannot."""
     host, _, port = at.rpartition(":")
     try:
-        server, _ = start_http_server(int(port), host)
+        server, _ = start_http_server(int(port), host.strip("[]"))
         server.RequestHandlerClass = _MetricsHandler
         # Linux gives the options of a listening socket to the connections.
         notice_vanished(server.socket, VANISHED_SECONDS)
