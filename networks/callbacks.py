@@ -7,8 +7,8 @@ affects another.
 import json
 import logging
 import re
-import time
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from networks.callback_items import (
@@ -55,8 +55,27 @@ TEST_ENTRY = "0"
 PASSED_OVER = {"history", "smb_app_state_sync", "smb_message_echoes"}
 
 
-def parse(body: bytes) -> list[Part]:
-    """All items of a callback. A body that is no callback yields one Unreadable."""
+@dataclass(frozen=True)
+class _Around:
+    """The entry of an item without its changes, and the latest time that is plausible."""
+
+    entry: dict[str, Any]
+    latest: int
+
+    def date(self, item: Item) -> Item:
+        """The item with a plausible time: its own, otherwise that of the entry, otherwise 0."""
+        if isinstance(item, Unreadable):
+            return item
+        times = item.at, _milliseconds(self.entry.get("time"))
+        at = next((time for time in times if 0 < time <= self.latest), 0)
+        return item if at == item.at else replace(item, at=at)
+
+
+def parse(body: bytes, now: int) -> list[Part]:
+    """All items of a callback. A body that is no callback yields one Unreadable.
+
+    ``now`` is in milliseconds since the epoch. An item with a later time gets that of its entry, or 0.
+    """
     try:
         callback = read_json(body)
     except ValueError as error:
@@ -68,7 +87,7 @@ def parse(body: bytes) -> list[Part]:
         for entry in _objects(callback, "entry")
         if str(entry.get("id")) != TEST_ENTRY
         for change in _objects(entry, "changes")
-        for part in _split(entry, change)
+        for part in _split(entry, change, now + MOST_AHEAD)
     ]
 
 
@@ -77,8 +96,8 @@ def _objects(parent: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:
     return (c for c in children if isinstance(c, dict)) if isinstance(children, list) else iter(())
 
 
-def _split(entry: dict[str, Any], change: dict[str, Any]) -> Iterator[Part]:
-    around: dict[str, Any] = {key: entry[key] for key in ("id", "time") if key in entry}
+def _split(entry: dict[str, Any], change: dict[str, Any], latest: int) -> Iterator[Part]:
+    around = _Around({key: entry[key] for key in ("id", "time") if key in entry}, latest)
     field, value = str(change.get("field", "")), change.get("value")
     if field in PASSED_OVER:
         return
@@ -112,13 +131,13 @@ def _contact_of(value: dict[str, Any], item: Any) -> dict[str, Any]:
     return {}
 
 
-def _part(entry: dict[str, Any], field: str, value: Any) -> Part:
+def _part(around: _Around, field: str, value: Any) -> Part:
     def body() -> bytes:
-        alone = entry | {"changes": [{"field": field, "value": value}]}
+        alone = around.entry | {"changes": [{"field": field, "value": value}]}
         return json.dumps({"object": "whatsapp_business_account", "entry": [alone]}).encode()
 
     try:
-        item = _read_item(entry, field, value)
+        item = around.date(_read_item(around.entry, field, value))
     except Exception as error:
         logger.exception("an item of a callback could not be read")
         item = Unreadable(f"{type(error).__name__}: {error}")
@@ -289,10 +308,9 @@ def _error(error: dict[str, Any]) -> tuple[str, str]:
 
 
 def _milliseconds(timestamp: Any) -> int:
-    """A timestamp of the platform, in Unix seconds or sometimes milliseconds. 0 if it is not plausible."""
+    """A timestamp of the platform, in Unix seconds or sometimes milliseconds. 0 if it is none."""
     try:
         value = int(timestamp)
     except (TypeError, ValueError, OverflowError):
         return 0
-    milliseconds = value if value > MILLISECONDS_FROM else value * 1000
-    return milliseconds if 0 < milliseconds <= time.time() * 1000 + MOST_AHEAD else 0
+    return max(0, value if value > MILLISECONDS_FROM else value * 1000)

@@ -74,7 +74,8 @@ def _ingest(callbacks: Sequence[Callback]) -> None:
     if callbacks[0].tries > MAX_TRIES:
         _give_up(callbacks[0])
         return
-    read = [(callback, parse(bytes(callback.body))) for callback in callbacks]
+    now = clock.now()
+    read = [(callback, parse(bytes(callback.body), now)) for callback in callbacks]
 
     def take_in_all() -> None:
         items = (part.item for _, parts in read for part in parts)
@@ -150,7 +151,7 @@ def replay(aside: SetAside) -> bool:
 
     If the row is a whole callback, each such item becomes a row.
     """
-    parts = parse(bytes(aside.body))
+    parts = parse(bytes(aside.body), clock.now())
     are_in, _ = _take_in(aside, parts, is_last=True)
     if are_in or len(parts) > 1:
         aside.settle()

@@ -100,7 +100,7 @@ class _Person:
         """The callback's items of other people, or None if it has no item of the person."""
         if not self._known(body.decode(errors="replace")):
             return None
-        parts = parse(body)
+        parts = parse(body, clock.now())
         kept = [part.body() for part in parts if not self._is_theirs(part)]
         return None if parts and len(kept) == len(parts) else kept
 

@@ -1,7 +1,6 @@
 """Callbacks of the platform are parsed in all shapes seen in practice."""
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -20,6 +19,8 @@ from networks.callback_items import (
 )
 from networks.callbacks import parse
 
+# The time of parsing, in milliseconds since the epoch. It differs from this machine's.
+NOW = 2_000_000_000_000
 TEXT = {
     "from": "16505551234",
     "id": "wamid.IN",
@@ -46,7 +47,7 @@ def _messages(*changes: dict[str, Any], waba_id: str = "2001") -> dict[str, Any]
 
 def _parts(*entries: Any) -> list[Part]:
     body = {"object": "whatsapp_business_account", "entry": list(entries)}
-    return parse(json.dumps(body).encode())
+    return parse(json.dumps(body).encode(), NOW)
 
 
 def _parse(*entries: Any) -> list[Any]:
@@ -130,9 +131,15 @@ def test_a_time_is_read_in_seconds_or_milliseconds(timestamp: Any, at: int) -> N
 
 
 def test_a_time_is_at_most_ten_minutes_ahead() -> None:
-    now = int(time.time())
-    assert _message(timestamp=str(now + 9 * 60)).at == (now + 9 * 60) * 1000
-    assert _message(timestamp=str(now + 11 * 60)).at == 0
+    assert _message(timestamp=str(NOW // 1000 + 9 * 60)).at == NOW + 9 * 60_000
+    assert _message(timestamp=str(NOW // 1000 + 11 * 60)).at == 0
+
+
+@pytest.mark.parametrize("timestamp", [None, "soon", str(NOW // 1000 + 3600)])
+def test_an_item_without_a_plausible_time_has_that_of_its_entry(timestamp: str | None) -> None:
+    entry = _messages(_value(messages=[TEXT | {"timestamp": timestamp}]))
+    assert [each.at for each in _parse(entry | {"time": 1743451903})] == [1743451903000]
+    assert [each.at for each in _parse(entry | {"time": NOW // 1000 + 3600})] == [0]
 
 
 def test_an_item_of_an_unknown_form_does_not_affect_the_others(
@@ -141,7 +148,7 @@ def test_an_item_of_an_unknown_form_does_not_affect_the_others(
     with_status = _value(messages=[TEXT], statuses=[STATUS])
     monkeypatch.setattr(callbacks, "_status", None)
     body = json.dumps({"entry": [_messages(with_status)]}).encode()
-    message, status = (part.item for part in parse(body))
+    message, status = (part.item for part in parse(body, NOW))
     assert isinstance(message, InboundMessage)
     assert status == Unreadable("TypeError: 'NoneType' object is not callable")
 
@@ -149,7 +156,7 @@ def test_an_item_of_an_unknown_form_does_not_affect_the_others(
 @pytest.mark.parametrize("number", ["Infinity", "-Infinity", "NaN", "1e999"])
 def test_a_message_with_an_invalid_time_is_parsed(number: str) -> None:
     body = json.dumps({"entry": [_messages(_value(messages=[TEXT, TEXT | {"timestamp": 7777}]))]})
-    first, second = (part.item for part in parse(body.replace("7777", number).encode()))
+    first, second = (part.item for part in parse(body.replace("7777", number).encode(), NOW))
     assert isinstance(first, InboundMessage)
     assert isinstance(second, InboundMessage)
     assert second.at == 0
@@ -263,7 +270,7 @@ def test_each_part_can_be_parsed_again_as_a_callback() -> None:
     parts = _parts(_messages(value), {"id": "2", "time": 1743451903, "changes": [update]})
     assert len(parts) == 4
     for part in parts:
-        [again] = parse(part.body())
+        [again] = parse(part.body(), NOW)
         assert again.item == part.item
         assert again.body() == part.body(), "the body identifies the item"
 
@@ -350,7 +357,7 @@ def test_an_account_update_tells_its_time() -> None:
     [b"", b"not json", b"\xff\xfe", b"[1]", b'"text"', b"7", b"[" * 9_000, b"[" * 101 + b"]" * 101],
 )
 def test_a_body_that_is_no_callback_is_kept_whole(body: bytes) -> None:
-    [part] = parse(body)
+    [part] = parse(body, NOW)
     assert isinstance(part.item, Unreadable)
     assert part.body() == body
 

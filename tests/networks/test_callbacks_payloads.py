@@ -77,11 +77,11 @@ def test_the_cases_are_many_and_unique() -> None:
 
 @EACH
 def test_a_callback_is_parsed_into_the_expected_items(payload: Payload) -> None:
-    parts = parse(payload.body())
+    parts = parse(payload.body(), models_clock.now())
     assert tuple(made(part.item) for part in parts) == payload.makes
     assert {whose(part.item) for part in parts} <= {NUMBER_ID, WABA, OWN_ACCOUNT}
     for part in parts:
-        [again] = parse(part.body())
+        [again] = parse(part.body(), models_clock.now())
         assert again.item == part.item
 
 
@@ -93,8 +93,8 @@ def test_a_callback_is_read_alike_in_the_other_order(payload: Payload) -> None:
     [change] = entry["changes"]
     entry["changes"] = [{"value": change["value"], "field": change["field"]}]
     callback["entry"] = [{"id": "7", "changes": []}, entry]
-    again = [part.item for part in parse(json.dumps(callback).encode())]
-    assert again == [part.item for part in parse(payload.body())]
+    again = [part.item for part in parse(json.dumps(callback).encode(), models_clock.now())]
+    assert again == [part.item for part in parse(payload.body(), models_clock.now())]
 
 
 @pytest.fixture

@@ -305,9 +305,9 @@ def test_a_callback_that_is_erased_after_its_claim_brings_nothing_back(
     ana = factories.contact(number, **ANA)
     store(messages(messages=[_of(BEA, "wamid.BEA"), _of(ANA, "wamid.ANA")]))
 
-    def parse_slowly(body: bytes) -> list[Part]:
+    def parse_slowly(body: bytes, now: int) -> list[Part]:
         monkeypatch.undo()
-        parts = list(parse(body))
+        parts = list(parse(body, now))
         erasing.erase(ana)
         return parts
 

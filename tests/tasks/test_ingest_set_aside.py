@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from models import clock
 from models.account import Account
 from models.callback import MAX_TRIES, Callback, Reason, SetAside
 from models.database import writing
@@ -55,6 +56,25 @@ def test_an_item_that_is_unreadable_is_set_aside_alone() -> None:
 def _aged(days: float) -> dict[str, Any]:
     """The changes of an item that is this old."""
     return {"timestamp": str(int(time.time() - days * 86_400))}
+
+
+@pytest.mark.usefixtures("number")
+def test_an_item_without_a_time_is_as_old_as_its_entry() -> None:
+    untimed = messages(messages=[text(timestamp=None)])
+    entry = untimed | {"time": int(time.time() - 9 * 86_400)}
+    ingest_now(entry)
+    assert [row.reason for row in SetAside.waiting()] == [Reason.TOO_OLD]
+
+
+@pytest.mark.usefixtures("number")
+def test_times_are_compared_with_the_clock_of_the_database(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """This machine's clock may be behind that of PostgreSQL."""
+    monkeypatch.setattr(clock, "now", lambda: int(time.time() * 1000) + 86_400_000)
+    at = int(time.time()) + 80_000
+    ingest_now(messages(messages=[text(timestamp=str(at))]))
+    assert [row.created_at for row in Message.select()] == [at * 1000]
 
 
 @pytest.mark.usefixtures("number")
