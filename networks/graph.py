@@ -7,6 +7,7 @@ be repeated. It ignores cookies and redirects. It uses SSL_CERT_FILE (for OpenSS
 
 import asyncio
 import json
+import re
 import socket
 import urllib.request
 from collections.abc import AsyncIterator, Mapping
@@ -20,6 +21,7 @@ from weakref import WeakKeyDictionary
 
 import aiohttp
 import orjson
+from aiohttp.connector import Connection
 
 from networks.classify import BY_STATUS, classify
 from networks.exceptions import (
@@ -44,6 +46,11 @@ MEDIA_SECONDS = 600
 # A send on a connection that is being closed has an unknown outcome, and may not be repeated. Common servers
 # keep idle connections for 5 s, and front ends such as the platform's for a minute or more.
 IDLE_SECONDS = 4.0
+# A server closes an idle connection after the time that it announces. The request needs time to arrive.
+MARGIN_SECONDS = 1.0
+KEPT = re.compile(r"\btimeout\s*=\s*\"?(\d{1,9})", re.IGNORECASE)
+# How CPython says that no thread could start.
+NO_THREAD = "start new thread"
 # Hosts that are never reached through a proxy.
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 # Uncompressed, because the bytes of media are counted and all other responses are small.
@@ -175,6 +182,11 @@ class GraphClient:
                 yield response
         except (aiohttp.ClientError, TimeoutError, OSError, MemoryError) as error:
             raise _from_transport(error, exchange) from None
+        except RuntimeError as error:
+            # The look-up of a name needs a thread.
+            if NO_THREAD not in str(error):
+                raise
+            raise _from_transport(error, exchange) from None
 
     def _session(self) -> aiohttp.ClientSession:
         loop = asyncio.get_running_loop()
@@ -188,9 +200,30 @@ class GraphClient:
                     limit=0, keepalive_timeout=self._idle, socket_factory=make_socket
                 ),
                 cookie_jar=aiohttp.DummyCookieJar(),
+                response_class=_response_class(self._idle),
                 trace_configs=[trace],
             )
         return session
+
+
+def _response_class(idle: float) -> type[aiohttp.ClientResponse]:
+    """Responses whose connection is closed if the server announces to keep it shorter than ``idle``."""
+
+    class _Response(aiohttp.ClientResponse):
+        async def start(self, connection: Connection) -> aiohttp.ClientResponse:
+            protocol = connection.protocol
+            await super().start(connection)
+            kept = KEPT.search(",".join(self.headers.getall("Keep-Alive", ())))
+            if protocol is None or kept is None or int(kept[1]) - MARGIN_SECONDS >= idle:
+                return self
+            if connection.protocol is None:
+                # The response is complete already. A closed connection is not taken from the idle ones.
+                protocol.close()
+            else:
+                protocol.force_close()
+            return self
+
+    return _Response
 
 
 def make_socket(info: aiohttp.AddrInfoType) -> socket.socket:

@@ -94,8 +94,27 @@ def test_an_idle_connection_is_dropped_before_the_platform_does_it(
     assert len({request.peer for request in receiver.at(MESSAGES)}) == connections
 
 
+@pytest.mark.parametrize(("announced", "connections"), [("timeout=5, max=9", 1), ("timeout=4", 2)])
+@pytest.mark.parametrize("padding", [0, 1_000_000], ids=["short", "long"])
+def test_a_connection_that_the_platform_keeps_too_briefly_is_not_used_again(
+    api: CloudApi, receiver: Receiver, announced: str, connections: int, padding: int
+) -> None:
+    """A short response is complete when its headers are read, a long one is not."""
+    body = json.dumps(ACCEPTED | {"padding": "x" * padding}).encode()
+    receiver.behave(answer(200, body, Keep_Alive=announced), MESSAGES)
+    _send(api)
+    _send(api)
+    assert len({request.peer for request in receiver.at(MESSAGES)}) == connections
+
+
 @pytest.mark.parametrize(
-    "error", [OSError(errno.EMFILE, "Too many open files"), MemoryError()], ids=["EMFILE", "memory"]
+    "error",
+    [
+        OSError(errno.EMFILE, "Too many open files"),
+        MemoryError(),
+        RuntimeError("can't start new thread"),
+    ],
+    ids=["EMFILE", "memory", "thread"],
 )
 def test_what_this_machine_lacks_was_certainly_not_reached(
     receiver: Receiver, monkeypatch: pytest.MonkeyPatch, error: BaseException
