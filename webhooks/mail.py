@@ -4,11 +4,13 @@ import smtplib
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 PORTS = {"smtp": 587, "smtps": 465}
@@ -17,6 +19,7 @@ LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 MAX_SUBJECT = 150
 # A whole exchange may take as long as so many of its steps.
 TIMEOUTS_TOGETHER = 3
+T = TypeVar("T")
 
 
 class MailError(Exception):
@@ -70,15 +73,50 @@ def _errors() -> Iterator[None]:
         raise MailError(f"The mail server could not be used: {type(error).__name__}.") from None
 
 
+def _within(seconds: float, look_up: Callable[[], T]) -> T:
+    """The result of a look-up of names, which has no time-out of its own. Raises TimeoutError too."""
+    future: Future[T] = Future()
+
+    def work() -> None:
+        try:
+            future.set_result(look_up())
+        except Exception as error:  # noqa: BLE001 - raised where the result is awaited
+            future.set_exception(error)
+
+    # The end of the process does not wait for it.
+    threading.Thread(target=work, name="resolver", daemon=True).start()
+    return future.result(seconds)
+
+
+def _own_name() -> str:
+    """The name of this machine that smtplib would find."""
+    name = socket.getfqdn()
+    return name if "." in name else f"[{socket.gethostbyname(socket.gethostname())}]"
+
+
 class _Bounded(smtplib.SMTP):
     """Ends after a while in all. A server that keeps sending reaches no time-out of a read."""
 
-    def connect(self, *place: Any, **options: Any) -> tuple[int, bytes]:
-        """Like smtplib's."""
+    def connect(
+        self, host: str = "localhost", port: int = 0, source_address: Any = None
+    ) -> tuple[int, bytes]:
+        """Like smtplib's, which resolves the name without a time-out."""
+        look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+        problem = OSError(f"no address of {host}")
+        addresses = [str(place[0]) for *_, place in _within(self.timeout, look_up)]
         self._end = threading.Timer(TIMEOUTS_TOGETHER * self.timeout, self._cut)
         self._end.daemon = True
         self._end.start()
-        return super().connect(*place, **options)
+        for address in addresses:
+            if self._end.finished.is_set():
+                raise TimeoutError
+            try:
+                return super().connect(address, port, source_address)
+            except smtplib.SMTPException:
+                raise
+            except OSError as error:
+                problem = error
+        raise problem
 
     def _cut(self) -> None:
         with suppress(OSError):
@@ -99,10 +137,14 @@ def _connected(server: str, timeout: float) -> smtplib.SMTP:
     parts = urlsplit(server)
     host, port = parts.hostname or "", parts.port or PORTS[parts.scheme]
     context = ssl.create_default_context()
+    try:
+        own = _within(timeout, _own_name)
+    except OSError:
+        own = "[127.0.0.1]"
     if parts.scheme == "smtps":
-        session: smtplib.SMTP = _BoundedTls(host, port, timeout=timeout, context=context)
+        session: smtplib.SMTP = _BoundedTls(host, port, own, timeout=timeout, context=context)
     else:
-        session = _Bounded(host, port, timeout=timeout)
+        session = _Bounded(host, port, own, timeout)
     try:
         session.ehlo()
         is_safe = parts.scheme == "smtps" or host in LOOPBACK

@@ -16,7 +16,7 @@ from psycopg.abc import PQGen
 from psycopg.errors import ConnectionTimeout, ReadOnlySqlTransaction, TooManyConnections
 from psycopg.pq import TransactionStatus
 
-from models.database import hosts, pooled_server
+from models.database import hosts, names, pooled_server
 from models.database.pinned import BEGIN, BEGIN_WRITABLE, LENIENT, OUTSIDE, PINNED
 
 CONNECT_TIMEOUT_SECONDS = 5
@@ -149,7 +149,8 @@ class Session(psycopg.Connection[Any]):
     def _connect_to(cls, url: str, settings: Mapping[str, str], **options: Any) -> Self:
         ordered = hosts.order(url)
         given = PATIENCE | ordered | options | {"client_encoding": "UTF8"}
-        session = cls.connect(url, autocommit=True, **given)
+        places = names.resolve(url, given)
+        session = cls.connect(url, autocommit=True, **given | places)
         session.url = url
         session.needs_primary = ordered.get("target_session_attrs") in {"read-write", "primary"}
         session.open_another = partial(cls.open, url, settings, **options)

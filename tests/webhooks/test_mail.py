@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -87,3 +88,55 @@ def test_a_server_that_never_ends_its_greeting_is_left() -> None:
         threading.Thread(target=greet, daemon=True).start()
         with pytest.raises(MailError):
             send_mail(f"smtp://127.0.0.1:{listener.getsockname()[1]}", SENDER, TO, "S", "T", 0.1)
+
+
+class Names:
+    """A name server. "silent.example" gets no response until the test ends, "two.example" two addresses."""
+
+    def __init__(self) -> None:
+        self.over = threading.Event()
+        self._resolve = socket.getaddrinfo
+
+    def resolve(self, host: str, port: int, *args: Any, **options: Any) -> list[Any]:
+        if host == "silent.example":
+            self.over.wait(10)
+        known = ["127.0.0.2", "127.0.0.1"] if host == "two.example" else [host]
+        found = (self._resolve(address, port, *args, **options) for address in known)
+        return [each for places in found for each in places]
+
+    def own(self) -> str:
+        self.over.wait(10)
+        return "late.example"
+
+
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> Iterator[Names]:
+    made = Names()
+    monkeypatch.setattr(socket, "getaddrinfo", made.resolve)
+    yield made
+    made.over.set()
+
+
+@pytest.mark.parametrize("scheme", ["smtp", "smtps"])
+@pytest.mark.usefixtures("names")
+def test_a_name_server_that_is_silent_is_left(scheme: str) -> None:
+    began = time.monotonic()
+    with pytest.raises(MailError, match="did not respond in time"):
+        send_mail(f"{scheme}://silent.example", SENDER, TO, "S", "T", 0.1)
+    assert time.monotonic() - began < 5
+
+
+def test_a_mail_needs_no_name_of_this_machine(
+    server: MailServer, names: Names, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket, "getfqdn", names.own)
+    began = time.monotonic()
+    send_mail(server.url(), SENDER, TO, "S", "T", 0.5)
+    assert time.monotonic() - began < 5
+    assert len(server.mails) == 1
+
+
+@pytest.mark.usefixtures("names")
+def test_a_server_is_reached_at_its_second_address(server: MailServer) -> None:
+    send_mail(server.url().replace("127.0.0.1", "two.example"), SENDER, TO, "S", "T", 5)
+    assert len(server.mails) == 1

@@ -17,7 +17,7 @@ THREADS = 3
 def test_threads_that_wait_at_the_same_time_share_one_look(
     monkeypatch: pytest.MonkeyPatch, module: ModuleType
 ) -> None:
-    url = "postgresql://shared/db"
+    url = "postgresql://127.0.0.1/db"
     place: Any = SimpleNamespace(host="shared", hostaddr="", port=5432)
     looks = []
 
