@@ -15,16 +15,22 @@ from aiohappyeyeballs import AddrInfoType
 
 from webhooks.address import look_up, spelled_address
 from webhooks.connections import Connection, Origin
-from webhooks.faults import NETWORK, PORTS, RESOLVER, TRUST, MachineError, cause_of
+from webhooks.faults import FIREWALL, NETWORK, PORTS, RESOLVER, TRUST, MachineError, cause_of
+from webhooks.reached import Reached
 from webhooks.resolver import Resolver
 
 # RFC 8305: the pause before the next address of a name is tried too, in seconds.
 NEXT_ADDRESS_SECONDS = 0.25
 # The kernel gives a silent connection up after this many ms. Every exchange has a shorter deadline.
 SILENT_MS = 30_000
-_WITHOUT_ROUTE = {None, errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EADDRNOTAVAIL}
-# Addresses of documentations, which the default route leads to.
-_DISTANT = {socket.AF_INET: ("192.0.2.1", 9), socket.AF_INET6: ("2001:db8::1", 9)}
+# A route of the type blackhole gives EINVAL.
+_WITHOUT_ROUTE = {
+    None,
+    errno.ENETUNREACH,
+    errno.EHOSTUNREACH,
+    errno.EADDRNOTAVAIL,
+    errno.EINVAL,
+}
 # The name of a certificate that OpenSSL finds in a folder.
 _HASHED = re.compile(r"[0-9a-f]{8}\.\d+")
 TCP_USER_TIMEOUT = getattr(socket, "TCP_USER_TIMEOUT", None)
@@ -59,6 +65,7 @@ class Connector:
         self._allow_local = allow_local
         self._ssl_context = ssl_context
         self._names = Resolver(nameservers)
+        self._reached = Reached()
 
     async def look_up(self, origin: Origin) -> list[AddrInfoType]:
         """The checked addresses of a host. Raises AddressRefusedError or MachineError."""
@@ -75,7 +82,7 @@ class Connector:
         """Connect to one of the addresses. Raises OSError, or MachineError."""
         await asyncio.get_running_loop().create_connection(
             lambda: connection,
-            sock=await _connect(addresses),
+            sock=await _connect(addresses, self._reached),
             ssl=(self._ssl_context or system_trust()) if origin.is_tls else None,
             # The dot of an absolute name belongs to name servers only.
             server_hostname=origin.host.rstrip(".") if origin.is_tls else None,
@@ -88,7 +95,7 @@ class Connector:
 
     def check_route(self) -> None:
         """Raise MachineError if this machine has no route. Loopback needs none."""
-        if not self._allow_local and not _has_route({socket.AF_INET6}):
+        if not self._allow_local and not self._reached.has_route({socket.AF_INET6}):
             raise MachineError(NETWORK)
 
     def check_trust(self, error: ssl.SSLCertVerificationError) -> None:
@@ -102,7 +109,7 @@ class Connector:
         await self._names.close()
 
 
-async def _connect(addresses: list[AddrInfoType]) -> socket.socket:
+async def _connect(addresses: list[AddrInfoType], reached: Reached) -> socket.socket:
     unmade: list[OSError] = []
 
     def make(info: AddrInfoType) -> socket.socket:
@@ -113,38 +120,25 @@ async def _connect(addresses: list[AddrInfoType]) -> socket.socket:
             raise
 
     try:
-        return await aiohappyeyeballs.start_connection(
+        made = await aiohappyeyeballs.start_connection(
             addresses, happy_eyeballs_delay=NEXT_ADDRESS_SECONDS, socket_factory=make
         )
     except OSError as error:
-        families = {info[0] for info in addresses}
         # Several errors of one name may have no common number.
-        if (
-            cause := next(filter(None, map(cause_of, [error, *unmade])), None)
-        ) is not None and not (cause == PORTS and families == {socket.AF_INET6}):
+        cause = next(filter(None, map(cause_of, [error, *unmade])), None)
+        families = {info[0] for info in addresses}
+        if (cause == PORTS and families == {socket.AF_INET6}) or (
+            cause == FIREWALL and not unmade and reached.is_forbidden_alone(addresses)
+        ):
+            cause = None
+        if cause is None and error.errno in _WITHOUT_ROUTE and not reached.has_route(families):
+            cause = NETWORK
+        if cause is not None:
             raise MachineError(cause) from error
-        if error.errno in _WITHOUT_ROUTE and not _has_route(families):
-            raise MachineError(NETWORK) from error
         # Its number is judged here only.
         raise OSError(str(error)) from error
-
-
-def _has_route(families: set[int]) -> bool:
-    """Whether this machine has a route to addresses of these families.
-
-    A host with IPv6 only is no reason to doubt a machine that has a route for IPv4.
-    """
-    if socket.AF_INET in families:
-        return _reaches(socket.AF_INET)
-    return _reaches(socket.AF_INET6) or _reaches(socket.AF_INET)
-
-
-def _reaches(family: socket.AddressFamily) -> bool:
-    # To connect a socket of UDP looks for a route, and sends nothing.
-    with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
-        probe.connect(_DISTANT[family])
-        return True
-    return False
+    reached.note(addresses, made)
+    return made
 
 
 def _has_authorities() -> bool:

@@ -8,9 +8,12 @@ import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
+import aiohappyeyeballs
 import pytest
 import uvloop
+from aiohappyeyeballs import AddrInfoType
 
 from tests.receiver import Receiver
 from tests.webhooks.authority import Authority, TlsReceiver
@@ -30,8 +33,8 @@ OURS = {
     errno.EPERM: faults.FIREWALL,
     errno.EACCES: faults.FIREWALL,
 }
-THEIRS = (errno.ECONNREFUSED, errno.ECONNRESET, errno.ETIMEDOUT, errno.EHOSTUNREACH)
-ROUTE = (errno.ENETUNREACH, errno.EHOSTUNREACH)
+THEIRS = (errno.ECONNREFUSED, errno.ECONNRESET, errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.EINVAL)
+ROUTE = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EINVAL)
 TEN = "http://127.0.0.1:9/"
 
 
@@ -43,7 +46,7 @@ def _fail(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
 
 
 def _route(monkeypatch: pytest.MonkeyPatch, *families: int) -> None:
-    monkeypatch.setattr("webhooks.connecting._reaches", lambda family: family in families)
+    monkeypatch.setattr("webhooks.reached._reaches", lambda family: family in families)
 
 
 def _cause(url: str = TEN, **options: object) -> str:
@@ -98,6 +101,66 @@ def test_a_host_with_ipv6_only_is_to_blame_if_the_machine_has_a_route_for_ipv4(
     assert post_one("http://[::1]:9/").error == "No response: could not connect."
     _route(monkeypatch)
     assert _cause("http://[::1]:9/") == faults.NETWORK
+
+
+def _fail_at(monkeypatch: pytest.MonkeyPatch, host: str, number: int) -> None:
+    """Connections to one host fail. All others lead to loopback."""
+    connect = aiohappyeyeballs.start_connection
+
+    async def choose(addresses: list[AddrInfoType], **options: Any) -> socket.socket:
+        if addresses[0][4][0] == host:
+            raise OSError(number, os.strerror(number))
+        return await connect(addresses, **options)
+
+    monkeypatch.setattr("aiohappyeyeballs.start_connection", choose)
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.EACCES], ids=errno.errorcode.get)
+def test_one_forbidden_destination_is_a_result_once_another_was_reached(
+    monkeypatch: pytest.MonkeyPatch, receiver: Receiver, number: int
+) -> None:
+    _fail_at(monkeypatch, "127.0.0.2", number)
+    forbidden = "http://127.0.0.2:9/"
+    # Another origin, because a kept connection shows nothing.
+    another = receiver.url().replace("127.0.0.1", "localhost")
+
+    async def run() -> None:
+        async with make_client() as client:
+            assert (await client.post(receiver.url(), BODY, {})).success
+            for _ in range(2):
+                # A firewall that was started meanwhile may forbid all.
+                with pytest.raises(MachineError):
+                    await client.post(forbidden, BODY, {})
+            assert (await client.post(another, BODY, {})).success
+            for _ in range(2):
+                answer = await client.post(forbidden, BODY, {})
+                assert answer.error == "No response: could not connect."
+            _fail_at(monkeypatch, "127.0.0.3", number)
+            with pytest.raises(MachineError):
+                await client.post("http://127.0.0.3:9/", BODY, {})
+
+    uvloop.run(run())
+
+
+def test_a_destination_that_a_route_forbids_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    _fail_at(monkeypatch, "127.0.0.2", errno.EACCES)
+    monkeypatch.setattr("webhooks.reached._is_forbidden_by_route", lambda _: True)
+    _route(monkeypatch, socket.AF_INET)
+    assert post_one("http://127.0.0.2:9/").error == "No response: could not connect."
+    _route(monkeypatch)
+    assert _cause("http://127.0.0.2:9/") == faults.FIREWALL
+
+
+def test_a_machine_with_ipv6_only_blames_no_receivers_with_ipv4_for_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _fail_at(monkeypatch, "127.0.0.2", errno.ENETUNREACH)
+    _route(monkeypatch, socket.AF_INET6)
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as listener:
+        url = f"http://[::1]:{listener.getsockname()[1]}/"
+        answers = post(url, "http://127.0.0.2:9/", timeout=0.2)
+    assert [answer.error for answer in answers][1] == "No response: could not connect."
+    assert _cause("http://127.0.0.2:9/") == faults.NETWORK, "nothing was reached"
 
 
 def test_a_route_that_went_during_an_exchange_is_no_timeout_of_the_receiver(
