@@ -33,6 +33,7 @@ OPENS_SOCKETS = {
     "networks/checkup.py": "checks whether the network responds, and imitates its handshake",
     "networks/sandbox_signup.py": "speaks to the sandbox on this machine",
     "webhooks/connecting.py": "connects to receivers, as the only module",
+    "webhooks/reached.py": "looks for a route, and sends nothing",
     "webhooks/client.py": "passes on a TLS context, and connects to nothing",
     "webhooks/faults.py": "knows errors of TLS, and connects to nothing",
     "webhooks/reasons.py": "knows errors of TLS, and connects to nothing",
@@ -48,6 +49,7 @@ OPENS_SOCKETS = {
     "gateway/http/server.py": "listens for both families",
     "gateway/ops/systemd.py": "tells systemd the state of the process",
     "tasks/redis_pool.py": "sets options of connections to Redis, and opens none",
+    "models/database/names.py": "resolves names, and connects to nothing",
     "gateway/cli/up.py": "checks whether the ports of its parts are open",
 }
 
