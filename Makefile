@@ -96,7 +96,7 @@ matrix: $(VENV)/.dev node_modules/.installed | servers ## Run the tests on each 
 	@$(BIN)/python -m tooling.matrix $(ARGS)
 
 # tooling/mutants/mutants.toml has the modules and their tests, equivalent.toml the mutants that change nothing.
-mutants: $(VENV)/.dev | servers ## Inject a fault at each place of the modules that decide; the tests must notice (ARGS="models/claim.py")
+mutants: $(VENV)/.dev | servers ## Inject a fault at each place of the modules that decide; the tests must notice (ARGS="models/deliveries/claim.py")
 	@$(BIN)/python -m tooling.mutants $(ARGS)
 
 upgrades: $(VENV)/.dev | servers ## Upgrade, roll back, back up and restore under load, on each backend (TEST_BACKEND=redis: one)

@@ -14,7 +14,7 @@ import time
 from benchmarks.harness import emit_backlog, gateway_state, make_webhooks, resident_mib, worker
 from benchmarks.isolation import receivers
 from models.database import reading
-from models.delivery import Delivery, DeliveryState
+from models.deliveries.delivery import Delivery, DeliveryState
 
 TOTAL = int(os.environ.get("BENCH_BACKLOG", "100000"))
 STEPS, WEBHOOKS = 10, 20

@@ -19,7 +19,8 @@ from benchmarks.report import Figure, Goal, Table
 from benchmarks.turns import more_rounds
 from contract_tests.servers import PostgresServer
 from gateway.settings import get_settings
-from models import database, secret
+from models import database
+from models.accounts import secret
 
 SIZES = [
     int(size) for size in os.environ.get("BENCH_SIZES", "1000,10000,100000,1000000").split(",")

@@ -14,12 +14,12 @@ from unittest import mock
 from benchmarks.populate import Owner
 from handlers import deliveries, messages, sending
 from models import clock
-from models.attempt import Outcome, record_outcomes
-from models.callback import Callback
-from models.claim import ClaimedDelivery, Terms, claim_due
 from models.database import writing
-from models.delivery import Delivery
-from models.event import Event
+from models.deliveries.attempt import Outcome, record_outcomes
+from models.deliveries.claim import ClaimedDelivery, Terms, claim_due
+from models.deliveries.delivery import Delivery
+from models.deliveries.event import Event
+from models.messages.callback import Callback
 from networks.interface import OutboundMessage, Sender
 from tasks import ingest
 from tasks.retention import BATCH_SIZE, DAY_MS, KINDS

@@ -15,11 +15,11 @@ from benchmarks.payload import event_body
 from gateway.settings import get_settings
 from gateway.storage import connect_state
 from models import database
-from models.account import Account
+from models.accounts.account import Account
 from models.database import writing
-from models.delivery import Delivery
-from models.event import Event
-from models.webhook import Webhook
+from models.deliveries.delivery import Delivery
+from models.deliveries.event import Event
+from models.deliveries.webhook import Webhook
 from tasks import deliver, queue
 
 KIND = "message.received"

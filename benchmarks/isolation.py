@@ -30,8 +30,8 @@ from benchmarks.harness import (
     worker,
 )
 from models.database import writing
-from models.delivery import Delivery, DeliveryState
-from models.webhook import Webhook
+from models.deliveries.delivery import Delivery, DeliveryState
+from models.deliveries.webhook import Webhook
 from tasks.redeliver import redeliver_many
 
 ACCOUNTS, HOSTILE = 20, 2

@@ -26,8 +26,8 @@ from benchmarks.report import Figure, Goal, Table
 from benchmarks.services import ROOT, Parts, parts
 from contract_tests.waiting import WAIT_SECONDS, free_port, wait_for
 from models import database
-from models.backlog import Backlog
-from models.callback import Callback
+from models.deliveries.backlog import Backlog
+from models.messages.callback import Callback
 
 SECONDS = float(os.environ.get("BENCH_LIFE_SECONDS", "60"))
 RATE = float(os.environ.get("BENCH_LIFE_RATE", "100"))

@@ -22,10 +22,11 @@ from benchmarks.report import Figure, Goal, Table
 from dashboard.limit_use import EXTENSION
 from dashboard.urls import blueprint
 from gateway.settings import get_settings
-from models import database, secret
-from models.activity import SPANS
-from models.user import User
-from models.user_session import UserSession
+from models import database
+from models.accounts import secret
+from models.accounts.user import User
+from models.accounts.user_session import UserSession
+from models.reports.activity import SPANS
 
 MESSAGES = int(os.environ.get("BENCH_MESSAGES", "1000000"))
 ROUNDS, REPEATS, MOST_MS = 5, 5, 200

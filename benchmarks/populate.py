@@ -14,13 +14,13 @@ from string import Template
 from peewee import PostgresqlDatabase
 
 from models import clock
-from models.account import Account
-from models.attempt import BUCKETS, WIDE, bucket_of
-from models.callback import Callback
+from models.accounts.account import Account
 from models.clock import id_bound, new_id
 from models.database import database, reading, writing
-from models.number import Number, NumberStatus
-from models.webhook import Webhook
+from models.deliveries.attempt import BUCKETS, WIDE, bucket_of
+from models.deliveries.webhook import Webhook
+from models.messages.callback import Callback
+from models.numbers.number import Number, NumberStatus
 from webhooks.kinds import EventKind
 
 SPAN_MS = 40 * 24 * 3_600_000

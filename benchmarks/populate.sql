@@ -156,7 +156,7 @@ FROM answered
 ORDER BY id, number
 ;
 
--- The hourly totals of models.attempt, in the bucket of 23 ms.
+-- The hourly totals of models.deliveries.attempt, in the bucket of 23 ms.
 INSERT INTO attempt_total (webhook_id, width, start, delivered, retried, failed, $buckets)
 SELECT
     webhook_id,

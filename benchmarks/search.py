@@ -20,14 +20,16 @@ from benchmarks.report import Figure, Goal, Table
 from contract_tests.servers import PostgresServer
 from dashboard.urls import blueprint
 from gateway.settings import get_settings
-from models import clock, contact_search, database, search, secret
-from models.account import Account
+from models import clock, database
+from models.accounts import secret
+from models.accounts.account import Account
+from models.accounts.user import User
+from models.accounts.user_session import UserSession
 from models.database import database as connected
 from models.database import writing
-from models.search import find
-from models.user import User
-from models.user_session import UserSession
-from models.words import words_of
+from models.messages import contact_search, search
+from models.messages.search import find
+from models.messages.words import words_of
 from tasks.indexing import BATCH_SIZE, SETTLED_MS
 
 MESSAGES = int(os.environ.get("BENCH_MESSAGES", "1000000"))

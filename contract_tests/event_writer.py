@@ -11,7 +11,7 @@ import time
 from gateway.settings import get_settings
 from gateway.storage import connect_state
 from models.database import appending, database
-from models.event import Event
+from models.deliveries.event import Event
 
 
 def write(account_id: str, name: str, count: int, pause: float) -> None:

@@ -20,7 +20,8 @@ QUEUE_TABLES = ("huey_counter", "huey_kv", "huey_schedule", "huey_task")
 # Settings of the role matter here as little as for the service: without triggers, sums would be wrong. They
 # are set for this transaction only, because a pooler gives its connection to the service next.
 USUAL = "SET LOCAL search_path = public; SET LOCAL session_replication_role = origin"
-# Behind a pooler, a web process holds its lock in a transaction as long as it runs: models/sole_web.py.
+# Behind a pooler, a web process holds its lock in a transaction as long as it runs
+# (models/database/sole_web.py).
 LOCKED_BY_WEB = "SELECT pid FROM pg_locks WHERE classid = 20977 AND objid = 3 AND granted"
 DATABASE_FILE = "gateway.db"
 # Writers lock this file around their transactions.

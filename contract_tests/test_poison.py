@@ -14,9 +14,9 @@ import requests
 from contract_tests.harness import START_SECONDS, WAIT_SECONDS, Customer, Receiver, Reply
 from contract_tests.parts import Parts, Process, deployed
 from contract_tests.receiver import Received
-from models.attempt import NO_OUTCOME
-from models.callback import MAX_TRIES
-from models.claim import LEAST_TRIES
+from models.deliveries.attempt import NO_OUTCOME
+from models.deliveries.claim import LEAST_TRIES
+from models.messages.callback import MAX_TRIES
 from tasks.number_status import MAX_TRIES as MAX_CHECKS
 
 # A worker that a callback with this text, or any check of a number, kills.

@@ -10,9 +10,9 @@ from flask import request
 from dashboard.charts import Chart, Series, milliseconds, percent, whole
 from dashboard.time_inputs import as_typed
 from models import clock
-from models.activity import DEFAULT, SPANS, Attempts, Span, attempts, messages, total
-from models.message import MessageStatus
-from models.webhook import Webhook
+from models.deliveries.webhook import Webhook
+from models.messages.message import MessageStatus
+from models.reports.activity import DEFAULT, SPANS, Attempts, Span, attempts, messages, total
 
 # Final statuses of outbound messages, best first: the order of the stacked bar.
 SENT = (

@@ -10,7 +10,7 @@ from typing import Any, Protocol, cast
 
 from flask import current_app
 
-from models.account import Account
+from models.accounts.account import Account
 
 EXTENSION = "api_calls"
 

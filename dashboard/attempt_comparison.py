@@ -4,7 +4,7 @@ from flask import Response, request
 
 from dashboard.delivery import find_delivery
 from dashboard.site import blueprint, show
-from models.attempt import Attempt
+from models.deliveries.attempt import Attempt
 
 
 @blueprint.get("/deliveries/<delivery_id>/compare")

@@ -7,11 +7,11 @@ from dashboard.deliveries import missed
 from dashboard.numbers import MEANS
 from dashboard.wording import failures, words
 from models import clock
-from models.backlog import oldest_waiting
-from models.number import Number, NumberStatus
-from models.recent_failures import failed_in_a_day
-from models.template import Template
-from models.webhook import Deactivation, Webhook
+from models.deliveries.backlog import oldest_waiting
+from models.deliveries.recent_failures import failed_in_a_day
+from models.deliveries.webhook import Deactivation, Webhook
+from models.messages.template import Template
+from models.numbers.number import Number, NumberStatus
 from networks.reasons import in_words
 
 # Shorter waits are normal: the first attempt is running.

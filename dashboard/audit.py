@@ -7,9 +7,9 @@ from dashboard.paging import PER_PAGE, offset
 from dashboard.permissions import RULES
 from dashboard.site import blueprint, show
 from dashboard.time_inputs import TIMES, read_times
-from models.audit import OPERATOR, Audit
+from models.accounts.audit import OPERATOR, Audit
+from models.accounts.user import User
 from models.page import Page
-from models.user import User
 
 SAYS = {
     "account.notifications_changed": "Changed the notifications",

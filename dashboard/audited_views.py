@@ -14,7 +14,7 @@ from flask import Response, g
 
 from dashboard.browser import address
 from dashboard.permissions import Rule
-from models.audit import Audit
+from models.accounts.audit import Audit
 from models.database import writing
 
 CLIENT_ERROR = 400

@@ -2,7 +2,7 @@
 
 from flask import g, request
 
-from models.sign_in import Client
+from models.accounts.sign_in import Client
 
 # The first match wins: most browsers name other browsers as well.
 _BROWSERS = (

@@ -14,8 +14,8 @@ from dashboard.guard import account
 from dashboard.paging import PER_PAGE
 from dashboard.site import blueprint, confirm, go, show
 from dashboard.time_inputs import as_typed
-from models.bulk_redelivery import MAX_REDELIVERIES, Redelivery
-from models.delivery import ENDED, Delivery, DeliveryState
+from models.deliveries.bulk_redelivery import MAX_REDELIVERIES, Redelivery
+from models.deliveries.delivery import ENDED, Delivery, DeliveryState
 from tasks.fair_share import TooMuchAtOnceError
 from tasks.redeliver import redeliver_chosen
 

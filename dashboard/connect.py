@@ -12,8 +12,8 @@ from dashboard.pages import CONTENT_TYPE, Page, render
 from dashboard.platform import platform_of
 from dashboard.signup_results import Next, Outcome
 from gateway.settings import get_settings
-from models.number import Number, NumberTakenError
-from models.signup import SignupLink
+from models.numbers.number import Number, NumberTakenError
+from models.numbers.signup import SignupLink
 from networks.exceptions import NetworkError
 from tasks import onboarding
 from tasks.onboarding import SignupClaim, SignupError

@@ -6,10 +6,10 @@ from dashboard.audited_views import about, unchanged
 from dashboard.contacts import PATH
 from dashboard.site import blueprint, confirm, go, mine, show
 from models import clock
-from models.contact import CONTACT, OPTED_OUT, Contact, ContactChange, Source
-from models.conversation import newest_messages
 from models.database import writing
-from models.number import Number
+from models.messages.contact import CONTACT, OPTED_OUT, Contact, ContactChange, Source
+from models.messages.conversation import newest_messages
+from models.numbers.number import Number
 from tasks import contacts, deliver, erasing
 from tasks.emit import contact_resource
 

@@ -8,11 +8,11 @@ from flask import Response, request
 from dashboard.guard import account
 from dashboard.paging import PER_PAGE, offset
 from dashboard.site import blueprint, go, mine, show
-from models import contact_search
-from models.account import MAX_WORD, MAX_WORDS, as_words
-from models.contact import Contact
-from models.conversation import last_inbound
-from models.number import Number
+from models.accounts.account import MAX_WORD, MAX_WORDS, as_words
+from models.messages import contact_search
+from models.messages.contact import Contact
+from models.messages.conversation import last_inbound
+from models.numbers.number import Number
 from models.page import Page
 from tasks.emit import window_open_until
 

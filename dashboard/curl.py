@@ -2,7 +2,7 @@
 
 import shlex
 
-from models.delivery import Delivery
+from models.deliveries.delivery import Delivery
 from webhooks import signing
 from webhooks.client import CONTENT_TYPE
 

@@ -9,8 +9,13 @@ from dashboard.delivery_filters import CHOICES, MISSED, read_filters
 from dashboard.paging import PER_PAGE
 from dashboard.site import blueprint, show
 from dashboard.time_inputs import as_typed
-from models.delivery import ID_SLACK_MS, UNDELIVERED
-from models.delivery_filter import DeliveryFilter, FoundDeliveries, last_attempts, people_of
+from models.deliveries.delivery import ID_SLACK_MS, UNDELIVERED
+from models.deliveries.delivery_filter import (
+    DeliveryFilter,
+    FoundDeliveries,
+    last_attempts,
+    people_of,
+)
 
 PATH = "/dashboard/deliveries"
 

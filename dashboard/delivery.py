@@ -10,10 +10,10 @@ from dashboard.json_html import highlighted
 from dashboard.site import blueprint, existing, go, mine, show
 from dashboard.time_inputs import span
 from models import clock
-from models.attempt import Attempt
-from models.delivery import Delivery, DeliveryState
-from models.delivery_filter import people_of
-from models.secret import SecretUnreadableError
+from models.accounts.secret import SecretUnreadableError
+from models.deliveries.attempt import Attempt
+from models.deliveries.delivery import Delivery, DeliveryState
+from models.deliveries.delivery_filter import people_of
 from tasks.redeliver import InactiveWebhookError, redeliver_one
 from tasks.sender import headers_of
 

@@ -10,11 +10,11 @@ from dashboard.contacts import as_kept
 from dashboard.guard import account
 from dashboard.site import mine
 from dashboard.time_inputs import TIMES, read_times
-from models import contact_search
-from models.contact import Contact
-from models.delivery import UNDELIVERED, DeliveryState
-from models.delivery_filter import ANSWERS, DeliveryFilter
-from models.webhook import Webhook
+from models.deliveries.delivery import UNDELIVERED, DeliveryState
+from models.deliveries.delivery_filter import ANSWERS, DeliveryFilter
+from models.deliveries.webhook import Webhook
+from models.messages import contact_search
+from models.messages.contact import Contact
 from webhooks.kinds import EventKind
 
 # Both states of UNDELIVERED.

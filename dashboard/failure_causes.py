@@ -3,9 +3,9 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from models.attempt import Attempt
-from models.delivery import DeliveryState
-from models.delivery_filter import DeliveryFilter, answer_of, last_attempts
+from models.deliveries.attempt import Attempt
+from models.deliveries.delivery import DeliveryState
+from models.deliveries.delivery_filter import DeliveryFilter, answer_of, last_attempts
 
 # The number of newest deliveries of each state that are counted.
 MOST = 200

@@ -4,7 +4,7 @@ import json
 import shlex
 
 from gateway.settings import get_settings
-from models.number import Number, NumberStatus
+from models.numbers.number import Number, NumberStatus
 
 # The shell variable for the reader's API key, because only a hash of it is stored.
 KEY_VARIABLE = "$GATEWAY_KEY"

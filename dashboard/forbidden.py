@@ -4,7 +4,7 @@ from flask import Response, request
 
 from dashboard.guard import ForbiddenError, account
 from dashboard.site import blueprint, show
-from models.user import Role, User
+from models.accounts.user import Role, User
 
 
 @blueprint.errorhandler(ForbiddenError)

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from models.api_key import ApiKey
-from models.message import Direction
-from models.message_filter import MessageFilter
-from models.number import Number
-from models.usage import UsageTotal
-from models.webhook import Webhook
+from models.accounts.api_key import ApiKey
+from models.deliveries.webhook import Webhook
+from models.messages.message import Direction
+from models.messages.message_filter import MessageFilter
+from models.numbers.number import Number
+from models.reports.usage import UsageTotal
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from dashboard.audited_views import recorded
 from dashboard.cookies import SESSION, VISITOR, cookie
 from dashboard.permissions import NOBODY, RULES, Rule
 from gateway.settings import get_settings
-from models.account import Account
-from models.user_session import UserSession
+from models.accounts.account import Account
+from models.accounts.user_session import UserSession
 
 HOME = "/dashboard/"
 SIGN_IN = "/dashboard/sign-in"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
-from models.words import has_all, texts_in, words_of
+from models.messages.words import has_all, texts_in, words_of
 
 _WORD = re.compile(r"\w+")
 # Characters before the first marked word, and the most characters of the excerpt.

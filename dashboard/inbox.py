@@ -23,14 +23,14 @@ from dashboard.paging import PER_PAGE
 from dashboard.replies import MEDIA, request_body, slots
 from dashboard.site import blueprint, go, mine, show
 from models import clock
-from models.contact import Contact
-from models.conversation import conversations, last_inbound, messages_before
 from models.database import reading, writing
-from models.idempotency import IdempotencyKey
 from models.keyset import Newest
-from models.message import Message
-from models.number import Number, NumberStatus
-from models.template import Template, TemplateList, TemplateStatus
+from models.messages.contact import Contact
+from models.messages.conversation import conversations, last_inbound, messages_before
+from models.messages.idempotency import IdempotencyKey
+from models.messages.message import Message
+from models.messages.template import Template, TemplateList, TemplateStatus
+from models.numbers.number import Number, NumberStatus
 from tasks.emit import window_open_until
 from webhooks.envelope import timestamp
 

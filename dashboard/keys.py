@@ -7,7 +7,7 @@ from dashboard.first_message import RECIPIENT, first_message
 from dashboard.guard import account
 from dashboard.paging import PER_PAGE, offset
 from dashboard.site import blueprint, confirm, go, mine, show
-from models.api_key import ApiKey
+from models.accounts.api_key import ApiKey
 
 PATH = "/dashboard/keys"
 MAX_NAME = 100

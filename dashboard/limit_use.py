@@ -10,7 +10,7 @@ from typing import cast
 from flask import current_app
 
 from models import clock
-from models.account import Account
+from models.accounts.account import Account
 
 EXTENSION = "limit_use"
 # Allowed requests per minute, remaining requests, and the end of the minute (Unix time in seconds).

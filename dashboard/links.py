@@ -8,7 +8,7 @@ from dashboard.paging import PER_PAGE, offset
 from dashboard.qr import qr_code
 from dashboard.site import blueprint, confirm, go, mine, show
 from gateway.settings import get_settings
-from models.signup import (
+from models.numbers.signup import (
     MAX_NAME,
     MAX_SLUG,
     SLUG,

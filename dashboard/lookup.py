@@ -4,15 +4,15 @@ from collections.abc import Callable
 from typing import Any
 
 from dashboard.guard import account
-from models.api_key import ApiKey
-from models.attempt import Attempt
-from models.contact import Contact
-from models.delivery import Delivery
-from models.event import Event
-from models.message import Message
-from models.number import Number
-from models.signup import SignupLink
-from models.webhook import Webhook
+from models.accounts.api_key import ApiKey
+from models.deliveries.attempt import Attempt
+from models.deliveries.delivery import Delivery
+from models.deliveries.event import Event
+from models.deliveries.webhook import Webhook
+from models.messages.contact import Contact
+from models.messages.message import Message
+from models.numbers.number import Number
+from models.numbers.signup import SignupLink
 
 
 def page_of(identifier: str) -> str | None:

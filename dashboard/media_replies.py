@@ -17,10 +17,10 @@ from werkzeug.datastructures import FileStorage
 from dashboard.api_calls import Answer, Body, call_api, call_with
 from dashboard.guard import account
 from dashboard.replies import media_body, media_kind
-from models.contact import Contact
 from models.database import reading, writing
-from models.idempotency import IdempotencyKey
-from models.message import Message
+from models.messages.contact import Contact
+from models.messages.idempotency import IdempotencyKey
+from models.messages.message import Message
 from networks.media_types import EXTENSIONS
 
 CHUNK = 64 * 1024

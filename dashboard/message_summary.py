@@ -5,7 +5,7 @@ Inbound content comes from the network, so its shape is not trusted.
 
 from typing import Any
 
-from models.message import Message
+from models.messages.message import Message
 
 Path = tuple[str | int, ...]
 # By type, the places of the text. The first place with a text is used.

@@ -6,8 +6,8 @@ from dashboard.paging import PER_PAGE, offset
 from dashboard.site import blueprint, mine, show
 from dashboard.wording import QUALITY
 from models.database import writing
-from models.number import Number, NumberStatus
-from models.template import Template, TemplateList
+from models.messages.template import Template, TemplateList
+from models.numbers.number import Number, NumberStatus
 
 KIND = {
     "APPROVED": "good",

@@ -11,14 +11,15 @@ from dashboard.guard import account
 from dashboard.paging import PER_PAGE, offset
 from dashboard.site import blueprint, mine, show
 from dashboard.time_inputs import TIMES, read_times
-from models import clock, contact_search
-from models.contact import Contact
+from models import clock
 from models.database import reading
-from models.delivery import Delivery, DeliveryState
-from models.event import Event
-from models.message import Direction, Message, MessageStatus
-from models.message_filter import MessageFilter
-from models.number import Number
+from models.deliveries.delivery import Delivery, DeliveryState
+from models.deliveries.event import Event
+from models.messages import contact_search
+from models.messages.contact import Contact
+from models.messages.message import Direction, Message, MessageStatus
+from models.messages.message_filter import MessageFilter
+from models.numbers.number import Number
 from models.page import Page
 from networks.error_codes import explanation
 

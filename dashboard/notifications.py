@@ -9,7 +9,7 @@ from dashboard.guard import account
 from dashboard.paging import PER_PAGE, offset
 from dashboard.site import blueprint, go, show
 from gateway.settings import get_settings
-from models.incident import AlertTarget, Incident
+from models.reports.incident import AlertTarget, Incident
 from tasks import notify, subscriptions
 from tasks.subscriptions import NotCheckedError
 from webhooks.address import AddressRefusedError

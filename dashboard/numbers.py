@@ -6,8 +6,8 @@ from dashboard.guard import account
 from dashboard.paging import PER_PAGE, offset
 from dashboard.site import blueprint, mine, show
 from dashboard.wording import QUALITY, limit_in_words
-from models.notice import Notice
-from models.number import Number
+from models.numbers.notice import Notice
+from models.numbers.number import Number
 
 MAX_NOTICES = 50
 MEANS = {

@@ -10,11 +10,11 @@ from dashboard.getting_started import first_steps
 from dashboard.guard import account
 from dashboard.limit_use import limit_use
 from dashboard.site import blueprint, show
-from models.activity import SPANS
 from models.database import reading
-from models.message_filter import MessageFilter
-from models.number import Number
-from models.webhook import Webhook
+from models.deliveries.webhook import Webhook
+from models.messages.message_filter import MessageFilter
+from models.numbers.number import Number
+from models.reports.activity import SPANS
 
 MOST_ITEMS = 8
 # Below the chart of that name: totals of all stored messages, each with the filter of its list.

@@ -2,7 +2,7 @@
 
 from flask import request
 
-from models.user import MAX_PASSWORD, MIN_PASSWORD
+from models.accounts.user import MAX_PASSWORD, MIN_PASSWORD
 
 
 def new_password() -> str:

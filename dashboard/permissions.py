@@ -5,7 +5,7 @@ A view without an entry cannot be registered (dashboard.guard).
 
 from dataclasses import dataclass
 
-from models.user import Role
+from models.accounts.user import Role
 
 OWNERS = frozenset({Role.OWNER})
 DEVELOPERS = OWNERS | {Role.DEVELOPER}

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from models.contact import Contact
-from models.template import VARIABLE, Template
+from models.messages.contact import Contact
+from models.messages.template import VARIABLE, Template
 
 # The types of media; True if they have a caption.
 MEDIA = {"image": True, "video": True, "document": True, "audio": False, "sticker": False}

@@ -11,8 +11,8 @@ from dashboard.guard import account
 from dashboard.paging import PER_PAGE
 from dashboard.site import blueprint, mine, show
 from gateway.settings import get_settings
-from models.api_key import ApiKey
-from models.api_request import ApiRequest, RequestFilter
+from models.accounts.api_key import ApiKey
+from models.accounts.api_request import ApiRequest, RequestFilter
 from models.keyset import Newest
 from networks.error_codes import explanation
 

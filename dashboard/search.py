@@ -14,14 +14,14 @@ from dashboard.lookup import page_of
 from dashboard.messages import find_messages
 from dashboard.site import SEARCH as PATH
 from dashboard.site import blueprint, go, show
-from models import contact_search
-from models.delivery import Delivery
-from models.event import Event
-from models.message import Message
-from models.number import Number
-from models.search import find
-from models.webhook import Webhook
-from models.words import words_of
+from models.deliveries.delivery import Delivery
+from models.deliveries.event import Event
+from models.deliveries.webhook import Webhook
+from models.messages import contact_search
+from models.messages.message import Message
+from models.messages.search import find
+from models.messages.words import words_of
+from models.numbers.number import Number
 
 MAX_TEXT, LEAST_TEXT, MOST_WORDS = 200, 2, 10
 SHOWN = 20

@@ -7,9 +7,9 @@ from flask import Response, g, request
 from dashboard import cookies, guard
 from dashboard.browser import client
 from dashboard.site import blueprint, go, show
-from models.sign_in import PendingSignIn
-from models.sign_in import sign_in as open_by_password
-from models.user_session import TooManyAttemptsError, UserSession
+from models.accounts.sign_in import PendingSignIn
+from models.accounts.sign_in import sign_in as open_by_password
+from models.accounts.user_session import TooManyAttemptsError, UserSession
 
 WRONG = "Wrong email or password."
 WRONG_CODE = "This code is wrong, or was used already. Wait for the next one."

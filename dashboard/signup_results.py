@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from models.number import NumberTakenError
+from models.numbers.number import NumberTakenError
 from networks import exceptions as network
 from tasks import onboarding
 

@@ -12,10 +12,10 @@ from dashboard.browser import address, client
 from dashboard.passwords import new_password, problem_of_new
 from dashboard.signing_in import enter
 from dashboard.site import blueprint, go, show
-from models.invitation import Invitation, LinkClosedError
-from models.password import PasswordReset
-from models.sign_in import enter as begin_session
-from models.user import EmailTakenError
+from models.accounts.invitation import Invitation, LinkClosedError
+from models.accounts.password import PasswordReset
+from models.accounts.sign_in import enter as begin_session
+from models.accounts.user import EmailTakenError
 
 TAKEN = "This email is in use already. Ask an owner of the account to invite another address."
 

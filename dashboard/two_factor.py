@@ -8,9 +8,9 @@ from dashboard.signing_in import WRONG_CODE, explain, too_many
 from dashboard.site import blueprint, go, show
 from dashboard.you import PATH as YOU
 from dashboard.you import me, problem_of_password
-from models import totp
-from models import two_factor as factor
-from models.user_session import CODE, SignInAttempt, TooManyAttemptsError, UserSession
+from models.accounts import totp
+from models.accounts import two_factor as factor
+from models.accounts.user_session import CODE, SignInAttempt, TooManyAttemptsError, UserSession
 
 PATH = f"{YOU}/two-factor"
 

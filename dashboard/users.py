@@ -7,9 +7,9 @@ from dashboard.guard import account
 from dashboard.paging import PER_PAGE, offset
 from dashboard.site import blueprint, confirm, go, mine, show
 from gateway.settings import get_settings
-from models.invitation import Invitation
-from models.password import PasswordReset
-from models.user import EMAIL, EmailTakenError, LastOwnerError, Role, User, normalise
+from models.accounts.invitation import Invitation
+from models.accounts.password import PasswordReset
+from models.accounts.user import EMAIL, EmailTakenError, LastOwnerError, Role, User, normalise
 
 PATH = "/dashboard/users"
 MAY = {

@@ -8,8 +8,8 @@ from dashboard.audited_views import about
 from dashboard.guard import account
 from dashboard.site import blueprint, go, show
 from dashboard.webhooks import PATH, find, path_of
-from models.number import Number
-from models.webhook import Webhook
+from models.deliveries.webhook import Webhook
+from models.numbers.number import Number
 from tasks import subscriptions
 from tasks.fair_share import TooMuchAtOnceError
 from tasks.subscriptions import NotCheckedError, TooManyWebhooksError

@@ -17,11 +17,11 @@ from dashboard.time_inputs import as_typed
 from dashboard.wording import failures
 from gateway.settings import get_settings
 from models import clock
-from models.attempt import Attempt
-from models.delivery import Delivery, DeliveryState
-from models.number import Number
-from models.recent_failures import a_day_before, failed_in_a_day
-from models.webhook import Deactivation, Webhook
+from models.deliveries.attempt import Attempt
+from models.deliveries.delivery import Delivery, DeliveryState
+from models.deliveries.recent_failures import a_day_before, failed_in_a_day
+from models.deliveries.webhook import Deactivation, Webhook
+from models.numbers.number import Number
 from tasks import subscriptions
 from tasks.sender import send_test_delivery
 from webhooks.client import Answer

@@ -5,9 +5,9 @@ from flask import Response, g, request
 from dashboard.passwords import new_password, problem_of_new
 from dashboard.signing_in import explain, too_many
 from dashboard.site import blueprint, existing, go, show
-from models.password import change_password
-from models.user import User
-from models.user_session import PASSWORD, SignInAttempt, TooManyAttemptsError, UserSession
+from models.accounts.password import change_password
+from models.accounts.user import User
+from models.accounts.user_session import PASSWORD, SignInAttempt, TooManyAttemptsError, UserSession
 
 PATH = "/dashboard/you"
 WRONG = "The current password is wrong."

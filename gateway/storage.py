@@ -12,7 +12,10 @@ from redis import AuthenticationError, RedisError
 
 from gateway.ops.logs import is_outage
 from gateway.settings import PREFIX, Settings, SettingsError
-from models import database, event_history, secret, sole_web
+from models import database
+from models.accounts import secret
+from models.database import sole_web
+from models.deliveries import event_history
 from tasks import queue
 from tasks.redis_pool import is_cluster
 

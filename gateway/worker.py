@@ -20,7 +20,8 @@ from gateway.ops import systemd
 from gateway.ops.watchdog import Watchdog
 from gateway.settings import PREFIX, Settings, SettingsError
 from gateway.storage import leave_state
-from models import database, known_time
+from models import database
+from models.database import known_time
 from tasks import (
     deliver,
     erasing,

@@ -8,7 +8,7 @@ from handlers.errors import ApiError, ConflictError, InvalidError, NotFoundError
 from handlers.network_failures import Asked, asking
 from handlers.resources import active_number
 from models.database import read
-from models.number import Number
+from models.numbers.number import Number
 from networks.current import get_network
 from networks.error_codes import PARAMETER, explained
 from networks.interface import BlockResult

@@ -5,10 +5,11 @@ from typing import Any
 from starlette.responses import Response
 
 from handlers.resources import own_contact, owned, page_json
-from models import clock, contact_search
-from models.contact import CONTACT, OPTED_OUT, Contact, ContactChange, Source
+from models import clock
 from models.database import exclusively
-from models.number import Number
+from models.messages import contact_search
+from models.messages.contact import CONTACT, OPTED_OUT, Contact, ContactChange, Source
+from models.numbers.number import Number
 from tasks import contacts, deliver, erasing
 from tasks.emit import contact_resource
 from webhooks.envelope import timestamp

@@ -5,9 +5,9 @@ from typing import Any
 
 from handlers.resources import no_access, owned, page_json
 from handlers.times import parse_time
-from models.attempt import Attempt
-from models.delivery import UNDELIVERED, Delivery, DeliveryState
-from models.webhook import Webhook
+from models.deliveries.attempt import Attempt
+from models.deliveries.delivery import UNDELIVERED, Delivery, DeliveryState
+from models.deliveries.webhook import Webhook
 from tasks import redeliver
 from webhooks.envelope import timestamp
 

@@ -11,9 +11,9 @@ from handlers.resources import owned
 from handlers.streams import EventStream, Stream, record
 from handlers.times import parse_time
 from models.database import read
-from models.event import Event
-from models.feed import START, LostPlaceError, Place, Wanted, newest
-from models.number import Number
+from models.deliveries.event import Event
+from models.deliveries.feed import START, LostPlaceError, Place, Wanted, newest
+from models.numbers.number import Number
 from webhooks.envelope import timestamp
 
 

@@ -12,15 +12,15 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, NamedTuple
 
-from models.attempt import Attempt
-from models.live_activity import (
+from models.deliveries.attempt import Attempt
+from models.numbers.notice import Notice
+from models.reports.live_activity import (
     Latest,
     RecordedAttempt,
     RecordedNotice,
     recorded_attempts,
     recorded_notices,
 )
-from models.notice import Notice
 from webhooks.envelope import timestamp
 
 logger = logging.getLogger(__name__)

@@ -22,8 +22,8 @@ from handlers.errors import ApiError, ConflictError, InvalidError
 from handlers.network_failures import Asked, asking
 from handlers.resources import inactive, owned
 from models.database import read
-from models.message import Direction, Message
-from models.number import Number, NumberStatus
+from models.messages.message import Direction, Message
+from models.numbers.number import Number, NumberStatus
 from networks import exceptions as network
 from networks.current import get_network
 from networks.interface import MediaDownload, MediaUpload

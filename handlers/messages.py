@@ -8,12 +8,12 @@ from handlers.network_failures import Asked, asking
 from handlers.resources import inactive, own_contact, owned, page_json
 from handlers.sending import send_message  # noqa: F401 - an operation of this tag
 from handlers.times import parse_time
-from models import contact_search
-from models.contact import Contact
 from models.database import read, reading
-from models.message import Direction, Message, StatusChange
-from models.message_filter import MessageFilter
-from models.number import Number, NumberStatus
+from models.messages import contact_search
+from models.messages.contact import Contact
+from models.messages.message import Direction, Message, StatusChange
+from models.messages.message_filter import MessageFilter
+from models.numbers.number import Number, NumberStatus
 from networks.current import get_network
 from networks.error_codes import codes_explained_by, explained
 from tasks.emit import message_resource

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from functools import partial
 
 from handlers.errors import ApiError, ConflictError, InvalidError, NotFoundError, ThrottledError
+from models.accounts.secret import SecretUnreadableError
 from models.database import commit, writing
-from models.number import Number
-from models.secret import SecretUnreadableError
+from models.numbers.number import Number
 from networks import exceptions as network
 from networks.error_codes import told
 from networks.interface import Sender

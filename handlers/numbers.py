@@ -3,7 +3,7 @@
 from typing import Any
 
 from handlers.resources import owned, page_json
-from models.number import Number
+from models.numbers.number import Number
 from tasks.emit import number_resource
 
 

@@ -6,11 +6,11 @@ from typing import Any, TypeVar
 from peewee import Model
 
 from handlers.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
-from models.contact import Contact
-from models.message import Message
-from models.number import Number, NumberStatus
+from models.deliveries.webhook import Webhook
+from models.messages.contact import Contact
+from models.messages.message import Message
+from models.numbers.number import Number, NumberStatus
 from models.page import Page
-from models.webhook import Webhook
 
 Row = TypeVar("Row", bound=Model)
 Owned = TypeVar("Owned", Message, Number, Webhook)

@@ -23,14 +23,14 @@ from handlers.errors import ApiError, ConflictError, ThrottledError
 from handlers.network_failures import Asked, answer_to, unreadable_token
 from handlers.resources import inactive, no_access, owned
 from models import clock
-from models.backlog import pressure
-from models.contact import Contact
+from models.accounts.secret import SecretUnreadableError
 from models.database import UnsureError, commit, read, write, writing
-from models.idempotency import IdempotencyKey
-from models.message import Message, MessageStatus
-from models.number import Number, NumberStatus
-from models.secret import SecretUnreadableError
-from models.template import Template
+from models.deliveries.backlog import pressure
+from models.messages.contact import Contact
+from models.messages.idempotency import IdempotencyKey
+from models.messages.message import Message, MessageStatus
+from models.messages.template import Template
+from models.numbers.number import Number, NumberStatus
 from networks import exceptions as network
 from networks.current import get_network
 from networks.interface import Acceptance, OutboundMessage, Sender

@@ -7,7 +7,7 @@ from typing import Any
 from gateway.settings import get_settings
 from handlers import numbers
 from handlers.errors import ApiError, ConflictError, InvalidError, NotFoundError, ThrottledError
-from models.number import NumberTakenError
+from models.numbers.number import NumberTakenError
 from networks import exceptions as network
 from networks.error_codes import told
 from tasks import onboarding

@@ -17,11 +17,11 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from handlers.live_blocks import Backlog, Block, Blocks, LiveBlocks, Source
-from models.api_key import ApiKey
+from models.accounts.api_key import ApiKey
+from models.accounts.user_session import UserSession
 from models.database import reading
-from models.event import Event
-from models.feed import LostPlaceError, Place, Wanted
-from models.user_session import UserSession
+from models.deliveries.event import Event
+from models.deliveries.feed import LostPlaceError, Place, Wanted
 from tasks.fair_share import Share
 
 logger = logging.getLogger(__name__)

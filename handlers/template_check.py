@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from handlers.errors import InvalidError
-from models.number import Number
-from models.template import VARIABLE, Template, TemplateList, TemplateStatus
+from models.messages.template import VARIABLE, Template, TemplateList, TemplateStatus
+from models.numbers.number import Number
 
 PLACE = "/template"
 # Statuses of templates that cannot be sent, and what to do.

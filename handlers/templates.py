@@ -14,8 +14,8 @@ from handlers.errors import ConflictError, NotFoundError
 from handlers.network_failures import Asked, asking
 from handlers.resources import active_number, page_json
 from models.database import commit, read
-from models.number import Number
-from models.template import Template, TemplateList, active_numbers
+from models.messages.template import Template, TemplateList, active_numbers
+from models.numbers.number import Number
 from networks.current import get_network
 from tasks import deliver, templates
 from tasks.emit import template_resource

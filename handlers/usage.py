@@ -11,8 +11,8 @@ from starlette.responses import Response
 from handlers.resources import owned, page_json
 from handlers.times import parse_date
 from models import clock
-from models.number import Number
-from models.usage import UsageTotal
+from models.numbers.number import Number
+from models.reports.usage import UsageTotal
 
 COLUMNS = ("day", "numberId", "direction", "category", "billable", "count")
 # The most days in a response. It limits the size of an export.

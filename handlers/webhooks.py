@@ -8,8 +8,8 @@ from starlette.responses import Response
 from handlers.errors import ConflictError, InvalidError, NotFoundError
 from handlers.resources import no_access, owned, page_json
 from models.database import read
-from models.number import Number
-from models.webhook import Webhook
+from models.deliveries.webhook import Webhook
+from models.numbers.number import Number
 from tasks import subscriptions
 from tasks.sender import send_test_delivery
 from webhooks.address import AddressRefusedError

@@ -1,8 +1,8 @@
 """The time as the database keeps it, and identifiers that sort by it.
 
 Times are whole milliseconds since the Unix epoch, UTC. On PostgreSQL the time is the server's, because hosts
-may disagree. On SQLite it is this machine's, without its jumps (models.wall_clock). An identifier is a prefix
-that names the kind of resource, and a ULID.
+may disagree. On SQLite it is this machine's, without its jumps (models.database.wall_clock). An identifier is
+a prefix that names the kind of resource, and a ULID.
 """
 
 from typing import Any
@@ -12,8 +12,8 @@ from ulid import ULID, ULIDGenerator
 
 from models.database import Prepared, database, reading
 from models.database.server_time import server_time
-from models.steady import steady
-from models.wall_clock import wall_clock
+from models.database.steady import steady
+from models.database.wall_clock import wall_clock
 
 _TIME_CHARACTERS = 10
 # Constant within a statement, so that a comparison with it can use an index.

@@ -29,8 +29,8 @@ def fetch_page(
 ) -> "Page[Row]":
     """The slice of ``query`` from ``offset``, at most ``limit`` rows.
 
-    ``tallies`` is a query for the tallies (models.tally) of its rows. Without it the rows are counted, unless
-    the caller gives ``total``.
+    ``tallies`` is a query for the tallies (models.reports.tally) of its rows. Without it the rows are
+    counted, unless the caller gives ``total``.
     """
     with reading():
         total = _count(query, tallies) if total is None else total

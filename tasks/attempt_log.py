@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, StatusCode, get_current_span
 from prometheus_client import Counter, Histogram
 
-from models.claim import ClaimedDelivery
-from models.delivery import DeliveryState
+from models.deliveries.claim import ClaimedDelivery
+from models.deliveries.delivery import DeliveryState
 from tasks import telemetry
 from webhooks.client import Answer
 
@@ -77,7 +77,7 @@ def report_attempt(claimed: ClaimedDelivery, answer: Answer, started_at: int) ->
 
 
 def count_recorded(states: collections.Counter[str]) -> None:
-    """Count the deliveries that reached these states (models.attempt.record_outcomes)."""
+    """Count the deliveries that reached these states (models.deliveries.attempt.record_outcomes)."""
     given_up = states[DeliveryState.FAILED] + states[DeliveryState.SKIPPED]
     DELIVERIES.labels(outcome="delivered").inc(states[DeliveryState.DELIVERED])
     DELIVERIES.labels(outcome="given_up").inc(given_up)

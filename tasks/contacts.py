@@ -6,10 +6,10 @@ Everything runs in the caller's transaction. The caller rings tasks.deliver.bell
 from collections.abc import Mapping
 
 from models import clock
-from models.account import MAX_WORD, Account
-from models.contact import Contact, Source
-from models.message import Message
-from models.number import Number
+from models.accounts.account import MAX_WORD, Account
+from models.messages.contact import Contact, Source
+from models.messages.message import Message
+from models.numbers.number import Number
 from networks.callback_items import InboundMessage, PersonUpdate
 from tasks.emit import emit_contact
 

@@ -1,8 +1,8 @@
 """Delivers events: a wake-up on the queue, and the engine in the worker that it wakes.
 
-The delivery rows are the queue (models.claim). A wake-up only hints that deliveries may be due. It may
-be lost, duplicated or late. The engine claims due deliveries while it has room, sends them, and
-records their outcomes in small batches.
+The delivery rows are the queue (models.deliveries.claim). A wake-up only hints that deliveries may be due. It
+may be lost, duplicated or late. The engine claims due deliveries while it has room, sends them, and records
+their outcomes in small batches.
 """
 
 import asyncio
@@ -22,8 +22,11 @@ import uvloop
 from peewee import InterfaceError, InternalError, OperationalError
 
 from models import clock
-from models.attempt import Outcome, record_outcomes
-from models.claim import (
+from models.accounts.secret import SecretUnreadableError
+from models.database import Waiting
+from models.database.heartbeat import Heartbeat
+from models.deliveries.attempt import Outcome, record_outcomes
+from models.deliveries.claim import (
     LEASE_MARGIN_MS,
     LEAST_TRIES,
     MOST_TOGETHER,
@@ -35,9 +38,6 @@ from models.claim import (
     give_back,
     is_wanted,
 )
-from models.database import Waiting
-from models.heartbeat import Heartbeat
-from models.secret import SecretUnreadableError
 from tasks.attempt_log import attempt_span, count_recorded, report_attempt
 from tasks.queue import Doorbell
 from tasks.trouble import Trouble

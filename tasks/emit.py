@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from models import clock
-from models.contact import Contact
-from models.delivery import Delivery
-from models.event import Event
-from models.message import Direction, Message
-from models.number import Number
-from models.template import Template
-from models.webhook import Webhook
+from models.deliveries.delivery import Delivery
+from models.deliveries.event import Event
+from models.deliveries.webhook import Webhook
+from models.messages.contact import Contact
+from models.messages.message import Direction, Message
+from models.messages.template import Template
+from models.numbers.number import Number
 from networks.error_codes import explained
 from webhooks.envelope import (
     ContactResource,
@@ -127,7 +127,7 @@ def emit_message(
     if contact is None and message.contact_id is not None:
         contact = Contact.by_id(message.contact_id)
         if contact is None:
-            # The person is erased, and the message is about to be (models.erasure).
+            # The person is erased, and the message is about to be (models.messages.erasure).
             return
     event = Event.append(
         message.account_id,

@@ -1,4 +1,4 @@
-"""Erasing people in batches (models.erasure; docs/decisions/0077-erasure-in-batches.md).
+"""Erasing people in batches (models.messages.erasure; docs/decisions/0077-erasure-in-batches.md).
 
 Each batch is a short transaction, followed by a pause. A request works for up to MOST_SECONDS, which is
 enough for most people. The worker does the rest, also after a kill. Every step can be repeated.
@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 
-from models import search
-from models.contact import Contact
 from models.database import empty_log
-from models.erasure import Erasure
+from models.messages import search
+from models.messages.contact import Contact
+from models.messages.erasure import Erasure
 from tasks import person_records
 from tasks.queue import Doorbell
 from tasks.retention import PAUSE_SECONDS

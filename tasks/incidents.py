@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from models import clock
 from models.database import reading, writing
-from models.incident import AlertTarget, Incident, IncidentKind
-from models.number import Number, NumberStatus
-from models.template import IS_REJECTED, Template
-from models.webhook import Deactivation, Webhook
+from models.deliveries.webhook import Deactivation, Webhook
+from models.messages.template import IS_REJECTED, Template
+from models.numbers.number import Number, NumberStatus
+from models.reports.incident import AlertTarget, Incident, IncidentKind
 from networks.reasons import in_words
 
 # Debounce for webhooks that fail intermittently: their incident ends after this time without a failure.

@@ -1,8 +1,9 @@
-"""Adds messages to the full-text index in the background (models.search)."""
+"""Adds messages to the full-text index in the background (models.messages.search)."""
 
 import time
 
-from models import clock, search
+from models import clock
+from models.messages import search
 
 # All messages older than this are committed. The margin also covers clock differences between hosts.
 SETTLED_MS = 60_000

@@ -12,13 +12,13 @@ from functools import partial
 from opentelemetry.trace import Span, SpanKind, StatusCode
 
 from models import clock
-from models.attempt import NO_OUTCOME
-from models.callback import MAX_TRIES, Callback, Reason, SetAside
 from models.database import reading, write, writing
 from models.database.outage import is_outage
-from models.message import Direction, Message, is_identifier
-from models.number import Number
-from models.usage import UsageCount, counting
+from models.deliveries.attempt import NO_OUTCOME
+from models.messages.callback import MAX_TRIES, Callback, Reason, SetAside
+from models.messages.message import Direction, Message, is_identifier
+from models.numbers.number import Number
+from models.reports.usage import UsageCount, counting
 from networks.callback_items import (
     AccountUpdate,
     InboundMessage,

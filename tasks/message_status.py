@@ -8,12 +8,12 @@ send passed as a reference. Both orders lead to the same steps, events and statu
 from collections.abc import Iterable, Sequence
 
 from models import clock
-from models.contact import Contact, Source
 from models.database import writing
-from models.message import UNSETTLED, Message, MessageStatus
-from models.number import Number, NumberStatus
-from models.usage import UsageCount
-from models.webhook import Webhook
+from models.deliveries.webhook import Webhook
+from models.messages.contact import Contact, Source
+from models.messages.message import UNSETTLED, Message, MessageStatus
+from models.numbers.number import Number, NumberStatus
+from models.reports.usage import UsageCount
 from networks.callback_items import StatusUpdate
 from networks.classify import classify
 from networks.interface import Acceptance

@@ -10,9 +10,9 @@ from html import escape
 
 from gateway.settings import get_settings
 from models import clock
+from models.accounts.secret import SecretUnreadableError
 from models.database import progress
-from models.incident import AlertTarget, Incident
-from models.secret import SecretUnreadableError
+from models.reports.incident import AlertTarget, Incident
 from tasks import incidents
 from tasks.fair_share import Share
 from tasks.sender import post_once

@@ -14,10 +14,10 @@ from typing import Any
 
 from gateway.settings import get_settings
 from models import clock
-from models.attempt import NO_OUTCOME
 from models.database import Prepared, reading, writing
-from models.notice import Notice, words_of
-from models.number import CONNECTED, Number, NumberStatus, NumberTakenError
+from models.deliveries.attempt import NO_OUTCOME
+from models.numbers.notice import Notice, words_of
+from models.numbers.number import CONNECTED, Number, NumberStatus, NumberTakenError
 from networks import callback_items, reasons
 from networks import exceptions as network
 from networks.callback_items import AccountUpdate

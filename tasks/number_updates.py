@@ -7,8 +7,8 @@ import json
 from typing import Any
 
 from models.database import writing
-from models.notice import Notice
-from models.number import CONNECTED, Number
+from models.numbers.notice import Notice
+from models.numbers.number import CONNECTED, Number
 from networks import callback_items
 from tasks.emit import emit_number
 from webhooks.kinds import EventKind

@@ -2,17 +2,17 @@
 
 The code expires after 30 seconds, so this runs in the request. Values from the browser are only a claim:
 the token must give access to the business account and the number. The code works only once, so its token
-is stored (models.signup) before any other step. All other steps are idempotent, so the browser can post
-the same claim again. Source: Cloud API, embedded signup, server steps 2 to 6.
+is stored (models.numbers.signup) before any other step. All other steps are idempotent, so the browser can
+post the same claim again. Source: Cloud API, embedded signup, server steps 2 to 6.
 """
 
 import secrets
 from dataclasses import dataclass, field
 
-from models import secret
+from models.accounts import secret
 from models.database import exclusively
-from models.number import Number, NumberStatus
-from models.signup import Signup, SignupLink
+from models.numbers.number import Number, NumberStatus
+from models.numbers.signup import Signup, SignupLink
 from networks.current import get_network, wait_for
 from networks.exceptions import NetworkError
 from networks.interface import NumberProfile, Sender

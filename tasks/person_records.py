@@ -11,13 +11,13 @@ from typing import Any
 from urllib.parse import parse_qs, unquote_plus
 
 from models import clock
-from models.api_request import ApiRequest
-from models.callback import Callback, Reason, SetAside
+from models.accounts.api_request import ApiRequest
 from models.database import exclusively, reading
-from models.erasure import Erasure
-from models.message import Message
-from models.notice import Notice
-from models.number import Number
+from models.messages.callback import Callback, Reason, SetAside
+from models.messages.erasure import Erasure
+from models.messages.message import Message
+from models.numbers.notice import Notice
+from models.numbers.number import Number
 from networks.callback_items import AccountUpdate, Part
 from networks.callback_items import Notice as ReadNotice
 from networks.callbacks import parse

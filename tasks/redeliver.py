@@ -8,9 +8,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from gateway.settings import get_settings
-from models.bulk_redelivery import MAX_REDELIVERIES, Redelivery
-from models.delivery import ENDED, UNDELIVERED, Delivery
-from models.webhook import Webhook
+from models.deliveries.bulk_redelivery import MAX_REDELIVERIES, Redelivery
+from models.deliveries.delivery import ENDED, UNDELIVERED, Delivery
+from models.deliveries.webhook import Webhook
 from tasks import deliver
 from tasks.fair_share import TooMuchAtOnceError
 from tasks.queue import Doorbell

@@ -15,26 +15,26 @@ from peewee import fn
 
 from gateway.settings import get_settings
 from models import clock
-from models.api_request import ApiRequest
-from models.attempt import NARROW, WIDE, AttemptTotal
-from models.audit import Audit
-from models.bulk_redelivery import Redelivery
-from models.callback import Callback, SetAside
+from models.accounts.api_request import ApiRequest
+from models.accounts.audit import Audit
+from models.accounts.invitation import Invitation
+from models.accounts.password import PasswordReset
+from models.accounts.sign_in import PendingSignIn
+from models.accounts.user_session import SignInAttempt, UserSession
 from models.database import reading, writing
-from models.delivery import IS_PENDING, Delivery
-from models.event import Event
-from models.incident import Incident
-from models.invitation import Invitation
-from models.message import UNSETTLED, Message
-from models.notice import Notice
-from models.password import PasswordReset
-from models.removed_event import ErasedEvent, EventFloor
-from models.search import SearchBlock
-from models.sign_in import PendingSignIn
-from models.signup import Signup
-from models.tally import MessageHour
-from models.user_session import SignInAttempt, UserSession
-from models.webhook import Webhook
+from models.deliveries.attempt import NARROW, WIDE, AttemptTotal
+from models.deliveries.bulk_redelivery import Redelivery
+from models.deliveries.delivery import IS_PENDING, Delivery
+from models.deliveries.event import Event
+from models.deliveries.removed_event import ErasedEvent, EventFloor
+from models.deliveries.webhook import Webhook
+from models.messages.callback import Callback, SetAside
+from models.messages.message import UNSETTLED, Message
+from models.messages.search import SearchBlock
+from models.numbers.notice import Notice
+from models.numbers.signup import Signup
+from models.reports.incident import Incident
+from models.reports.tally import MessageHour
 
 logger = logging.getLogger(__name__)
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from gateway.settings import get_settings
 from models import clock
-from models.attempt import Attempt
 from models.clock import new_id
-from models.delivery import Delivery
-from models.webhook import Webhook
+from models.deliveries.attempt import Attempt
+from models.deliveries.delivery import Delivery
+from models.deliveries.webhook import Webhook
 from tasks.fair_share import Share
 from webhooks import signing
 from webhooks.client import CONTENT_TYPE, Answer, WebhookClient

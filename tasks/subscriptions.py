@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from gateway.settings import PREFIX, get_settings
-from models.account import Account
+from models.accounts.account import Account
 from models.database import exclusively
-from models.delivery import Delivery
-from models.webhook import Webhook
+from models.deliveries.delivery import Delivery
+from models.deliveries.webhook import Webhook
 from tasks.deliver import STALE_SECONDS
 from tasks.fair_share import Share
 from webhooks import address

@@ -8,14 +8,16 @@ import logging
 from peewee import Case
 
 from gateway.settings import get_settings
-from models import clock, event_history, tally
-from models.callback import Callback
+from models import clock
 from models.database import reading, write, writing
-from models.delivery import IS_PENDING, Delivery
-from models.heartbeat import Heartbeat
-from models.idempotency import IdempotencyKey
-from models.message import Message, MessageStatus
-from models.number import Number
+from models.database.heartbeat import Heartbeat
+from models.deliveries import event_history
+from models.deliveries.delivery import IS_PENDING, Delivery
+from models.messages.callback import Callback
+from models.messages.idempotency import IdempotencyKey
+from models.messages.message import Message, MessageStatus
+from models.numbers.number import Number
+from models.reports import tally
 from tasks import deliver, ingest, message_status, redeliver, retention
 from webhooks.schedule import RetrySchedule
 

@@ -4,7 +4,7 @@ import logging
 
 from models import clock
 from models.database import Prepared, reading, writing
-from models.template import TemplateList
+from models.messages.template import TemplateList
 from networks import exceptions as network
 from networks.current import get_network, wait_for
 from networks.interface import Sender

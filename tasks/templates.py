@@ -13,8 +13,8 @@ from typing import Any
 from models import clock
 from models.clock import new_id
 from models.database import writing
-from models.number import Number
-from models.template import Template, TemplateList, TemplateStatus, active_numbers
+from models.messages.template import Template, TemplateList, TemplateStatus, active_numbers
+from models.numbers.number import Number
 from networks.callback_items import Notice
 from networks.interface import TemplateDefinition
 from networks.templates import NO_SCORE

@@ -16,9 +16,10 @@ from contract_tests import backends
 from contract_tests.stored import DATABASE_FILE, Stored
 from gateway.settings import PREFIX, Settings, get_settings
 from models import clock as models_clock
-from models import database, secret
-from models.account import Account
-from models.number import Number
+from models import database
+from models.accounts import secret
+from models.accounts.account import Account
+from models.numbers.number import Number
 from networks.current import get_network, wait_for
 from tasks import deliver, erasing, ingest, queue, redeliver
 from tests import factories

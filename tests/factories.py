@@ -5,17 +5,18 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from gateway.http.auth import identify
-from models import claim, clock
-from models.account import Account
-from models.attempt import Outcome
-from models.claim import ClaimedDelivery, Terms
-from models.contact import Contact, Source
+from models import clock
+from models.accounts.account import Account
 from models.database import database, writing
-from models.delivery import Delivery
-from models.event import Event
-from models.message import Message
-from models.number import Number, NumberStatus
-from models.webhook import Webhook
+from models.deliveries import claim
+from models.deliveries.attempt import Outcome
+from models.deliveries.claim import ClaimedDelivery, Terms
+from models.deliveries.delivery import Delivery
+from models.deliveries.event import Event
+from models.deliveries.webhook import Webhook
+from models.messages.contact import Contact, Source
+from models.messages.message import Message
+from models.numbers.number import Number, NumberStatus
 from webhooks.kinds import EventKind
 
 T = TypeVar("T")

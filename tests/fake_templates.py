@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from models.database import database
-from models.number import Number
+from models.numbers.number import Number
 from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender, TemplateDefinition
 from tasks import templates

@@ -2,10 +2,11 @@
 
 from functools import cache
 
-from models import clock, secret, totp, two_factor
-from models.account import Account
+from models import clock
+from models.accounts import secret, totp, two_factor
+from models.accounts.account import Account
+from models.accounts.user import Role, User, hash_password
 from models.database import writing
-from models.user import Role, User, hash_password
 
 PASSWORD = "correct horse battery"
 

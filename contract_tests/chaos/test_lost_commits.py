@@ -13,7 +13,7 @@ from contract_tests.chaos.senders import Answer, Senders
 from contract_tests.chaos.thief import Thief
 from contract_tests.harness import running
 from contract_tests.servers import PostgresServer
-from models.attempt import NO_OUTCOME
+from models.deliveries.attempt import NO_OUTCOME
 
 MESSAGES = 100
 EVERY = 7

@@ -10,7 +10,7 @@ from contract_tests.dashboard.conftest import Enrol
 from contract_tests.dashboard.looks import faults
 from contract_tests.dashboard.person import Person, let_in, signed_in
 from contract_tests.harness import Gateway
-from models import totp
+from models.accounts import totp
 
 PASSWORD = "a password of one's own"
 

@@ -16,7 +16,7 @@ from werkzeug.exceptions import NotFound
 from werkzeug.routing import Map, RequestRedirect, Rule
 
 from dashboard.permissions import RULES
-from models.user import Role
+from models.accounts.user import Role
 
 # Where the Operation of a request is in its scope.
 KEY = "gateway.operation"

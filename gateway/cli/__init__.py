@@ -97,7 +97,7 @@ def main() -> None:
     except Exception as error:
         # Not at the top of the module: importing the settings takes longer than printing the help.
         from gateway.settings import SettingsError  # noqa: PLC0415
-        from models.secret import SecretUnreadableError  # noqa: PLC0415
+        from models.accounts.secret import SecretUnreadableError  # noqa: PLC0415
 
         if not isinstance(error, SettingsError | SecretUnreadableError):
             raise

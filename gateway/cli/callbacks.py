@@ -6,7 +6,7 @@ import click
 
 from gateway.cli.opening import open_state
 from gateway.cli.output import json_option, rendered, show
-from models.callback import Reason, SetAside
+from models.messages.callback import Reason, SetAside
 from tasks import ingest
 
 MAX_LISTED = 100

@@ -5,8 +5,7 @@ import click
 from gateway.cli.opening import open_state
 from gateway.cli.output import json_option, show
 from gateway.settings import get_settings
-from models import known_time
-from models.database import is_postgresql
+from models.database import is_postgresql, known_time
 
 
 @click.group()

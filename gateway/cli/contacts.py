@@ -6,8 +6,8 @@ from typing import Any
 import click
 
 from gateway.cli.output import prints
-from models.contact import Contact
-from models.erasure import Erasure
+from models.messages.contact import Contact
+from models.messages.erasure import Erasure
 from tasks import erasing
 
 KINDS = (

@@ -9,11 +9,11 @@ import click
 from gateway.cli.opening import open_state
 from gateway.cli.output import json_option, show
 from gateway.settings import get_settings
-from models.account import Account
-from models.api_key import ApiKey
-from models.number import Number
-from models.password import change_password
-from models.user import User, new_password
+from models.accounts.account import Account
+from models.accounts.api_key import ApiKey
+from models.accounts.password import change_password
+from models.accounts.user import User, new_password
+from models.numbers.number import Number
 
 NAME = "Demo"
 EMAIL = "demo@example.com"

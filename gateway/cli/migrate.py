@@ -7,7 +7,8 @@ from gateway.cli.opening import refuse_incompatible
 from gateway.cli.output import json_option, show
 from gateway.settings import get_settings
 from gateway.storage import connect_state, in_one_line, make_folder, reach_database
-from models import database, event_history
+from models import database
+from models.deliveries import event_history
 
 
 @click.command()

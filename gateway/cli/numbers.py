@@ -8,10 +8,10 @@ from gateway.cli.accounts import find_account
 from gateway.cli.output import found, prints, rendered
 from gateway.settings import get_settings
 from handlers.numbers import render
-from models.account import Account
-from models.notice import Notice
-from models.number import Number, NumberTakenError
-from models.signup import MAX_NAME, MAX_SLUG, SLUG, SignupLink, SlugTakenError, unguessable
+from models.accounts.account import Account
+from models.numbers.notice import Notice
+from models.numbers.number import Number, NumberTakenError
+from models.numbers.signup import MAX_NAME, MAX_SLUG, SLUG, SignupLink, SlugTakenError, unguessable
 from networks.exceptions import NetworkError
 from networks.sandbox_signup import SandboxUnreachableError, start_signup
 from tasks import onboarding

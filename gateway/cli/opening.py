@@ -15,9 +15,9 @@ from gateway.storage import (
     refuse_clusters,
     usable,
 )
-from models import event_history, known_time
-from models.database import incompatible_migrations, pending_migrations
+from models.database import incompatible_migrations, known_time, pending_migrations
 from models.database.sqlite import path_of
+from models.deliveries import event_history
 
 logger = logging.getLogger(__name__)
 

@@ -16,8 +16,8 @@ from gateway.ops import lines, tracing
 from gateway.ops.logs import configure_logging
 from gateway.settings import PREFIX, Settings, get_settings, load_settings
 from gateway.storage import connect_state, make_folder, reach_database, reach_queue
-from models.account import Account
-from models.number import Number
+from models.accounts.account import Account
+from models.numbers.number import Number
 
 # Seconds between two lines about parts that have not started.
 LATE_SECONDS = 30

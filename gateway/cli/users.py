@@ -8,10 +8,10 @@ import click
 
 from gateway.cli.accounts import find_account
 from gateway.cli.output import found, prints, rendered
-from models import two_factor
-from models.audit import Audit
-from models.password import change_password
-from models.user import (
+from models.accounts import two_factor
+from models.accounts.audit import Audit
+from models.accounts.password import change_password
+from models.accounts.user import (
     EMAIL,
     MAX_PASSWORD,
     MIN_PASSWORD,

@@ -15,9 +15,9 @@ from gateway.cli.remote import Remote, asks, connect
 from gateway.cli.times import since_option, until_option
 from handlers import deliveries as delivery_handlers
 from handlers import webhooks as webhook_handlers
-from models.bulk_redelivery import MAX_REDELIVERIES, Redelivery
-from models.delivery import UNDELIVERED, Delivery, DeliveryState
-from models.webhook import Webhook
+from models.deliveries.bulk_redelivery import MAX_REDELIVERIES, Redelivery
+from models.deliveries.delivery import UNDELIVERED, Delivery, DeliveryState
+from models.deliveries.webhook import Webhook
 from tasks import redeliver
 from tasks.fair_share import TooMuchAtOnceError
 from webhooks.kinds import EventKind

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 
-from models.client_address import one_client
+from models.accounts.client_address import one_client
 
 logger = logging.getLogger(__name__)
 

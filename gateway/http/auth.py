@@ -19,12 +19,12 @@ from starlette.types import Scope
 
 from dashboard.cookies import session_token
 from gateway.settings import ANONYMOUS
-from models.account import Account
-from models.api_key import ApiKey
-from models.client_address import one_client
+from models.accounts.account import Account
+from models.accounts.api_key import ApiKey
+from models.accounts.client_address import one_client
+from models.accounts.user import User
+from models.accounts.user_session import UserSession
 from models.database import commit
-from models.user import User
-from models.user_session import UserSession
 from tasks.telemetry import note
 
 logger = logging.getLogger(__name__)

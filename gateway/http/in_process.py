@@ -16,7 +16,7 @@ from gateway.api.operations import BASE, KEY, Operations
 from gateway.http.access_log import Response
 from gateway.http.auth import CALLER, Caller
 from gateway.http.edge import bounded
-from models.account import Account
+from models.accounts.account import Account
 
 # Seconds between two looks whether the loop still runs.
 LOOK_SECONDS = 1.0

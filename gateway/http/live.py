@@ -17,9 +17,9 @@ from gateway.api.operations import LIVE
 from gateway.http.auth import CALLER, Caller
 from handlers.live_blocks import Source
 from handlers.streams import EventStream, Stream
+from models.accounts.user import Role
 from models.database import read
-from models.feed import LostPlaceError, Place, Wanted, newest
-from models.user import Role
+from models.deliveries.feed import LostPlaceError, Place, Wanted, newest
 
 # The page of each source. The roles of the page may see the source here.
 PAGES = {Source.ATTEMPTS: "deliveries", Source.NOTICES: "number"}

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from redis import Redis, RedisError
 
 from models import clock
-from models.account import Account
+from models.accounts.account import Account
 from tasks.redis_pool import open_pool
 
 logger = logging.getLogger(__name__)

@@ -23,7 +23,7 @@ from gateway.http.auth import CALLER, NOBODY, Caller
 from gateway.ops.metrics import REQUEST_LOG_DROPPED
 from handlers.errors import CODES
 from models import clock
-from models.api_request import ERROR, ApiRequest
+from models.accounts.api_request import ERROR, ApiRequest
 from models.database import commit
 
 logger = logging.getLogger(__name__)

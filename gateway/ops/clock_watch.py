@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 
-from models import known_time
+from models.database import known_time
 
 logger = logging.getLogger(__name__)
 

@@ -12,9 +12,9 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from models import clock
-from models.backlog import Backlog
 from models.database import incompatible_migrations, pending_migrations
-from models.heartbeat import Heartbeat
+from models.database.heartbeat import Heartbeat
+from models.deliveries.backlog import Backlog
 from tasks.queue import huey
 from webhooks.faults import HINTS
 

@@ -10,8 +10,10 @@ from typing import Any
 from peewee import NotSupportedError
 
 import models
-from models import event, search, tally
 from models.database import BaseModel
+from models.deliveries import event
+from models.messages import search
+from models.reports import tally
 
 # The last migration of unreleased versions. It left the same tables; its other indexes do no harm.
 LAST_UNRELEASED = "0017_deleted_webhooks"

@@ -8,7 +8,7 @@ from typing import Any
 
 from peewee import BigIntegerField, TextField
 
-from models.contact import Contact, ContactChange
+from models.messages.contact import Contact, ContactChange
 
 
 def up(migrator: Any, db: Any) -> None:

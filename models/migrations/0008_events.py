@@ -8,7 +8,7 @@ from typing import Any
 
 from peewee import PostgresqlDatabase
 
-from models.event import order_by_commit
+from models.deliveries.event import order_by_commit
 
 
 def up(_migrator: object, db: Any) -> None:

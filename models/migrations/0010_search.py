@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from models import search
+from models.messages import search
 
 INDEXES = (
     "contact_of_account ON contact (account_id, id) WHERE merged_into IS NULL",

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from models.api_request import ApiRequest
+from models.accounts.api_request import ApiRequest
 
 
 def up(_migrator: object, db: Any) -> None:

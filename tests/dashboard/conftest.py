@@ -7,9 +7,9 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from models.account import Account
-from models.user import Role, User
-from models.user_session import UserSession
+from models.accounts.account import Account
+from models.accounts.user import Role, User
+from models.accounts.user_session import UserSession
 from tests.dashboard.world import application
 from tests.people import member
 

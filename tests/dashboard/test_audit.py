@@ -7,14 +7,14 @@ from peewee import OperationalError
 
 from dashboard.audit import SAYS, in_words
 from dashboard.permissions import RULES
-from models.account import Account
-from models.api_key import ApiKey
-from models.audit import Audit
-from models.contact import Contact
-from models.invitation import ACCEPTED
-from models.number import Number
-from models.password import RESET
-from models.user import Role, User
+from models.accounts.account import Account
+from models.accounts.api_key import ApiKey
+from models.accounts.audit import Audit
+from models.accounts.invitation import ACCEPTED
+from models.accounts.password import RESET
+from models.accounts.user import Role, User
+from models.messages.contact import Contact
+from models.numbers.number import Number
 from tests.conftest import Clock
 from tests.dashboard.world import ACTIONS, View, World, browser_of, form_token, furnish
 from tests.people import PASSWORD, member

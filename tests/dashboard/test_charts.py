@@ -3,7 +3,7 @@
 import pytest
 
 from dashboard.charts import Chart, Series, milliseconds, percent, whole
-from models.activity import SPANS
+from models.reports.activity import SPANS
 
 # 2026-11-20T09:30:00.000Z
 NOW = 1_795_167_000_000

@@ -5,13 +5,13 @@ from html import unescape
 
 import pytest
 
-from models.account import Account
-from models.audit import Audit
-from models.contact import Contact, Source
+from models.accounts.account import Account
+from models.accounts.audit import Audit
 from models.database import writing
-from models.event import Event
-from models.message import Message
-from models.number import Number
+from models.deliveries.event import Event
+from models.messages.contact import Contact, Source
+from models.messages.message import Message
+from models.numbers.number import Number
 from tests import factories
 from tests.conftest import Clock
 from tests.dashboard.conftest import Submit, Visit

@@ -7,11 +7,11 @@ from urllib.parse import urlencode
 
 import pytest
 
-from models import contact_search
-from models.account import Account
-from models.contact import Source
+from models.accounts.account import Account
 from models.database import writing
-from models.number import Number
+from models.messages import contact_search
+from models.messages.contact import Source
+from models.numbers.number import Number
 from tests import factories
 from tests.conftest import Clock
 from tests.dashboard.conftest import Submit, Visit
@@ -176,7 +176,7 @@ def test_words_at_the_limits_are_stored(account: Account, submit: Submit) -> Non
 def test_the_total_is_exact_however_many_match(
     visit: Visit, account: Account, number: Number, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
-    monkeypatch.setattr("models.contact_search.FEW", few)
+    monkeypatch.setattr("models.messages.contact_search.FEW", few)
     for each in range(3):
         factories.contact(number, user_id=f"US.{each}", username=f"u{each}", name=f"Ann {each}")
     factories.contact(number, user_id="US.8", username="ann", name="Bob")

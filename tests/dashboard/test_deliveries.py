@@ -6,14 +6,14 @@ from urllib.parse import quote
 
 import pytest
 
-from models.account import Account
-from models.attempt import record_outcomes
-from models.bulk_redelivery import Redelivery
-from models.claim import Terms
+from models.accounts.account import Account
 from models.database import writing
-from models.delivery import Delivery, DeliveryState
-from models.number import Number
-from models.webhook import Webhook
+from models.deliveries.attempt import record_outcomes
+from models.deliveries.bulk_redelivery import Redelivery
+from models.deliveries.claim import Terms
+from models.deliveries.delivery import Delivery, DeliveryState
+from models.deliveries.webhook import Webhook
+from models.numbers.number import Number
 from tasks import emit, redeliver
 from tests import factories
 from tests.dashboard.conftest import Submit, Visit
@@ -227,7 +227,7 @@ def test_repeating_excludes_deliveries_that_were_redelivered_already(
 def test_too_many_chosen_deliveries_are_all_refused(
     submit: Submit, account: Account, hooks: list[Webhook], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("models.bulk_redelivery.MAX_REDELIVERIES", 1)
+    monkeypatch.setattr("models.deliveries.bulk_redelivery.MAX_REDELIVERIES", 1)
     [first] = factories.deliveries(account, hooks[0])
     _fail()
     submit("deliveries/redeliver")

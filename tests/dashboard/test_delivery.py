@@ -12,13 +12,13 @@ from dashboard.curl import PLACEHOLDER, as_curl
 from dashboard.json_html import highlighted
 from dashboard.time_inputs import span
 from models import clock as models_clock
-from models.account import Account
-from models.attempt import Outcome, record_outcomes
-from models.claim import Terms
+from models.accounts.account import Account
 from models.database import writing
-from models.delivery import Delivery
-from models.number import Number
-from models.webhook import Webhook
+from models.deliveries.attempt import Outcome, record_outcomes
+from models.deliveries.claim import Terms
+from models.deliveries.delivery import Delivery
+from models.deliveries.webhook import Webhook
+from models.numbers.number import Number
 from tasks import emit
 from tests import factories
 from tests.conftest import Clock

@@ -7,11 +7,11 @@ from dashboard.cookies import session_token
 from dashboard.guard import safe_next
 from dashboard.paging import page_number
 from dashboard.urls import blueprint
-from models.account import Account
-from models.api_key import ApiKey
-from models.signup import SignupLink
-from models.user import User
-from models.user_session import UserSession
+from models.accounts.account import Account
+from models.accounts.api_key import ApiKey
+from models.accounts.user import User
+from models.accounts.user_session import UserSession
+from models.numbers.signup import SignupLink
 from tests.conftest import Configure
 
 PUBLIC_URL = "https://gateway.example.com"

@@ -13,13 +13,13 @@ from werkzeug.test import EnvironBuilder
 from dashboard import api_calls, inbox, media_replies
 from dashboard.api_calls import Answer, Body
 from handlers.errors import ApiError, ConflictError, InvalidError
-from models.account import Account
-from models.contact import Contact
+from models.accounts.account import Account
 from models.database import writing
-from models.idempotency import IdempotencyKey
-from models.message import Message
-from models.number import Number, NumberStatus
-from models.template import Template
+from models.messages.contact import Contact
+from models.messages.idempotency import IdempotencyKey
+from models.messages.message import Message
+from models.messages.template import Template
+from models.numbers.number import Number, NumberStatus
 from tests import factories
 from tests.conftest import Clock
 from tests.dashboard.conftest import Submit, Visit

@@ -7,12 +7,12 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from dashboard import reference, site
-from models.account import Account
+from models.accounts.account import Account
+from models.accounts.user import User
+from models.accounts.user_session import UserSession
 from models.database import writing
-from models.number import Number, NumberStatus
-from models.user import User
-from models.user_session import UserSession
-from models.webhook import Deactivation, Webhook
+from models.deliveries.webhook import Deactivation, Webhook
+from models.numbers.number import Number, NumberStatus
 from tests import factories
 from tests.dashboard.conftest import Visit
 

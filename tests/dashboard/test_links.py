@@ -8,10 +8,10 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from dashboard.urls import blueprint
-from models.account import Account
-from models.signup import SignupLink
-from models.user import User
-from models.user_session import UserSession
+from models.accounts.account import Account
+from models.accounts.user import User
+from models.accounts.user_session import UserSession
+from models.numbers.signup import SignupLink
 
 PATH = "/dashboard/links"
 

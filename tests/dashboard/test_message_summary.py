@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from models.contact import Contact
 from models.database import writing
-from models.message import Message
-from models.number import Number
+from models.messages.contact import Contact
+from models.messages.message import Message
+from models.numbers.number import Number
 from tests import factories
 from tests.dashboard.conftest import Visit
 from tests.dashboard.test_contact import text_of

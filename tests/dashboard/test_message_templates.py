@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from models.account import Account
+from models.accounts.account import Account
 from models.database import writing
-from models.number import Number, NumberStatus
-from models.template import TemplateList
+from models.messages.template import TemplateList
+from models.numbers.number import Number, NumberStatus
 from tests import factories
 from tests.dashboard.conftest import Visit
 from tests.fake_templates import definition, known

@@ -9,13 +9,13 @@ import pytest
 from markupsafe import escape
 
 from dashboard.first_message import first_message
-from models.account import Account
-from models.attempt import record_outcomes
-from models.claim import Terms
-from models.contact import Contact
+from models.accounts.account import Account
 from models.database import writing
-from models.message import Message, MessageStatus
-from models.number import Number
+from models.deliveries.attempt import record_outcomes
+from models.deliveries.claim import Terms
+from models.messages.contact import Contact
+from models.messages.message import Message, MessageStatus
+from models.numbers.number import Number
 from tasks.emit import emit_message
 from tests import factories
 from tests.conftest import Clock, Configure

@@ -2,10 +2,10 @@
 
 import pytest
 
-from models.account import Account
+from models.accounts.account import Account
 from models.database import writing
-from models.incident import AlertTarget, Incident
-from models.number import Number, NumberStatus
+from models.numbers.number import Number, NumberStatus
+from models.reports.incident import AlertTarget, Incident
 from tasks import incidents, notify
 from tests import factories
 from tests.conftest import Configure

@@ -1,9 +1,9 @@
 """The pages of numbers and messages show the network's reasons and codes."""
 
 from models.database import writing
-from models.message import MessageStatus
-from models.notice import Notice
-from models.number import Number, NumberStatus
+from models.messages.message import MessageStatus
+from models.numbers.notice import Notice
+from models.numbers.number import Number, NumberStatus
 from tests import factories
 from tests.conftest import Clock
 from tests.dashboard.conftest import Visit

@@ -8,15 +8,15 @@ from flask.testing import FlaskClient
 
 from dashboard.attention import duration
 from dashboard.limit_use import EXTENSION
-from models.account import Account
-from models.activity import SPANS
-from models.api_key import ApiKey
-from models.attempt import record_outcomes
-from models.claim import Terms
+from models.accounts.account import Account
+from models.accounts.api_key import ApiKey
 from models.database import writing
-from models.message import MessageStatus
-from models.number import Number, NumberStatus
-from models.webhook import Deactivation, Webhook
+from models.deliveries.attempt import record_outcomes
+from models.deliveries.claim import Terms
+from models.deliveries.webhook import Deactivation, Webhook
+from models.messages.message import MessageStatus
+from models.numbers.number import Number, NumberStatus
+from models.reports.activity import SPANS
 from tests import factories
 from tests.conftest import Clock
 from tests.dashboard.conftest import Visit

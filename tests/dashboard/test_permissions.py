@@ -7,10 +7,10 @@ from flask import Blueprint
 
 from dashboard.guard import GuardedBlueprint, UnguardedViewError
 from dashboard.permissions import AGENTS, ALL, DEVELOPERS, OWNERS, RULES
-from models.account import Account
-from models.audit import Audit
-from models.number import Number
-from models.user import Role
+from models.accounts.account import Account
+from models.accounts.audit import Audit
+from models.accounts.user import Role
+from models.numbers.number import Number
 from tests.dashboard.world import ACTIONS, PRIVATE, VIEWS, View, World, browser_of, furnish
 from tests.people import member
 

@@ -13,10 +13,10 @@ from werkzeug.exceptions import HTTPException
 from dashboard import connect, error_pages, reference, site
 from dashboard.permissions import RULES
 from gateway.api import contract
-from models.account import Account
-from models.number import Number
-from models.signup import SignupLink
-from models.user import Role
+from models.accounts.account import Account
+from models.accounts.user import Role
+from models.numbers.number import Number
+from models.numbers.signup import SignupLink
 from tests.conftest import Configure
 from tests.dashboard.world import VIEWS, View, browser_of, form_token, furnish
 from tests.people import PASSWORD, member

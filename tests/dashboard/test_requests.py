@@ -9,9 +9,9 @@ import pytest
 from dashboard import requests
 from handlers.errors import CODES
 from models import keyset
-from models.account import Account
-from models.api_key import ApiKey
-from models.api_request import ApiRequest
+from models.accounts.account import Account
+from models.accounts.api_key import ApiKey
+from models.accounts.api_request import ApiRequest
 from tests.conftest import Clock
 from tests.dashboard.conftest import Visit
 

@@ -5,14 +5,14 @@ from urllib.parse import quote
 import pytest
 from flask.testing import FlaskClient
 
-from models.account import Account
-from models.api_key import ApiKey
-from models.attempt import Attempt, record_outcomes
-from models.claim import Terms
+from models.accounts.account import Account
+from models.accounts.api_key import ApiKey
 from models.database import writing
-from models.message import Message, MessageStatus
-from models.number import Number
-from models.signup import SignupLink
+from models.deliveries.attempt import Attempt, record_outcomes
+from models.deliveries.claim import Terms
+from models.messages.message import Message, MessageStatus
+from models.numbers.number import Number
+from models.numbers.signup import SignupLink
 from tasks import emit
 from tests import factories
 from tests.dashboard.conftest import Visit

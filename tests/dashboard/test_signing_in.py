@@ -6,8 +6,8 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from dashboard.urls import blueprint
-from models.account import Account
-from models.user import User
+from models.accounts.account import Account
+from models.accounts.user import User
 
 EMAIL, PASSWORD = "ada@example.com", "correct horse battery"
 PATH = "/dashboard/sign-in"

@@ -6,7 +6,7 @@ import pytest
 
 from dashboard import signup_results
 from dashboard.signup_results import Next
-from models.number import NumberTakenError
+from models.numbers.number import NumberTakenError
 from networks import exceptions as network
 from tasks import onboarding
 

@@ -6,11 +6,11 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from models.account import Account
-from models.invitation import Invitation
-from models.password import PasswordReset
-from models.user import Role, User
-from models.user_session import UserSession
+from models.accounts.account import Account
+from models.accounts.invitation import Invitation
+from models.accounts.password import PasswordReset
+from models.accounts.user import Role, User
+from models.accounts.user_session import UserSession
 from tests.conftest import Clock
 from tests.dashboard.world import browser_of, form_token
 from tests.people import app_code, member, with_two_factor

@@ -8,9 +8,9 @@ import pytest
 
 from gateway.api.app import build_app
 from gateway.http.exception_handlers import RETRY_AFTER
-from models.account import Account
-from models.user import User
-from models.user_session import UserSession
+from models.accounts.account import Account
+from models.accounts.user import User
+from models.accounts.user_session import UserSession
 from tasks import notify, sender, subscriptions
 from tasks.fair_share import Share
 from tests import factories

@@ -2,10 +2,10 @@
 
 import pytest
 
-from models.account import Account
-from models.invitation import Invitation
-from models.password import PasswordReset
-from models.user import Role, User
+from models.accounts.account import Account
+from models.accounts.invitation import Invitation
+from models.accounts.password import PasswordReset
+from models.accounts.user import Role, User
 from tests.dashboard.world import browser_of, form_token
 from tests.people import member, with_two_factor
 

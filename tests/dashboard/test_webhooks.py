@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from models.account import Account
-from models.attempt import Outcome, record_outcomes
-from models.claim import Terms
-from models.delivery import Delivery
-from models.webhook import Webhook
+from models.accounts.account import Account
+from models.deliveries.attempt import Outcome, record_outcomes
+from models.deliveries.claim import Terms
+from models.deliveries.delivery import Delivery
+from models.deliveries.webhook import Webhook
 from tests import factories
 from tests.dashboard.conftest import Submit, Visit
 from tests.receiver import Receiver, answer

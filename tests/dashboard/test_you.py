@@ -7,9 +7,9 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from dashboard.browser import shortened
-from models.account import Account
-from models.user import Role, User
-from models.user_session import UserSession
+from models.accounts.account import Account
+from models.accounts.user import Role, User
+from models.accounts.user_session import UserSession
 from tests.conftest import Clock
 from tests.dashboard.world import browser_of, form_token
 from tests.people import PASSWORD, app_code, member, with_two_factor

@@ -12,21 +12,22 @@ from werkzeug.test import TestResponse
 from dashboard import api_calls, limit_use
 from dashboard.permissions import RULES
 from dashboard.urls import blueprint
-from models import clock, two_factor
-from models.account import Account
-from models.api_key import ApiKey
-from models.api_request import ApiRequest
+from models import clock
+from models.accounts import two_factor
+from models.accounts.account import Account
+from models.accounts.api_key import ApiKey
+from models.accounts.api_request import ApiRequest
+from models.accounts.invitation import Invitation
+from models.accounts.password import PasswordReset
+from models.accounts.user import Role, User
+from models.accounts.user_session import UserSession
 from models.clock import new_id
-from models.contact import Contact, Source
 from models.database import writing
-from models.delivery import Delivery, DeliveryState
-from models.invitation import Invitation
-from models.number import Number
-from models.password import PasswordReset
-from models.signup import SignupLink
-from models.user import Role, User
-from models.user_session import UserSession
-from models.webhook import Webhook
+from models.deliveries.delivery import Delivery, DeliveryState
+from models.deliveries.webhook import Webhook
+from models.messages.contact import Contact, Source
+from models.numbers.number import Number
+from models.numbers.signup import SignupLink
 from tasks import contacts, subscriptions
 from tests import factories
 from tests.people import PASSWORD, app_code, member, with_two_factor

@@ -11,7 +11,7 @@ from gateway.api import app
 from gateway.ops.watchdog import Watchdog
 from gateway.settings import get_settings
 from gateway.worker import Rounds
-from models.account import Account
+from models.accounts.account import Account
 from models.database import commit, write
 from tasks import deliver
 from tasks.sender import make_client

@@ -8,13 +8,13 @@ import pytest
 from handlers import contacts as handlers
 from handlers import sending
 from handlers.errors import ConflictError, ForbiddenError, NotFoundError
-from models.account import Account
-from models.contact import Contact, Source
+from models.accounts.account import Account
 from models.database import writing
-from models.event import Event
-from models.idempotency import IdempotencyKey
-from models.message import Message
-from models.number import Number
+from models.deliveries.event import Event
+from models.messages.contact import Contact, Source
+from models.messages.idempotency import IdempotencyKey
+from models.messages.message import Message
+from models.numbers.number import Number
 from networks import exceptions
 from tests import factories
 from tests.conftest import Clock

@@ -8,13 +8,13 @@ import pytest
 from contract_tests.stored import Stored
 from handlers import deliveries
 from handlers.errors import ForbiddenError, InvalidError, NotFoundError
-from models.account import Account
-from models.attempt import record_outcomes
-from models.bulk_redelivery import Redelivery
-from models.claim import Terms
+from models.accounts.account import Account
 from models.database import database, writing
-from models.delivery import Delivery, DeliveryState
-from models.webhook import Webhook
+from models.deliveries.attempt import record_outcomes
+from models.deliveries.bulk_redelivery import Redelivery
+from models.deliveries.claim import Terms
+from models.deliveries.delivery import Delivery, DeliveryState
+from models.deliveries.webhook import Webhook
 from tasks import redeliver
 from tasks.redeliver import InactiveWebhookError
 from tests import factories

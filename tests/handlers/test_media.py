@@ -12,9 +12,9 @@ from starlette.responses import StreamingResponse
 from handlers import media, messages
 from handlers.errors import ApiError, ConflictError, NotFoundError
 from models.database import database, writing
-from models.event import Event
-from models.message import Message
-from models.number import Number, NumberStatus
+from models.deliveries.event import Event
+from models.messages.message import Message
+from models.numbers.number import Number, NumberStatus
 from networks import exceptions, media_types
 from networks.interface import MediaUpload, Sender
 from tests import factories

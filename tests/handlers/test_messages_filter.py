@@ -6,12 +6,12 @@ import pytest
 
 from handlers import messages
 from handlers.errors import InvalidError, NotFoundError
-from models import contact_search
-from models.account import Account
-from models.contact import Contact, Source
+from models.accounts.account import Account
 from models.database import writing
-from models.message import Message, MessageStatus
-from models.number import Number
+from models.messages import contact_search
+from models.messages.contact import Contact, Source
+from models.messages.message import Message, MessageStatus
+from models.numbers.number import Number
 from tests import factories
 from tests.conftest import Clock
 from webhooks.envelope import timestamp

@@ -9,9 +9,9 @@ import pytest
 from gateway.api import contract
 from handlers import blocks, profiles
 from handlers.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
-from models.account import Account
+from models.accounts.account import Account
 from models.database import database, writing
-from models.number import Number, NumberStatus
+from models.numbers.number import Number, NumberStatus
 from networks import exceptions
 from networks.interface import BlockedPage, BlockedPerson, BlockResult, BusinessProfile, Sender
 from tests.structure.test_contract_shapes import check_shape

@@ -4,8 +4,8 @@ import pytest
 
 from handlers.errors import ForbiddenError, NotFoundError
 from handlers.resources import inactive, owned
-from models.account import Account
-from models.number import Number, NumberStatus
+from models.accounts.account import Account
+from models.numbers.number import Number, NumberStatus
 from networks.error_codes import told
 from networks.exceptions import NumberBannedError, NumberLostError
 from tests import factories

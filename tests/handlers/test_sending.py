@@ -11,13 +11,13 @@ from starlette.responses import Response
 
 from handlers import sending
 from handlers.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
-from models.account import Account
+from models.accounts.account import Account
 from models.database import database, writing
-from models.event import Event
-from models.idempotency import IdempotencyKey
-from models.message import Message, MessageStatus
-from models.number import Number, NumberStatus
-from models.usage import UsageCount
+from models.deliveries.event import Event
+from models.messages.idempotency import IdempotencyKey
+from models.messages.message import Message, MessageStatus
+from models.numbers.number import Number, NumberStatus
+from models.reports.usage import UsageCount
 from networks import exceptions
 from networks.callback_items import StatusUpdate
 from networks.interface import Acceptance, OutboundMessage, Sender

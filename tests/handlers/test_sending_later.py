@@ -9,7 +9,7 @@ from starlette.responses import Response
 from handlers import sending
 from handlers.errors import ApiError
 from models.database import UnsureError
-from models.number import Number
+from models.numbers.number import Number
 from tasks import deliver
 from tests.fake_network import accept_all
 

@@ -11,12 +11,13 @@ from contract_tests import backends
 from contract_tests.chaos.thief import Thief
 from handlers import first_commit, sending
 from handlers.errors import ApiError, ConflictError
-from models import database, secret
-from models.account import Account
+from models import database
+from models.accounts import secret
+from models.accounts.account import Account
 from models.clock import new_id
-from models.idempotency import IdempotencyKey
-from models.message import Message, MessageStatus
-from models.number import Number
+from models.messages.idempotency import IdempotencyKey
+from models.messages.message import Message, MessageStatus
+from models.numbers.number import Number
 from networks.interface import OutboundMessage
 from tasks import deliver
 from tests import factories

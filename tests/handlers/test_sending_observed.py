@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from handlers import sending
 from handlers.errors import ApiError, ConflictError
-from models.message import Message
-from models.number import Number
+from models.messages.message import Message
+from models.numbers.number import Number
 from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender
 from tasks import telemetry

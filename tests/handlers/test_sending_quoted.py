@@ -6,9 +6,9 @@ import pytest
 
 from handlers.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
 from handlers.sending import quoted
-from models.account import Account
-from models.message import Message
-from models.number import Number
+from models.accounts.account import Account
+from models.messages.message import Message
+from models.numbers.number import Number
 from tests import factories
 
 

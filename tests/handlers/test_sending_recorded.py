@@ -14,13 +14,13 @@ from starlette.responses import Response
 from handlers import sending
 from handlers.errors import ApiError, ConflictError
 from models import clock
-from models.account import Account
-from models.contact import Contact, ContactChange, Source
+from models.accounts.account import Account
 from models.database import commit, writing
-from models.delivery import Delivery
-from models.event import Event
-from models.message import Message, MessageStatus, StatusChange
-from models.number import Number, NumberStatus
+from models.deliveries.delivery import Delivery
+from models.deliveries.event import Event
+from models.messages.contact import Contact, ContactChange, Source
+from models.messages.message import Message, MessageStatus, StatusChange
+from models.numbers.number import Number, NumberStatus
 from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender
 from tasks import contacts

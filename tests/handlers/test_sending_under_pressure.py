@@ -8,13 +8,13 @@ from starlette.responses import Response
 
 from handlers import sending
 from handlers.errors import ThrottledError
-from models.account import Account
-from models.backlog import Pressure
-from models.callback import Callback
+from models.accounts.account import Account
 from models.database import writing
-from models.message import Message
-from models.number import Number
-from models.webhook import Webhook
+from models.deliveries.backlog import Pressure
+from models.deliveries.webhook import Webhook
+from models.messages.callback import Callback
+from models.messages.message import Message
+from models.numbers.number import Number
 from tests import factories
 from tests.conftest import Configure
 from tests.fake_network import accept_all
@@ -28,7 +28,7 @@ def network(monkeypatch: pytest.MonkeyPatch, configure: Configure) -> None:
     accept_all(monkeypatch)
     # Each send reads the backlog again.
     monkeypatch.setattr(sending, "pressure", Pressure())
-    monkeypatch.setattr("models.backlog.LOOK_SECONDS", 0)
+    monkeypatch.setattr("models.deliveries.backlog.LOOK_SECONDS", 0)
 
 
 def _send(number: Number, key: str) -> Response:

@@ -13,15 +13,15 @@ from handlers import live_blocks
 from handlers import streams as module
 from handlers.live_blocks import Source
 from handlers.streams import EACH, EventStream, Stream, streams
-from models.account import Account
-from models.api_key import ApiKey
-from models.attempt import record_outcomes
-from models.claim import Terms
+from models.accounts.account import Account
+from models.accounts.api_key import ApiKey
 from models.database import writing
-from models.event import Event
-from models.event_history import EventHistory
-from models.feed import START, Place, Wanted
-from models.notice import Notice
+from models.deliveries.attempt import record_outcomes
+from models.deliveries.claim import Terms
+from models.deliveries.event import Event
+from models.deliveries.event_history import EventHistory
+from models.deliveries.feed import START, Place, Wanted
+from models.numbers.notice import Notice
 from tasks.fair_share import TooMuchAtOnceError
 from tests import factories
 from tests.asgi import http_scope

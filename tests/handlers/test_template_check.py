@@ -7,11 +7,11 @@ import pytest
 
 from handlers import sending
 from handlers.errors import ApiError, InvalidError
-from models.account import Account
+from models.accounts.account import Account
 from models.database import writing
-from models.message import Message
-from models.number import Number
-from models.template import Template, TemplateList
+from models.messages.message import Message
+from models.messages.template import Template, TemplateList
+from models.numbers.number import Number
 from networks.interface import TemplateDefinition
 from tests import factories
 from tests.fake_templates import BODY, Network, definition, known

@@ -8,12 +8,12 @@ import pytest
 
 from handlers import templates as handlers
 from handlers.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
-from models.account import Account
+from models.accounts.account import Account
 from models.database import writing
-from models.delivery import Delivery
-from models.event import Event
-from models.number import Number, NumberStatus
-from models.template import Template, TemplateList
+from models.deliveries.delivery import Delivery
+from models.deliveries.event import Event
+from models.messages.template import Template, TemplateList
+from models.numbers.number import Number, NumberStatus
 from networks import exceptions
 from networks.interface import TemplateDefinition
 from tasks import templates

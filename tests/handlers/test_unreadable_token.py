@@ -9,11 +9,11 @@ from starlette.responses import Response
 from gateway.settings import get_settings
 from handlers import profiles, sending
 from handlers.errors import ApiError
-from models import secret
-from models.contact import Contact
-from models.idempotency import IdempotencyKey
-from models.message import Message
-from models.number import Number
+from models.accounts import secret
+from models.messages.contact import Contact
+from models.messages.idempotency import IdempotencyKey
+from models.messages.message import Message
+from models.numbers.number import Number
 from networks.interface import OutboundMessage
 from tests.fake_network import accept_all
 

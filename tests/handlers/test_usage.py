@@ -8,11 +8,11 @@ import pytest
 
 from handlers.errors import ForbiddenError, InvalidError, NotFoundError
 from handlers.usage import export_usage, list_usage
-from models.account import Account
+from models.accounts.account import Account
 from models.database import writing
-from models.message import Message
-from models.number import Number
-from models.usage import counting
+from models.messages.message import Message
+from models.numbers.number import Number
+from models.reports.usage import counting
 from tests import factories
 
 # The tests' clock is at the 20th.

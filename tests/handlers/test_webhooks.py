@@ -6,9 +6,9 @@ import pytest
 
 from handlers import webhooks
 from handlers.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
-from models.account import Account
-from models.number import Number
-from models.webhook import Webhook
+from models.accounts.account import Account
+from models.deliveries.webhook import Webhook
+from models.numbers.number import Number
 from tasks import subscriptions
 from tasks.subscriptions import NotCheckedError, TooManyWebhooksError
 from tests import factories

@@ -2,9 +2,9 @@
 
 import re
 
-from models.account import Account
+from models.accounts.account import Account
 from models.clock import new_id
-from models.number import Number
+from models.numbers.number import Number
 from tests import factories
 
 

@@ -9,14 +9,16 @@ from peewee import DatabaseError
 from playhouse.migrations import Runner
 
 from contract_tests.backends import empty_state
-from models import activity, clock, database, search
-from models.account import Account
+from models import clock, database
+from models.accounts.account import Account
 from models.database import engine
-from models.feed import START, Wanted
-from models.message import Message, MessageStatus, StatusChange
-from models.message_filter import MessageFilter
-from models.number import Number
-from models.signup import Signup, SignupLink
+from models.deliveries.feed import START, Wanted
+from models.messages import search
+from models.messages.message import Message, MessageStatus, StatusChange
+from models.messages.message_filter import MessageFilter
+from models.numbers.number import Number
+from models.numbers.signup import Signup, SignupLink
+from models.reports import activity
 from tests import factories
 
 # Columns of later migrations, by table. The factories of tests need them until the migrations run.

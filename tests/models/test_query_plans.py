@@ -13,32 +13,34 @@ import pytest
 
 from handlers import deliveries, events, messages, sending, usage
 from handlers.live_blocks import LiveBlocks, Source
-from models import activity, clock, contact_search, tally
-from models.account import Account
-from models.api_key import ApiKey
-from models.api_request import RequestFilter
-from models.attempt import Attempt, record_outcomes
-from models.backlog import Backlog, oldest_waiting
-from models.bulk_redelivery import Redelivery
-from models.callback import Callback, SetAside
-from models.claim import LEAST_TRIES, ClaimedDelivery, Terms, bring_back, claim_due
-from models.contact import Contact
-from models.conversation import (
+from models import clock
+from models.accounts.account import Account
+from models.accounts.api_key import ApiKey
+from models.accounts.api_request import RequestFilter
+from models.database import writing
+from models.deliveries.attempt import Attempt, record_outcomes
+from models.deliveries.backlog import Backlog, oldest_waiting
+from models.deliveries.bulk_redelivery import Redelivery
+from models.deliveries.claim import LEAST_TRIES, ClaimedDelivery, Terms, bring_back, claim_due
+from models.deliveries.delivery import Delivery, DeliveryState
+from models.deliveries.event import Event
+from models.deliveries.webhook import Webhook
+from models.messages import contact_search
+from models.messages.callback import Callback, SetAside
+from models.messages.contact import Contact
+from models.messages.conversation import (
     conversations,
     last_inbound,
     messages_before,
     newest_messages,
 )
-from models.database import writing
-from models.delivery import Delivery, DeliveryState
-from models.event import Event
-from models.idempotency import IdempotencyKey
-from models.incident import AlertTarget, Incident
-from models.message import Message, MessageStatus
-from models.notice import Notice
-from models.number import Number
-from models.template import Template
-from models.webhook import Webhook
+from models.messages.idempotency import IdempotencyKey
+from models.messages.message import Message, MessageStatus
+from models.messages.template import Template
+from models.numbers.notice import Notice
+from models.numbers.number import Number
+from models.reports import activity, tally
+from models.reports.incident import AlertTarget, Incident
 from networks.interface import Acceptance
 from tasks import incidents, ingest, template_lists
 from tasks.retention import KINDS, remove_deleted, remove_old

@@ -5,12 +5,12 @@ import json
 import pytest
 
 from models import clock as models_clock
-from models.account import Account
-from models.callback import SetAside
-from models.event import Event
-from models.notice import Notice
-from models.number import Number
-from models.template import TemplateList
+from models.accounts.account import Account
+from models.deliveries.event import Event
+from models.messages.callback import SetAside
+from models.messages.template import TemplateList
+from models.numbers.notice import Notice
+from models.numbers.number import Number
 from networks import callback_items
 from networks.callback_items import AccountUpdate, InboundMessage, Item, StatusUpdate
 from networks.callbacks import parse

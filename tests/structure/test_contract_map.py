@@ -20,10 +20,10 @@ from gateway.api.operations import METHODS
 from handlers import blocks
 from handlers.errors import CODES
 from models.clock import new_id
-from models.delivery import DeliveryState
-from models.message import Direction, MessageStatus
-from models.number import NumberStatus
-from models.template import TemplateStatus
+from models.deliveries.delivery import DeliveryState
+from models.messages.message import Direction, MessageStatus
+from models.messages.template import TemplateStatus
+from models.numbers.number import NumberStatus
 from tasks.subscriptions import MAX_URL, URL_FORM
 from webhooks import address
 from webhooks.envelope import timestamp

@@ -10,16 +10,16 @@ from openapi_schema_validator import OAS30Validator
 from gateway.api import contract
 from handlers import deliveries, messages, numbers, sending, signup, templates, usage, webhooks
 from handlers.errors import CODES, ApiError
-from models.account import Account
-from models.attempt import record_outcomes
-from models.claim import Terms
+from models.accounts.account import Account
 from models.database import writing
-from models.event import Event
-from models.message import Message
-from models.number import Number, NumberStatus
-from models.signup import SignupLink
-from models.template import Template
-from models.usage import UsageCount, counting
+from models.deliveries.attempt import record_outcomes
+from models.deliveries.claim import Terms
+from models.deliveries.event import Event
+from models.messages.message import Message
+from models.messages.template import Template
+from models.numbers.number import Number, NumberStatus
+from models.numbers.signup import SignupLink
+from models.reports.usage import UsageCount, counting
 from networks.callback_items import StatusUpdate
 from networks.interface import Acceptance
 from tasks import message_status

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "tooling" / "mutants"
 MODULES = tomllib.loads((FOLDER / "mutants.toml").read_text())["modules"]
 EQUIVALENTS = read_equivalents(FOLDER / "equivalent.toml")
-MODULE = "models/claim.py"
+MODULE = "models/deliveries/claim.py"
 
 
 @pytest.mark.parametrize("module", MODULES)

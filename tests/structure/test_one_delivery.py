@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from models.account import Account
-from models.delivery import Delivery, DeliveryState
-from models.webhook import Webhook
+from models.accounts.account import Account
+from models.deliveries.delivery import Delivery, DeliveryState
+from models.deliveries.webhook import Webhook
 from tasks.deliver import Engine
 from tests import factories
 from tests.receiver import Receiver

@@ -18,8 +18,8 @@ from gateway.http.server import serve
 from gateway.settings import get_settings
 from gateway.storage import connect_state
 from models import database
-from models.account import Account
-from models.api_key import ApiKey
+from models.accounts.account import Account
+from models.accounts.api_key import ApiKey
 from tests import factories
 
 ROOT = Path(__file__).parents[2]
@@ -28,7 +28,7 @@ WARM_UP = 2
 # The modules of the worker's wake-up and of the log line.
 AFTERWARDS = {"tasks/queue.py", "gateway/ops/logs.py"}
 # The log of API requests is written about a second later, and on a slow machine that is during the next send.
-BESIDE = {"models/api_request.py"}
+BESIDE = {"models/accounts/api_request.py"}
 
 
 class Trace:

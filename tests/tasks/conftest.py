@@ -2,8 +2,8 @@
 
 import pytest
 
-from models.account import Account
-from models.signup import SignupLink
+from models.accounts.account import Account
+from models.numbers.signup import SignupLink
 from tasks import onboarding
 from tests.fake_platform import Platform
 

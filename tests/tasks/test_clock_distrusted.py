@@ -5,14 +5,15 @@ from collections.abc import Callable
 
 import pytest
 
-from models import clock, database, known_time
-from models.account import Account
-from models.idempotency import IdempotencyKey
-from models.message import Message, MessageStatus
-from models.number import Number
-from models.user import Role
-from models.user_session import UserSession
-from models.wall_clock import WallClock
+from models import clock, database
+from models.accounts.account import Account
+from models.accounts.user import Role
+from models.accounts.user_session import UserSession
+from models.database import known_time
+from models.database.wall_clock import WallClock
+from models.messages.idempotency import IdempotencyKey
+from models.messages.message import Message, MessageStatus
+from models.numbers.number import Number
 from tasks import sweep
 from tests import factories, people
 

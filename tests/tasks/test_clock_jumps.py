@@ -5,14 +5,14 @@ from collections.abc import Callable
 
 import pytest
 
-from models.account import Account
-from models.attempt import NO_OUTCOME, Attempt, record_outcomes
-from models.callback import Callback
-from models.claim import ClaimedDelivery, Terms
+from models.accounts.account import Account
 from models.database import writing
-from models.delivery import Delivery, DeliveryState
-from models.event import Event
-from models.number import Number
+from models.deliveries.attempt import NO_OUTCOME, Attempt, record_outcomes
+from models.deliveries.claim import ClaimedDelivery, Terms
+from models.deliveries.delivery import Delivery, DeliveryState
+from models.deliveries.event import Event
+from models.messages.callback import Callback
+from models.numbers.number import Number
 from tasks import deliver, ingest, sweep
 from tests import factories
 from tests.conftest import Clock, Configure

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from models.account import Account
-from models.contact import Contact
+from models.accounts.account import Account
 from models.database import writing
-from models.event import Event
-from models.message import Message, MessageStatus
-from models.number import Number
+from models.deliveries.event import Event
+from models.messages.contact import Contact
+from models.messages.message import Message, MessageStatus
+from models.numbers.number import Number
 from networks.interface import Acceptance
 from tasks import message_status
 from tests import factories

@@ -7,13 +7,13 @@ import threading
 
 import pytest
 
-from models import secret
-from models.account import Account
-from models.attempt import Attempt
-from models.claim import MOST_BACK, Claim, Terms, claim_due
+from models.accounts import secret
+from models.accounts.account import Account
 from models.database import writing
-from models.delivery import Delivery, DeliveryState
-from models.webhook import Webhook
+from models.deliveries.attempt import Attempt
+from models.deliveries.claim import MOST_BACK, Claim, Terms, claim_due
+from models.deliveries.delivery import Delivery, DeliveryState
+from models.deliveries.webhook import Webhook
 from tasks import deliver
 from tasks.queue import huey
 from tests import factories

@@ -7,12 +7,19 @@ import pytest
 from peewee import OperationalError
 
 from models import clock
-from models.account import Account
-from models.attempt import Attempt
-from models.claim import LEASE_MARGIN_MS, Claim, ClaimedDelivery, Terms, claim_due, is_wanted
+from models.accounts.account import Account
 from models.database import writing
-from models.delivery import Delivery, DeliveryState
-from models.webhook import Webhook
+from models.deliveries.attempt import Attempt
+from models.deliveries.claim import (
+    LEASE_MARGIN_MS,
+    Claim,
+    ClaimedDelivery,
+    Terms,
+    claim_due,
+    is_wanted,
+)
+from models.deliveries.delivery import Delivery, DeliveryState
+from models.deliveries.webhook import Webhook
 from tasks import deliver
 from tests import factories
 from tests.receiver import Receiver

@@ -8,9 +8,9 @@ import pytest
 from peewee import OperationalError
 
 from contract_tests.stored import Stored
-from models.account import Account
-from models.attempt import Attempt, Outcome, record_outcomes
-from models.delivery import Delivery, DeliveryState
+from models.accounts.account import Account
+from models.deliveries.attempt import Attempt, Outcome, record_outcomes
+from models.deliveries.delivery import Delivery, DeliveryState
 from tasks import deliver
 from tests import factories
 from tests.receiver import Receiver

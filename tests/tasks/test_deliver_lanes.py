@@ -6,12 +6,12 @@ from itertools import cycle
 import pytest
 
 from contract_tests.stored import Stored
-from models.account import Account
-from models.attempt import SLOW_MS, Outcome, record_outcomes
-from models.claim import ClaimedDelivery, Terms
+from models.accounts.account import Account
 from models.database import writing
-from models.delivery import Delivery, DeliveryState
-from models.webhook import Webhook
+from models.deliveries.attempt import SLOW_MS, Outcome, record_outcomes
+from models.deliveries.claim import ClaimedDelivery, Terms
+from models.deliveries.delivery import Delivery, DeliveryState
+from models.deliveries.webhook import Webhook
 from tasks import deliver
 from tests import factories
 from tests.conftest import Clock

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from models.account import Account
-from models.attempt import Attempt
-from models.claim import Terms
-from models.delivery import Delivery, DeliveryState
-from models.webhook import Webhook
+from models.accounts.account import Account
+from models.deliveries.attempt import Attempt
+from models.deliveries.claim import Terms
+from models.deliveries.delivery import Delivery, DeliveryState
+from models.deliveries.webhook import Webhook
 from tests import factories
 from tests.receiver import Receiver, answer
 from tests.tasks.engines import make_engine, running

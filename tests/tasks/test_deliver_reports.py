@@ -8,11 +8,11 @@ import pytest
 from peewee import OperationalError
 from prometheus_client import REGISTRY
 
-from models.account import Account
-from models.attempt import Attempt, Outcome
-from models.claim import Claim, Terms
-from models.delivery import Delivery, DeliveryState
-from models.heartbeat import Heartbeat
+from models.accounts.account import Account
+from models.database.heartbeat import Heartbeat
+from models.deliveries.attempt import Attempt, Outcome
+from models.deliveries.claim import Claim, Terms
+from models.deliveries.delivery import Delivery, DeliveryState
 from tasks import deliver, trouble
 from tests import factories
 from tests.receiver import Receiver

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from models.claim import LEASE_MARGIN_MS, LEAST_TRIES, Claim, Terms
+from models.deliveries.claim import LEASE_MARGIN_MS, LEAST_TRIES, Claim, Terms
 from tasks import deliver
 from tasks.deliver import Engine, Lane, lease_ms
 from tests.tasks.engines import TIMEOUT, make_engine

@@ -9,10 +9,10 @@ import pytest
 from prometheus_client import REGISTRY
 
 from models import clock
-from models.account import Account
-from models.attempt import Attempt
-from models.delivery import Delivery, DeliveryState
-from models.heartbeat import Heartbeat
+from models.accounts.account import Account
+from models.database.heartbeat import Heartbeat
+from models.deliveries.attempt import Attempt
+from models.deliveries.delivery import Delivery, DeliveryState
 from tasks import deliver, trouble
 from tasks.trouble import Trouble
 from tests import factories

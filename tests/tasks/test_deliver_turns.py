@@ -5,11 +5,12 @@ import time
 
 import pytest
 
-from models import claim, clock
-from models.account import Account
-from models.claim import LEAST_TRIES
+from models import clock
+from models.accounts.account import Account
 from models.database import writing
-from models.delivery import Delivery, DeliveryState
+from models.deliveries import claim
+from models.deliveries.claim import LEAST_TRIES
+from models.deliveries.delivery import Delivery, DeliveryState
 from tasks import deliver
 from tests import factories
 from tests.receiver import Behaviour, Exchange, Receiver, answer

@@ -8,23 +8,24 @@ from typing import Any
 import pytest
 
 from contract_tests.stored import DATABASE_FILE, Stored
-from models import clock, search
-from models.account import Account
-from models.api_request import ApiRequest
-from models.attempt import record_outcomes
-from models.callback import MAX_TRIES, Callback, Reason, SetAside
-from models.claim import ClaimedDelivery, Terms
-from models.contact import Contact, Source
+from models import clock
+from models.accounts.account import Account
+from models.accounts.api_request import ApiRequest
 from models.database import writing
-from models.delivery import Delivery
-from models.erasure import LEASE_MS, Erasure
-from models.event import Event
-from models.idempotency import IdempotencyKey
-from models.message import Message, MessageStatus
-from models.notice import Notice
-from models.number import Number
-from models.tally import MessageTally
-from models.usage import UsageTotal
+from models.deliveries.attempt import record_outcomes
+from models.deliveries.claim import ClaimedDelivery, Terms
+from models.deliveries.delivery import Delivery
+from models.deliveries.event import Event
+from models.messages import search
+from models.messages.callback import MAX_TRIES, Callback, Reason, SetAside
+from models.messages.contact import Contact, Source
+from models.messages.erasure import LEASE_MS, Erasure
+from models.messages.idempotency import IdempotencyKey
+from models.messages.message import Message, MessageStatus
+from models.numbers.notice import Notice
+from models.numbers.number import Number
+from models.reports.tally import MessageTally
+from models.reports.usage import UsageTotal
 from networks.callback_items import Part
 from networks.callbacks import parse
 from networks.interface import Acceptance
@@ -67,7 +68,7 @@ class Killed(BaseException):
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("models.erasure.BATCH_SIZE", 1)
+    monkeypatch.setattr("models.messages.erasure.BATCH_SIZE", 1)
 
 
 def _store_everything_about(

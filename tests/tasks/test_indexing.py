@@ -2,10 +2,10 @@
 
 import pytest
 
-from models.account import Account
-from models.message import Message
-from models.number import Number
-from models.search import SearchBlock, find
+from models.accounts.account import Account
+from models.messages.message import Message
+from models.messages.search import SearchBlock, find
+from models.numbers.number import Number
 from tasks import indexing, retention
 from tests import factories
 from tests.conftest import Clock

@@ -7,15 +7,15 @@ import pytest
 from peewee import OperationalError
 
 from handlers.messages import get_message
-from models.account import Account
-from models.attempt import NO_OUTCOME
-from models.callback import LEASE_MS, MAX_TRIES, Callback, Reason, SetAside
+from models.accounts.account import Account
 from models.database import writing
-from models.delivery import Delivery
-from models.event import Event
-from models.message import Message, MessageStatus
-from models.notice import Notice
-from models.number import Number, NumberStatus
+from models.deliveries.attempt import NO_OUTCOME
+from models.deliveries.delivery import Delivery
+from models.deliveries.event import Event
+from models.messages.callback import LEASE_MS, MAX_TRIES, Callback, Reason, SetAside
+from models.messages.message import Message, MessageStatus
+from models.numbers.notice import Notice
+from models.numbers.number import Number, NumberStatus
 from networks.error_codes import explained
 from tasks import ingest, sweep
 from tasks.queue import huey

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from models import clock
-from models.account import Account
-from models.callback import MAX_TRIES, Callback, Reason, SetAside
+from models.accounts.account import Account
 from models.database import writing
-from models.message import Message, MessageStatus
-from models.number import Number, NumberStatus
+from models.messages.callback import MAX_TRIES, Callback, Reason, SetAside
+from models.messages.message import Message, MessageStatus
+from models.numbers.number import Number, NumberStatus
 from networks.interface import Acceptance
 from tasks import ingest, message_status
 from tests import factories

@@ -12,9 +12,9 @@ import pytest
 
 from models import clock as models_clock
 from models.database import reading, write
-from models.message import Message
-from models.number import Number
-from models.usage import UsageTotal, counting
+from models.messages.message import Message
+from models.numbers.number import Number
+from models.reports.usage import UsageTotal, counting
 from tasks import ingest
 from tasks.retention import remove_old
 from tests import factories

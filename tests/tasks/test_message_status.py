@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from models.account import Account
+from models.accounts.account import Account
 from models.database import database, writing
-from models.delivery import Delivery
-from models.event import Event
-from models.message import Message, MessageStatus
-from models.number import Number, NumberStatus
-from models.usage import UsageCount
+from models.deliveries.delivery import Delivery
+from models.deliveries.event import Event
+from models.messages.message import Message, MessageStatus
+from models.numbers.number import Number, NumberStatus
+from models.reports.usage import UsageCount
 from networks.callback_items import StatusUpdate
 from networks.error_codes import explained
 from networks.interface import Acceptance

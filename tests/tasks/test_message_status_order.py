@@ -15,12 +15,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from models.account import Account
-from models.callback import Callback, SetAside
+from models.accounts.account import Account
 from models.database import writing
-from models.event import Event
-from models.message import Message
-from models.number import Number
+from models.deliveries.event import Event
+from models.messages.callback import Callback, SetAside
+from models.messages.message import Message
+from models.numbers.number import Number
 from networks.interface import Acceptance
 from tasks import ingest, message_status
 from tests import factories

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import pytest
 
 from models import database
-from models.account import Account
+from models.accounts.account import Account
 from models.database import writing
-from models.incident import AlertTarget, Incident
-from models.number import Number, NumberStatus
-from models.webhook import Deactivation, Webhook
+from models.deliveries.webhook import Deactivation, Webhook
+from models.numbers.number import Number, NumberStatus
+from models.reports.incident import AlertTarget, Incident
 from tasks import incidents, notify
 from tests import factories
 from tests.conftest import Clock, Configure

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 import models.clock
-from models.account import Account
+from models.accounts.account import Account
 from models.database import writing
-from models.event import Event
-from models.notice import Notice
-from models.number import Number, NumberStatus
+from models.deliveries.event import Event
+from models.numbers.notice import Notice
+from models.numbers.number import Number, NumberStatus
 from networks.callback_items import AccountUpdate
 from networks.exceptions import (
     AccountActionError,

@@ -2,10 +2,10 @@
 
 import pytest
 
-from models.account import Account
+from models.accounts.account import Account
 from models.database import writing
-from models.event import Event
-from models.number import Number, NumberStatus
+from models.deliveries.event import Event
+from models.numbers.number import Number, NumberStatus
 from networks.exceptions import (
     AccountActionError,
     AmbiguousError,

@@ -2,9 +2,9 @@
 
 import pytest
 
-from models.account import Account
+from models.accounts.account import Account
 from models.database import writing
-from models.number import Number, NumberStatus
+from models.numbers.number import Number, NumberStatus
 from tasks import number_status
 from tests import factories
 from tests.asked_platform import AskedPlatform

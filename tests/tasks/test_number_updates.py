@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from models.account import Account
+from models.accounts.account import Account
 from models.database import writing
-from models.event import Event
-from models.notice import Notice
-from models.number import Number, NumberStatus
+from models.deliveries.event import Event
+from models.numbers.notice import Notice
+from models.numbers.number import Number, NumberStatus
 from tasks import number_status
 from tests import factories
 from tests.asked_platform import AskedPlatform

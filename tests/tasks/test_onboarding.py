@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from models.account import Account
+from models.accounts.account import Account
 from models.database import database, writing
-from models.event import Event
-from models.number import Number, NumberStatus, NumberTakenError
-from models.signup import Signup, SignupLink
+from models.deliveries.event import Event
+from models.numbers.number import Number, NumberStatus, NumberTakenError
+from models.numbers.signup import Signup, SignupLink
 from networks.exceptions import AmbiguousError, RefusedError
 from tasks import onboarding
 from tests import factories

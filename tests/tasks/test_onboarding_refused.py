@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from models.account import Account
+from models.accounts.account import Account
 from models.database import writing
-from models.number import NumberStatus
-from models.signup import SignupLink
+from models.numbers.number import NumberStatus
+from models.numbers.signup import SignupLink
 from networks.exceptions import AmbiguousError, NetworkError, RefusedError, ThrottledError
 from tasks import onboarding
 from tests import factories

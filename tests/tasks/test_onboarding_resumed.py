@@ -3,10 +3,10 @@
 import pytest
 
 from contract_tests.stored import Stored
-from models.account import Account
-from models.event import Event
-from models.number import Number, NumberStatus, NumberTakenError
-from models.signup import Signup, SignupLink
+from models.accounts.account import Account
+from models.deliveries.event import Event
+from models.numbers.number import Number, NumberStatus, NumberTakenError
+from models.numbers.signup import Signup, SignupLink
 from networks.exceptions import AmbiguousError
 from tasks import onboarding
 from tests.conftest import Clock

@@ -2,13 +2,13 @@
 
 import pytest
 
-from models import bulk_redelivery
-from models.account import Account
-from models.attempt import record_outcomes
-from models.bulk_redelivery import Redelivery
-from models.claim import Terms
-from models.delivery import Delivery, DeliveryState
-from models.webhook import Webhook
+from models.accounts.account import Account
+from models.deliveries import bulk_redelivery
+from models.deliveries.attempt import record_outcomes
+from models.deliveries.bulk_redelivery import Redelivery
+from models.deliveries.claim import Terms
+from models.deliveries.delivery import Delivery, DeliveryState
+from models.deliveries.webhook import Webhook
 from tasks import deliver, redeliver, sweep
 from tasks.fair_share import TooMuchAtOnceError
 from tasks.queue import huey

@@ -4,17 +4,17 @@ import logging
 
 import pytest
 
-from models.account import Account
-from models.attempt import Attempt, record_outcomes
-from models.bulk_redelivery import Redelivery
-from models.callback import Callback, Reason, SetAside
-from models.claim import Terms
+from models.accounts.account import Account
 from models.database import writing
-from models.delivery import UNDELIVERED, Delivery
-from models.event import Event
-from models.message import Message, MessageStatus, StatusChange
-from models.number import Number
-from models.webhook import Webhook
+from models.deliveries.attempt import Attempt, record_outcomes
+from models.deliveries.bulk_redelivery import Redelivery
+from models.deliveries.claim import Terms
+from models.deliveries.delivery import UNDELIVERED, Delivery
+from models.deliveries.event import Event
+from models.deliveries.webhook import Webhook
+from models.messages.callback import Callback, Reason, SetAside
+from models.messages.message import Message, MessageStatus, StatusChange
+from models.numbers.number import Number
 from tasks import retention, subscriptions, sweep
 from tests import factories
 from tests.conftest import Clock, Configure

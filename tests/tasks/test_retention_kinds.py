@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 
 from contract_tests.stored import Stored
-from models.account import Account
-from models.attempt import Attempt, record_outcomes
-from models.bulk_redelivery import Redelivery
-from models.callback import Callback, Reason, SetAside
-from models.claim import Terms
+from models.accounts.account import Account
 from models.database import database, writing
-from models.delivery import Delivery, DeliveryState
-from models.event import Event
-from models.message import Message, MessageStatus, StatusChange
-from models.notice import Notice
-from models.number import Number
-from models.signup import Signup, SignupLink
+from models.deliveries.attempt import Attempt, record_outcomes
+from models.deliveries.bulk_redelivery import Redelivery
+from models.deliveries.claim import Terms
+from models.deliveries.delivery import Delivery, DeliveryState
+from models.deliveries.event import Event
+from models.messages.callback import Callback, Reason, SetAside
+from models.messages.message import Message, MessageStatus, StatusChange
+from models.numbers.notice import Notice
+from models.numbers.number import Number
+from models.numbers.signup import Signup, SignupLink
 from tasks import retention
 from tasks.retention import KINDS, Kind
 from tests import factories

@@ -5,11 +5,11 @@ import time
 import pytest
 
 from contract_tests.standard_webhooks import TOO_OLD, VERIFIED, verdict
-from models import secret
-from models.account import Account
-from models.attempt import Attempt
-from models.delivery import Delivery, DeliveryState
-from models.webhook import SECRET_OVERLAP_MS, Webhook
+from models.accounts import secret
+from models.accounts.account import Account
+from models.deliveries.attempt import Attempt
+from models.deliveries.delivery import Delivery, DeliveryState
+from models.deliveries.webhook import SECRET_OVERLAP_MS, Webhook
 from tasks import deliver
 from tasks.sender import headers_of, make_client
 from tests import factories

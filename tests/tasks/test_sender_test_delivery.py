@@ -7,10 +7,10 @@ import re
 
 import pytest
 
-from models.account import Account
-from models.attempt import Attempt
-from models.delivery import Delivery
-from models.webhook import Webhook
+from models.accounts.account import Account
+from models.deliveries.attempt import Attempt
+from models.deliveries.delivery import Delivery
+from models.deliveries.webhook import Webhook
 from tasks.sender import send_test_delivery
 from tests import factories
 from tests.conftest import Configure

@@ -15,19 +15,20 @@ from contract_tests.servers import PgBouncer, PostgresServer
 from contract_tests.stored import Stored
 from contract_tests.wrong_settings import WRONG, of_database, of_role, set_on
 from handlers import sending
-from models import database, secret
-from models.account import Account
-from models.callback import Callback
-from models.claim import Terms
+from models import database
+from models.accounts import secret
+from models.accounts.account import Account
 from models.database import reading
 from models.database.pinned import LENIENT, OUTSIDE, PINNED
 from models.database.session import BOUNDS, Session
-from models.delivery import Delivery
-from models.event import Event
-from models.feed import START, Wanted
-from models.message import Message, MessageStatus
-from models.search import find
-from models.words import words_of
+from models.deliveries.claim import Terms
+from models.deliveries.delivery import Delivery
+from models.deliveries.event import Event
+from models.deliveries.feed import START, Wanted
+from models.messages.callback import Callback
+from models.messages.message import Message, MessageStatus
+from models.messages.search import find
+from models.messages.words import words_of
 from tasks import deliver, erasing, ingest, redeliver
 from tasks.queue import open_storage
 from tests import factories

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from models.account import Account
-from models.attempt import record_outcomes
-from models.claim import Terms
+from models.accounts.account import Account
 from models.database import database
 from models.database.postgresql import LostError
-from models.delivery import Delivery
-from models.webhook import Webhook
+from models.deliveries.attempt import record_outcomes
+from models.deliveries.claim import Terms
+from models.deliveries.delivery import Delivery
+from models.deliveries.webhook import Webhook
 from tasks import subscriptions
 from tests import factories
 from tests.factories import claim_due

@@ -5,14 +5,14 @@ import json
 import pytest
 
 from contract_tests.stored import Stored
-from models.account import Account
-from models.callback import Reason, SetAside
+from models.accounts.account import Account
 from models.database import writing
-from models.delivery import Delivery
-from models.event import Event
-from models.idempotency import IdempotencyKey
-from models.message import Message, MessageStatus
-from models.number import Number
+from models.deliveries.delivery import Delivery
+from models.deliveries.event import Event
+from models.messages.callback import Reason, SetAside
+from models.messages.idempotency import IdempotencyKey
+from models.messages.message import Message, MessageStatus
+from models.numbers.number import Number
 from networks.interface import Acceptance
 from tasks import message_status, sweep
 from tests import factories

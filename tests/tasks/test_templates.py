@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from models.account import Account
+from models.accounts.account import Account
 from models.database import writing
-from models.delivery import Delivery
-from models.event import Event
-from models.notice import Notice
-from models.number import Number, NumberStatus
-from models.template import Template, TemplateList
+from models.deliveries.delivery import Delivery
+from models.deliveries.event import Event
+from models.messages.template import Template, TemplateList
+from models.numbers.notice import Notice
+from models.numbers.number import Number, NumberStatus
 from networks import exceptions
 from tasks import template_lists, templates
 from tests import factories

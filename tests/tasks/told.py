@@ -5,11 +5,11 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from models import clock
-from models.callback import AT_ONCE, Callback
 from models.database import writing
-from models.event import Event
-from models.message import Message
-from models.number import Number
+from models.deliveries.event import Event
+from models.messages.callback import AT_ONCE, Callback
+from models.messages.message import Message
+from models.numbers.number import Number
 from networks.interface import Acceptance
 from tasks import ingest, message_status
 from tests import factories

@@ -1,4 +1,6 @@
-"""Mutates the modules that decide and runs their tests: ``make mutants``, ``ARGS="models/claim.py"`` for one.
+"""Mutates the modules that decide and runs their tests: ``make mutants``.
+
+``ARGS="models/deliveries/claim.py"`` chooses one module.
 
 cosmic-ray makes the mutants. They run in copies of the work tree in build/mutants/, one on each core. The
 survivors are listed in build/mutants/survivors.toml; the session of cosmic-ray, with the output of each run,

@@ -14,10 +14,12 @@ from redis import Redis
 from gateway.ops.doctor import BrokenError, UnwellError
 from gateway.ops.doctor.server_settings import check_settings
 from gateway.settings import Settings
-from models import database, database_report, secret
+from models import database
+from models.accounts import secret
+from models.database import report
 from models.database.sqlite import path_of
-from models.number import Number
-from models.webhook import Webhook
+from models.deliveries.webhook import Webhook
+from models.numbers.number import Number
 from networks.checkup import ask_time, shake_hands
 from networks.current import get_network, wait_for
 from networks.exceptions import AmbiguousError, NetworkError, NotReachedError, ThrottledError
@@ -117,7 +119,7 @@ def check_database(settings: Settings) -> str:
         raise BrokenError(f"There is no database {path}.", "Run: gateway migrate")
     database.connect(settings.database_url)
     _check_migrations()
-    file = database_report.inspect_file(settings.database_url, QUICK_CHECK_SECONDS)
+    file = report.inspect_file(settings.database_url, QUICK_CHECK_SECONDS)
     if file.damage is not None:
         damage = file.damage.splitlines()[0]
         raise BrokenError(f"The file is damaged: {damage}", "Stop the service; restore a backup.")
@@ -142,7 +144,7 @@ def _check_migrations() -> None:
 def _check_postgresql(settings: Settings) -> str:
     """The server meets the requirements, and the database is migrated."""
     database.connect(settings.database_url, settings.database_connections)
-    server = database_report.inspect_server()
+    server = report.inspect_server()
     if server.is_replica:
         raise BrokenError("It is a replica.", "Name the primary in GATEWAY_DATABASE_URL.")
     if server.version_number < OLDEST_POSTGRESQL * 10_000:

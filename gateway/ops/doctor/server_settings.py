@@ -1,13 +1,13 @@
 """The check of PostgreSQL's settings that the gateway cannot set for itself."""
 
 from gateway.ops.doctor import BrokenError, UnwellError
-from models import database_report
+from models.database import report
 from models.database.pinned import DURABLE, LENIENT
 
 
 def check_settings() -> None:
     """Raise a problem or a warning for the worst setting. Needs a connected PostgreSQL."""
-    wrong = database_report.unpinned_settings()
+    wrong = report.unpinned_settings()
     risky = [name for name in wrong if name in DURABLE or name in LENIENT]
     if broken := [name for name in wrong if name not in risky]:
         raise BrokenError(

@@ -4,13 +4,14 @@ import time
 
 from gateway.ops.doctor import BrokenError, UnwellError
 from gateway.settings import Settings
-from models import clock, feed, known_time
-from models.backlog import Backlog
-from models.callback import Callback, SetAside
-from models.database import answers_at_once
-from models.number import Number, NumberStatus
-from models.wall_clock import wall_clock
-from models.webhook import Webhook
+from models import clock
+from models.database import answers_at_once, known_time
+from models.database.wall_clock import wall_clock
+from models.deliveries import feed
+from models.deliveries.backlog import Backlog
+from models.deliveries.webhook import Webhook
+from models.messages.callback import Callback, SetAside
+from models.numbers.number import Number, NumberStatus
 from tasks import deliver, queue
 
 WORKER_SECONDS = 4

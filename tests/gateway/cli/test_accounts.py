@@ -6,9 +6,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gateway.cli import cli, demo
-from models.account import Account
-from models.api_key import ApiKey
-from models.user import User
+from models.accounts.account import Account
+from models.accounts.api_key import ApiKey
+from models.accounts.user import User
 from tests import factories
 
 pytestmark = pytest.mark.usefixtures("state")

@@ -6,11 +6,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gateway.cli import cli
-from models.contact import Contact
 from models.database import reading, writing
-from models.erasure import Erasure
-from models.message import Message
-from models.number import Number
+from models.messages.contact import Contact
+from models.messages.erasure import Erasure
+from models.messages.message import Message
+from models.numbers.number import Number
 from tests import factories
 
 REMOVED = {

@@ -7,9 +7,9 @@ from click.testing import CliRunner
 
 from contract_tests.stored import Stored
 from gateway.cli import cli
-from models.account import Account
-from models.notice import Notice
-from models.number import Number
+from models.accounts.account import Account
+from models.numbers.notice import Notice
+from models.numbers.number import Number
 from tests import factories
 
 VIOLATION = {"event": "ACCOUNT_VIOLATION", "violation_info": {"violation_type": "ADULT"}}

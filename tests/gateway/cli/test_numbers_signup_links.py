@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gateway.cli import cli
-from models.account import Account
-from models.signup import SignupLink
+from models.accounts.account import Account
+from models.numbers.signup import SignupLink
 
 pytestmark = pytest.mark.usefixtures("state")
 

@@ -8,7 +8,7 @@ from gateway.cli import opening
 from gateway.cli.opening import open_state
 from gateway.settings import Settings
 from gateway.storage import AwayError
-from models import known_time
+from models.database import known_time
 
 
 @pytest.fixture

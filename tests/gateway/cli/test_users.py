@@ -6,10 +6,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gateway.cli import cli
-from models.account import Account
-from models.audit import Audit
-from models.user import Role, User
-from models.user_session import UserSession
+from models.accounts.account import Account
+from models.accounts.audit import Audit
+from models.accounts.user import Role, User
+from models.accounts.user_session import UserSession
 from tests.people import member, with_two_factor
 
 pytestmark = pytest.mark.usefixtures("state")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from gateway.cli import webhooks
-from models.bulk_redelivery import Redelivery
+from models.deliveries.bulk_redelivery import Redelivery
 
 CHOSEN = [f"dlv_{i}" for i in range(4)]
 

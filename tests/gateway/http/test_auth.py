@@ -7,10 +7,10 @@ from peewee import OperationalError
 
 from dashboard.cookies import SESSION, cookie_name
 from gateway.http.auth import credentials_of, identify, note_use
-from models.account import Account
-from models.api_key import ApiKey
-from models.user import User
-from models.user_session import UserSession
+from models.accounts.account import Account
+from models.accounts.api_key import ApiKey
+from models.accounts.user import User
+from models.accounts.user_session import UserSession
 from tasks.telemetry import request_fields
 from tests import factories
 from tests.another_writer import another_writer

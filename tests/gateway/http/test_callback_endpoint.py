@@ -14,7 +14,7 @@ from contract_tests.waiting import wait_for
 from gateway.api.operations import CALLBACK
 from gateway.http import callback_endpoint
 from handlers import network_callback
-from models.callback import Callback
+from models.messages.callback import Callback
 from tasks.queue import huey
 from tests.asgi import Answered, ask, edge_of, http_scope
 from tests.conftest import Configure

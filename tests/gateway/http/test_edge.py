@@ -7,8 +7,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.api.operations import MEBIBYTE
 from gateway.http import edge as edge_module
-from models.account import Account
-from models.api_key import ApiKey
+from models.accounts.account import Account
+from models.accounts.api_key import ApiKey
 from tests.asgi import Answered, ask, edge_of, http_scope
 
 PLANS = {"starter": 3, "pro": 5, "anonymous": 2}

@@ -17,7 +17,7 @@ from gateway.http import in_process
 from gateway.http.auth import CALLER
 from gateway.http.in_process import InProcess
 from handlers.errors import ConflictError
-from models.account import Account
+from models.accounts.account import Account
 from tests.asgi import OPERATIONS
 
 

@@ -5,9 +5,9 @@ import pytest
 from dashboard.permissions import ALL, OWNERS, RULES, Rule
 from gateway.http.live import _begin, sources_of
 from handlers.live_blocks import Source
-from models.account import Account
-from models.feed import START, Wanted, newest
-from models.user import Role
+from models.accounts.account import Account
+from models.accounts.user import Role
+from models.deliveries.feed import START, Wanted, newest
 from tests import factories
 
 

@@ -12,7 +12,7 @@ from contract_tests import backends
 from contract_tests.halting import halted
 from gateway.http import rate_limit
 from gateway.http.rate_limit import WINDOW_SECONDS, RateLimiter
-from models.account import Account
+from models.accounts.account import Account
 from tests.waiting import until
 
 ACCOUNT = Account(id="acc_1", name="A", plan="starter", created_at=0)

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from gateway.http.rate_limit import RateLimiter, Window
-from models.account import Account
+from models.accounts.account import Account
 from tests.gateway.moment import START, Now
 
 

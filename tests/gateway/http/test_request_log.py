@@ -15,9 +15,9 @@ from gateway.http.rate_limit import RateLimiter
 from gateway.http.request_log import HIDDEN, RequestLog, plain_query, without_values
 from gateway.ops.metrics import REQUEST_LOG_DROPPED
 from handlers.errors import ConflictError
-from models.account import Account
-from models.api_key import ApiKey
-from models.api_request import ApiRequest
+from models.accounts.account import Account
+from models.accounts.api_key import ApiKey
+from models.accounts.api_request import ApiRequest
 from tests.asgi import OPERATIONS, PLANS, ask_in_loop, http_scope
 from tests.conftest import Clock
 

@@ -19,12 +19,12 @@ from contract_tests.stored import Stored
 from gateway.cli import cli, doctor
 from gateway.ops.doctor import BrokenError, installation, mail
 from gateway.settings import Settings
-from models import database_report, secret
-from models.account import Account
-from models.callback import Callback, Reason, SetAside
-from models.database import answers_at_once, writing
-from models.event import Event
-from models.number import Number, NumberStatus
+from models.accounts import secret
+from models.accounts.account import Account
+from models.database import answers_at_once, report, writing
+from models.deliveries.event import Event
+from models.messages.callback import Callback, Reason, SetAside
+from models.numbers.number import Number, NumberStatus
 from tests import factories
 from tests.conftest import Clock, Configure
 from tests.mail_server import MailServer
@@ -213,7 +213,7 @@ def test_a_damaged_database_is_a_problem(settings: Settings) -> None:
 def test_a_large_database_is_looked_through_for_a_bounded_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(database_report, "STEPS", 1)
+    monkeypatch.setattr(report, "STEPS", 1)
     monkeypatch.setattr(installation, "QUICK_CHECK_SECONDS", 0)
     found = examine()["database"]
     assert found["state"] == "ok"

@@ -9,8 +9,8 @@ from starlette.testclient import TestClient
 
 from gateway.ops import health
 from models import database
-from models.account import Account
-from models.heartbeat import Heartbeat
+from models.accounts.account import Account
+from models.database.heartbeat import Heartbeat
 from tasks import queue
 from tasks.sweep import sweep
 from tests import factories

@@ -13,12 +13,12 @@ from redis import RedisError
 
 from gateway.ops import metrics
 from gateway.settings import SettingsError
-from models.account import Account
-from models.attempt import record_outcomes
-from models.callback import Reason, SetAside
-from models.claim import Terms
+from models.accounts.account import Account
 from models.database import writing
-from models.heartbeat import Heartbeat
+from models.database.heartbeat import Heartbeat
+from models.deliveries.attempt import record_outcomes
+from models.deliveries.claim import Terms
+from models.messages.callback import Reason, SetAside
 from networks import exceptions as network
 from tasks import attempt_log, deliver, queue, telemetry
 from tests import factories

@@ -401,7 +401,7 @@ def test_idle_connections_to_a_host_that_was_left_are_stale_until_it_works_again
 # The only web process on a database, which looks at its lock more often than in production.
 SOLE_WEB = """
 import sys
-from models import sole_web
+from models.database import sole_web
 from models.database import hosts, pooled_server, session
 
 sole_web.LOOK_SECONDS, session.ANSWER_SECONDS, hosts.HOST_TIMEOUT_SECONDS = 0.1, 1, 2

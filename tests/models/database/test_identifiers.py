@@ -8,12 +8,13 @@ import pytest
 
 from contract_tests.releases.build import build
 from contract_tests.servers import PostgresServer
-from models import clock, database, event_history
-from models.account import Account
+from models import clock, database
+from models.accounts.account import Account
 from models.clock import id_bound
 from models.database import engine
-from models.event import Event
-from models.feed import START, Wanted
+from models.deliveries import event_history
+from models.deliveries.event import Event
+from models.deliveries.feed import START, Wanted
 from tests import factories
 from tests.conftest import Configure
 

@@ -13,12 +13,13 @@ from peewee import InterfaceError
 
 from contract_tests import backends
 from contract_tests.waiting import wait_for
-from models import database, secret
-from models.account import Account
+from models import database
+from models.accounts import secret
+from models.accounts.account import Account
 from models.clock import SERVER_TIME
 from models.database import engine, reading, write, writing
-from models.delivery import IS_WAITING, Delivery
-from models.idempotency import IdempotencyKey
+from models.deliveries.delivery import IS_WAITING, Delivery
+from models.messages.idempotency import IdempotencyKey
 from tasks.queue import open_storage
 from tests import factories
 from tests.conftest import Configure

@@ -3,11 +3,11 @@
 import pytest
 from peewee import DoesNotExist
 
-from models.account import Account
+from models.accounts.account import Account
 from models.database import Prepared, is_in, reading, writing
-from models.message import Message
-from models.number import Number
-from models.webhook import Webhook
+from models.deliveries.webhook import Webhook
+from models.messages.message import Message
+from models.numbers.number import Number
 
 
 def test_rows_are_those_of_the_query_in_every_field(account: Account) -> None:

@@ -9,7 +9,7 @@ import pytest
 from peewee import OperationalError
 
 from models import database
-from models.account import Account
+from models.accounts.account import Account
 from models.database import writing
 from tests.another_writer import another_writer
 

@@ -1,0 +1,1 @@
+"""Accounts, their users, keys and sign-ins."""

@@ -1,0 +1,82 @@
+"""New passwords, set by a single-use link or by the user. A new password ends the old sessions.
+
+A link is stored like an invitation (models.accounts.invitation).
+"""
+
+import secrets
+from typing import Self
+
+from peewee import BigIntegerField, ForeignKeyField, TextField
+
+from models import clock
+from models.accounts import secret
+from models.accounts.account import Account
+from models.accounts.audit import Audit
+from models.accounts.invitation import spend
+from models.accounts.sign_in import PendingSignIn
+from models.accounts.user import User, hash_password
+from models.accounts.user_session import UserSession
+from models.clock import new_id
+from models.database import BaseModel, reading, writing
+
+LIFETIME_MS = 24 * 3_600_000
+RESET = "user.password_reset"
+
+
+class PasswordReset(BaseModel):
+    """A link to choose another password."""
+
+    id = TextField(primary_key=True)
+    user = ForeignKeyField(User, on_delete="CASCADE")
+    digest = TextField(unique=True)
+    expires_at = BigIntegerField()
+
+    @classmethod
+    def open(cls, user: User) -> str:
+        """Replace the user's link with a new one. Returns its token."""
+        token = secrets.token_urlsafe(32)
+        with writing():
+            cls.delete().where(cls.user == user.id).execute()
+            cls.create(
+                id=new_id("pwr"),
+                user=user,
+                digest=secret.digest(token),
+                expires_at=clock.now() + LIFETIME_MS,
+            )
+        return token
+
+    @classmethod
+    def find(cls, token: str) -> Self | None:
+        """The open link with its user, or None."""
+        query = cls.select(cls, User, Account).join(User).join(Account)
+        with reading():
+            found: Self | None = query.where(
+                cls.digest == secret.digest(token),
+                cls.expires_at > clock.certain(),
+                Account.suspended_at.is_null(),
+            ).first()
+        return found
+
+    def use(self, password: str, address: str) -> User:
+        """Set the password, and end every session of the user. Raises LinkClosedError."""
+        user: User = self.user
+        hashed = hash_password(password)
+        with writing():
+            spend(self, self.expires_at)
+            _replace(user, hashed)
+            Audit.note(user, RESET, address, user.id)
+        return user
+
+
+def change_password(user: User, password: str, keep: str | None = None) -> None:
+    """Set another password, and end all sessions but the one to keep."""
+    hashed = hash_password(password)
+    with writing():
+        _replace(user, hashed, keep)
+
+
+def _replace(user: User, hashed: str, keep: str | None = None) -> None:
+    user.amend(password_hash=hashed)
+    UserSession.end_all(user, keep)
+    PendingSignIn.end_all(user)
+    PasswordReset.delete().where(PasswordReset.user == user.id).execute()

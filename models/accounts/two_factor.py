@@ -1,0 +1,125 @@
+"""Two-factor authentication of a user: an authenticator app, and recovery codes for when it is lost.
+
+No code works twice: the time step of a code is stored, and a used recovery code is deleted.
+"""
+
+import base64
+import re
+import secrets
+from typing import Any
+
+from peewee import ForeignKeyField, TextField
+
+from models import clock
+from models.accounts import secret, totp
+from models.accounts.user import User
+from models.clock import new_id
+from models.database import BaseModel, reading, writing
+
+RECOVERY_CODES = 10
+# 80 bits, as 16 characters of base32: too many to try, so a plain digest is enough.
+RECOVERY_BYTES = 10
+_CODE = re.compile(r"[0-9]{6}", re.ASCII)
+
+
+class RecoveryCode(BaseModel):
+    """A code that replaces the app's code in one sign-in."""
+
+    id = TextField(primary_key=True)
+    user = ForeignKeyField(User, on_delete="CASCADE")
+    digest = TextField(unique=True)
+
+    @classmethod
+    def renew(cls, user: User) -> list[str]:
+        """Replace all codes with new ones. Returns them as the user sees them, once."""
+        codes = [_readable(secrets.token_bytes(RECOVERY_BYTES)) for _ in range(RECOVERY_CODES)]
+        with writing():
+            cls.forget(user)
+            for code in codes:
+                cls.create(id=new_id("rec"), user=user, digest=_digest(user, code))
+        return codes
+
+    @classmethod
+    def forget(cls, user: User) -> None:
+        cls.delete().where(cls.user == user.id).execute()
+
+    @classmethod
+    def left(cls, user: User) -> int:
+        """The number of unused codes."""
+        with reading():
+            return int(cls.select().where(cls.user == user.id).count())
+
+
+def set_up(user: User) -> None:
+    """Store a new secret. It has no effect until ``turn_on``."""
+    with writing():
+        if not _refreshed(user).has_two_factor:
+            user.amend(sealed_totp=secret.encrypt(totp.new_secret()), totp_step=0)
+
+
+def pending_secret(user: User) -> str | None:
+    """The secret during set-up, to show to its user. None if there is none or it is in use."""
+    if user.sealed_totp is None or user.has_two_factor:
+        return None
+    return secret.decrypt(user.sealed_totp)
+
+
+def turn_on(user: User, code: str) -> list[str] | None:
+    """Turn it on with the app's first code. Returns the recovery codes, or None for a wrong code."""
+    with writing():
+        present = _refreshed(user)
+        if present.has_two_factor or not _is_of_the_app(present, _typed(code)):
+            return None
+        user.amend(totp_since=clock.now())
+        return RecoveryCode.renew(user)
+
+
+def accept(user: User, code: str) -> bool:
+    """Check a code of the app or a recovery code, and use it up."""
+    typed = _typed(code)
+    with writing():
+        present = _refreshed(user)
+        if not present.has_two_factor:
+            return False
+        return _is_of_the_app(present, typed) if _CODE.fullmatch(typed) else _recovers(user, typed)
+
+
+def turn_off(user: User) -> None:
+    """Turn two-factor authentication off. Deletes the secret and the recovery codes."""
+    with writing():
+        user.amend(sealed_totp=None, totp_since=None)
+        RecoveryCode.forget(user)
+
+
+def _refreshed(user: User) -> User:
+    return User.get_by_id(user.id)
+
+
+def _is_of_the_app(user: User, code: str) -> bool:
+    if user.sealed_totp is None:
+        return False
+    step = totp.matching_step(secret.decrypt(user.sealed_totp), code, clock.now())
+    if step is None:
+        return False
+    # Of two concurrent sign-ins with the same code, only one updates the row.
+    unused = User.update(totp_step=step).where(User.id == user.id, User.totp_step < step)
+    return bool(unused.execute())
+
+
+def _recovers(user: User, code: str) -> bool:
+    used: Any = RecoveryCode.delete().where(RecoveryCode.digest == _digest(user, code))
+    return bool(used.execute())
+
+
+def _typed(code: str) -> str:
+    """A code without blanks and dashes."""
+    return re.sub(r"[\s-]", "", code).lower()
+
+
+def _digest(user: User, code: str) -> str:
+    return secret.digest(f"recovery {user.id} {_typed(code)}")
+
+
+def _readable(random: bytes) -> str:
+    text = base64.b32encode(random).decode().lower()
+    return "-".join(text[at : at + 4] for at in range(0, len(text), 4))

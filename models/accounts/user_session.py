@@ -1,0 +1,213 @@
+"""Sessions of the dashboard, and the rate limits of sign-in attempts (ADR 48).
+
+Failed and running attempts to sign in count for the client's address, for the email, and for the pair. All
+are stored as digests, because people type secrets into the wrong field. An address is refused for its own
+attempts only, so attempts from other addresses cannot lock a user out.
+"""
+
+import math
+import secrets
+from collections.abc import Iterable
+from typing import Self
+
+from peewee import BigIntegerField, ForeignKeyField, TextField, fn
+
+from models import clock
+from models.accounts import secret
+from models.accounts.account import Account
+from models.accounts.client_address import one_client
+from models.accounts.user import User, normalise
+from models.clock import new_id
+from models.database import BaseModel, reading, writing
+
+LIFETIME_MS = 12 * 3_600_000
+IDLE_MS = 2 * 3_600_000
+# The last use is stored to the minute, so that page views rarely write.
+USE_GRANULARITY_MS = 60_000
+WINDOW_MS = 15 * 60_000
+# The most attempts in one window by pair, and by address: many people may share an address.
+PAIR_LIMIT, ADDRESS_LIMIT = 5, 30
+# With this many attempts from all addresses an email is under attack. Each address then has one attempt:
+# guessing gets slower, and the owner with the correct password can still sign in.
+ATTACKED_AT, ATTACKED_PAIR_LIMIT = 20, 1
+# Attempts of one user from all addresses. Only someone with the password or a session gets this far.
+CODE, PASSWORD = "code", "password"
+PROOF_LIMIT = 10
+
+
+class TooManyAttemptsError(Exception):
+    """The attempt was refused without a check. ``retry_after`` is in seconds."""
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__(retry_after)
+        self.retry_after = retry_after
+
+
+class SignInAttempt(BaseModel):
+    """One attempt under one subject: each attempt writes three of these."""
+
+    id = TextField(primary_key=True)
+    subject = TextField()
+    at = BigIntegerField()
+
+    class Meta:
+        indexes = ((("subject", "at"), False),)
+
+    @classmethod
+    def begin(cls, email: str, address: str) -> bool:
+        """Count an attempt before the check, so that parallel attempts cannot bypass the limit.
+
+        Returns whether the email is under attack. Raises TooManyAttemptsError.
+        """
+        now = clock.now()
+        pair, by_email, by_address = subjects = _subjects(email, address)
+        with writing():
+            is_attacked = cls._full_since(by_email, ATTACKED_AT, now) is not None
+            pair_limit = ATTACKED_PAIR_LIMIT if is_attacked else PAIR_LIMIT
+            cls._bound(pair, pair_limit, now)
+            cls._bound(by_address, ADDRESS_LIMIT, now)
+            for subject in subjects:
+                cls.create(id=new_id("sia"), subject=subject, at=now)
+        return is_attacked
+
+    @classmethod
+    def begin_proof(cls, user: User, kind: str) -> None:
+        """Count an attempt at the CODE or PASSWORD of a known user. Raises TooManyAttemptsError."""
+        subject, now = _proof(user, kind), clock.now()
+        with writing():
+            cls._bound(subject, PROOF_LIMIT, now)
+            cls.create(id=new_id("sia"), subject=subject, at=now)
+
+    @classmethod
+    def forget_proof(cls, user: User, kind: str) -> None:
+        """A correct code or password resets the user's count."""
+        with writing():
+            cls.delete().where(cls.subject == _proof(user, kind)).execute()
+
+    @classmethod
+    def pretend(cls) -> None:
+        """Write a row without effect for an unknown email, which takes the same time."""
+        with writing():
+            cls.create(id=new_id("sia"), subject=secrets.token_hex(32), at=clock.now())
+
+    @classmethod
+    def _bound(cls, subject: str, limit: int, now: int) -> None:
+        if (since := cls._full_since(subject, limit, now)) is not None:
+            raise TooManyAttemptsError(math.ceil((since + WINDOW_MS - now) / 1000))
+
+    @classmethod
+    def _full_since(cls, subject: str, limit: int, now: int) -> int | None:
+        """The time of the first of the last ``limit`` attempts; None if the window has fewer."""
+        recent = cls.select(cls.at).where(cls.subject == subject, cls.at > now - WINDOW_MS)
+        first: int | None = recent.order_by(cls.at.desc()).offset(limit - 1).limit(1).scalar()
+        return first
+
+    @classmethod
+    def forget(cls, email: str, address: str) -> None:
+        """A correct password resets the pair, and does not count for the email and the address."""
+        pair, *others = _subjects(email, address)
+        with writing():
+            cls.delete().where(cls.subject == pair).execute()
+            for subject in others:
+                newest = cls.select(fn.MAX(cls.id)).where(cls.subject == subject)
+                cls.delete().where(cls.id == newest).execute()
+
+
+def _subjects(email: str, address: str) -> list[str]:
+    """The subjects of an attempt: the pair, the email, the address."""
+    email, place = normalise(email), one_client(address)
+    parts = f"pair {place} {email}", f"email {email}", f"address {place}"
+    return [secret.digest(part) for part in parts]
+
+
+def _proof(user: User, kind: str) -> str:
+    return secret.digest(f"{kind} {user.id}")
+
+
+class UserSession(BaseModel):
+    """A session. It ends 12 h after it began, after 2 h without use, or when its row is removed.
+
+    ``digest`` is of the random token in the browser. While the account is suspended, it is refused.
+    ``address`` and ``browser`` are those of the sign-in.
+    """
+
+    user_id: str
+    id = TextField(primary_key=True)
+    user = ForeignKeyField(User, on_delete="CASCADE")
+    digest = TextField(unique=True)
+    created_at = BigIntegerField()
+    last_used_at = BigIntegerField()
+    address = TextField(default="")
+    browser = TextField(default="")
+
+    @classmethod
+    def begin(cls, user: User, address: str = "", browser: str = "") -> str:
+        """Begin a session. Returns its token, which is not stored."""
+        token, now = secrets.token_urlsafe(32), clock.now()
+        with writing():
+            user.amend(signed_in_at=now)
+            cls.create(
+                id=new_id("ses"),
+                user=user,
+                digest=secret.digest(token),
+                created_at=now,
+                last_used_at=now,
+                address=address,
+                browser=browser,
+            )
+        return token
+
+    @classmethod
+    def resume(cls, token: str) -> Self | None:
+        """The session of the token with its user and account, or None if it has ended."""
+        now = clock.now()
+        query = cls.select(cls, User, Account).join(User).join(Account)
+        with reading():
+            session: Self | None = query.where(
+                cls.digest == secret.digest(token),
+                cls.created_at > clock.certain() - LIFETIME_MS,
+                cls.last_used_at > clock.certain() - IDLE_MS,
+                Account.suspended_at.is_null(),
+            ).first()
+        if session is not None and now - session.last_used_at >= USE_GRANULARITY_MS:
+            session.amend(last_used_at=now)
+        return session
+
+    @classmethod
+    def void_among(cls, session_ids: Iterable[str]) -> set[str]:
+        """The sessions among these that have ended."""
+        given = set(session_ids)
+        with reading():
+            query = cls.select(cls.id).join(User).join(Account)
+            is_open = query.where(
+                cls.id.in_(list(given)),
+                cls.created_at > clock.certain() - LIFETIME_MS,
+                cls.last_used_at > clock.certain() - IDLE_MS,
+                Account.suspended_at.is_null(),
+            )
+            return given - {row.id for row in is_open} if given else set()
+
+    @classmethod
+    def end(cls, token: str) -> None:
+        with writing():
+            cls.delete().where(cls.digest == secret.digest(token)).execute()
+
+    @classmethod
+    def of(cls, user: User) -> list[Self]:
+        """The user's open sessions, newest first."""
+        with reading():
+            return list(
+                cls.select()
+                .where(
+                    cls.user == user.id,
+                    cls.created_at > clock.certain() - LIFETIME_MS,
+                    cls.last_used_at > clock.certain() - IDLE_MS,
+                )
+                .order_by(cls.id.desc())
+            )
+
+    @classmethod
+    def end_all(cls, user: User, but: str | None = None) -> None:
+        """End the user's sessions, except the one with this identifier if given."""
+        with writing():
+            cls.delete().where(cls.user == user.id, cls.id != (but or "")).execute()

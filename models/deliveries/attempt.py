@@ -1,0 +1,233 @@
+"""Attempts: the result of each request to an endpoint, and what it changes."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from math import log2
+from typing import Any, Self
+
+from peewee import (
+    EXCLUDED,
+    BigIntegerField,
+    BooleanField,
+    CompositeKey,
+    ForeignKeyField,
+    IntegerField,
+    TextField,
+    fn,
+)
+
+from models import clock
+from models.clock import new_id
+from models.database import BaseModel, Prepared, is_in, reading, write, writing
+from models.deliveries.delivery import CLAIMS, Delivery, DeliveryState
+from models.deliveries.webhook import Deactivation, Webhook
+
+# A delivery that is redelivered often has many attempts. The API returns the newest ones.
+MOST_SHOWN = 100
+# A receiver is slow when one response takes this long, in ms (ADR 10).
+SLOW_MS = 2_000
+
+NO_OUTCOME = "The result is unknown: the worker died or froze during this attempt."
+
+RetryDelay = Callable[[int], float | None]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of one attempt. Times in milliseconds. ``status_code`` is None without a response.
+
+    ``proven_url`` is the url of a webhook on trial that responded with 2xx.
+    """
+
+    delivery_id: str
+    lease_token: str
+    started_at: int
+    duration_ms: int
+    success: bool
+    status_code: int | None = None
+    error: str | None = None
+    response_body: str | None = None
+    timed_out: bool = False
+    proven_url: str | None = None
+
+    @property
+    def is_slow(self) -> bool:
+        return self.timed_out or self.duration_ms >= SLOW_MS
+
+
+class Attempt(BaseModel):
+    delivery_id: str
+    id = TextField(primary_key=True)
+    delivery = ForeignKeyField(Delivery, lazy_load=False, on_delete="CASCADE")
+    number = IntegerField()
+    started_at = BigIntegerField()
+    duration_ms = IntegerField()
+    success = BooleanField()
+    status_code = IntegerField(null=True)
+    error = TextField(null=True)
+    response_body = TextField(null=True)
+
+    @classmethod
+    def append(cls, outcome: Outcome, number: int) -> None:
+        """Store the result of attempt ``number``, inside the caller's transaction."""
+        names = ("started_at", "duration_ms", "success", "status_code", "error", "response_body")
+        kept = {name: getattr(outcome, name) for name in names}
+        cls.create(id=new_id("att"), delivery=outcome.delivery_id, number=number, **kept)
+
+    @classmethod
+    def of(cls, delivery: Delivery) -> list[Self]:
+        """The last ``MOST_SHOWN`` attempts of a delivery, oldest first."""
+        newest_first = cls.select().where(cls.delivery == delivery.id).order_by(cls.id.desc())
+        with reading():
+            return list(newest_first.limit(MOST_SHOWN))[::-1]
+
+
+# Two buckets per power of two. The last one ends above 10 s, the default DELIVERY_TIMEOUT.
+BUCKETS = tuple(f"bucket_{number}" for number in range(28))
+# The results of attempts that are counted, and the length of each counted period in ms.
+ENDS = ("delivered", "retried", "failed")
+WIDTHS = NARROW, WIDE = 300_000, 3_600_000
+
+
+class AttemptTotal(BaseModel):
+    """The results of the attempts at a webhook in the period of ``width`` ms from ``start``.
+
+    ``retried`` counts those that failed while their delivery has attempts left, ``failed`` the last ones.
+    Each bucket counts responses and timeouts by their duration (``bucket_of``). An attempt that got no
+    connection is in no bucket. Rows of the NARROW width are kept for two hours.
+    """
+
+    webhook = ForeignKeyField(Webhook, lazy_load=False, index=False, on_delete="CASCADE")
+    width = IntegerField()
+    start = BigIntegerField()
+
+    class Meta:
+        primary_key = CompositeKey("webhook", "width", "start")
+        indexes = ((("width", "start"), False),)
+
+    @classmethod
+    def add(cls, ended: Iterable[tuple[str, Outcome, str]]) -> None:
+        """Count attempts by webhook, inside the caller's transaction: webhook, outcome and one of ENDS."""
+        counts: dict[str, Counter[str]] = defaultdict(Counter)
+        for webhook_id, outcome, end in ended:
+            counts[webhook_id][end] += 1
+            if outcome.timed_out or outcome.status_code is not None:
+                counts[webhook_id][bucket_of(outcome.duration_ms)] += 1
+        now = clock.now()
+        for webhook_id, count in counts.items():
+            values = [count[name] for name in (*ENDS, *BUCKETS)]
+            for width in WIDTHS:
+                _ADD.execute(webhook_id, width, now - now % width, *values)
+
+    @classmethod
+    def remove_oldest(cls, width: int, before: int) -> int:
+        """Remove the rows of the oldest period of this width if it is before a time. Returns how many."""
+        with reading():
+            oldest = cls.select(fn.MIN(cls.start)).where(cls.width == width).scalar()
+        if oldest is None or oldest >= before:
+            return 0
+        with writing():
+            return int(cls.delete().where(cls.width == width, cls.start == oldest).execute())
+
+
+for _name in (*ENDS, *BUCKETS):
+    AttemptTotal._meta.add_field(_name, IntegerField())  # noqa: SLF001 - peewee's documented attribute
+_KEY = [AttemptTotal.webhook, AttemptTotal.width, AttemptTotal.start]
+_COUNTED = [getattr(AttemptTotal, name) for name in (*ENDS, *BUCKETS)]
+_ADD = Prepared(
+    lambda *values: AttemptTotal.insert(
+        dict(zip([*_KEY, *_COUNTED], values, strict=True))
+    ).on_conflict(
+        conflict_target=_KEY,
+        update={field: field + getattr(EXCLUDED, field.name) for field in _COUNTED},
+    )
+)
+
+
+def bucket_of(duration_ms: int) -> str:
+    """The bucket of a duration: number ``n`` ends at 2 to the power of (n + 1) / 2 milliseconds."""
+    return BUCKETS[min(len(BUCKETS) - 1, int(2 * log2(max(1, duration_ms))))]
+
+
+@Prepared
+def _end(delivery_ids: Any, state: Any, due_at: Any, completed_at: Any) -> Any:
+    return Delivery.update(
+        state=state, next_attempt_at=due_at, lease_token=None, completed_at=completed_at
+    ).where(is_in(Delivery.id, delivery_ids))
+
+
+_OF_IDS = Prepared(lambda ids: Delivery.select().where(is_in(Delivery.id, ids)), Delivery)
+# A delivery that continues, or that was skipped after this attempt, counts as retried.
+_ENDS = {DeliveryState.DELIVERED: "delivered", DeliveryState.FAILED: "failed"}
+# The active webhooks among these, and the time by which work is claimed.
+_ACTIVE = Prepared(
+    lambda ids, now: Webhook.select(Webhook.id, clock.shared(now)).where(
+        is_in(Webhook.id, ids), Webhook.active
+    )
+)
+
+
+def record_outcomes(
+    outcomes: Iterable[Outcome], retry_delay: RetryDelay, deactivate_after: int
+) -> Counter[str]:
+    """Record finished attempts in one transaction. Returns the number of deliveries by their new state.
+
+    ``retry_delay`` returns the seconds until the next attempt for a number of tries, or None after the last.
+    An outcome whose lease was taken over is dropped: another worker has the delivery.
+    """
+    finished = {outcome.delivery_id: outcome for outcome in outcomes}
+
+    def record() -> Counter[str]:
+        rows = _OF_IDS.execute(list(finished))
+        leased = {row.id: row for row in rows if row.lease_token == finished[row.id].lease_token}
+        ours = [(outcome, leased[id_]) for id_, outcome in finished.items() if id_ in leased]
+        troubled = [delivery.webhook_id for outcome, delivery in ours if not outcome.success]
+        active = dict(_ACTIVE.execute(troubled, clock.now())) if troubled else {}
+        ends: dict[tuple[str, int | None], list[Delivery]] = defaultdict(list)
+        ended: list[tuple[str, Outcome, str]] = []
+        for outcome, delivery in ours:
+            Attempt.append(outcome, delivery.attempt_count)
+            if outcome.proven_url is not None:
+                Webhook.end_trial(delivery.webhook_id, outcome.proven_url)
+            end = _end_of(outcome, delivery, retry_delay, active)
+            ends[end].append(delivery)
+            ended.append((delivery.webhook_id, outcome, _ENDS.get(end[0], "retried")))
+        AttemptTotal.add(ended)
+        states: Counter[str] = Counter()
+        for (state, due_at), deliveries in ends.items():
+            _end.execute([d.id for d in deliveries], state, due_at, None if due_at else clock.now())
+            states[state] += len(deliveries)
+        # Attempts at one webhook run concurrently, so their order in a batch means nothing: successes first.
+        Webhook.note_success({d.webhook_id for d in ends[DeliveryState.DELIVERED, None]})
+        if slow := {delivery.webhook_id for outcome, delivery in ours if outcome.is_slow}:
+            Webhook.note_slow(slow)
+        for delivery in ends[DeliveryState.FAILED, None]:
+            _count_failure(delivery, deactivate_after)
+        return states
+
+    return write(record, CLAIMS)
+
+
+def _end_of(
+    outcome: Outcome, delivery: Delivery, retry_delay: RetryDelay, active: Mapping[str, int]
+) -> tuple[DeliveryState, int | None]:
+    """The state of a delivery after an attempt, and the time of its next attempt or None."""
+    if outcome.success:
+        return DeliveryState.DELIVERED, None
+    # Without tries it was redelivered during this attempt.
+    if (delay := retry_delay(delivery.tries) if delivery.tries else 0) is None:
+        return DeliveryState.FAILED, None
+    # The webhook may have been disabled during this attempt.
+    if (now := active.get(delivery.webhook_id)) is None:
+        return DeliveryState.SKIPPED, None
+    return DeliveryState.PENDING, now + round(delay * 1000)
+
+
+def _count_failure(delivery: Delivery, deactivate_after: int) -> None:
+    """Disable the webhook when too many of its deliveries have failed in a row."""
+    if Webhook.note_discarded(delivery.webhook_id) >= deactivate_after:
+        # Exclude transactions that schedule deliveries for the webhook while they see it as active.
+        with writing():
+            Webhook.get_by_id(delivery.webhook_id).deactivate(Deactivation.FAILURES)
+            Delivery.skip_waiting(delivery.webhook_id)

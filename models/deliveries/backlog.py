@@ -1,0 +1,92 @@
+"""The deliveries that wait. Deliveries of deleted webhooks do not count."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from peewee import SQL, fn
+
+from models import clock
+from models.database import Prepared, read, reading
+from models.deliveries.delivery import IS_PENDING, Delivery
+from models.deliveries.webhook import Webhook
+from models.messages.callback import AT_ONCE, Callback
+
+# Seconds between two counts of due work.
+LOOK_SECONDS = 1.0
+# The deliveries of a webhook that are due first are nearly always its oldest.
+LOOKED_AT = 50
+
+
+def is_full(limit: int) -> bool:
+    """Whether more deliveries and callbacks than ``limit`` are due.
+
+    Deliveries to slow receivers, or to urls on trial, do not count: they delay no other webhook.
+    """
+    healthy = ~Webhook.slow, Webhook.trial_minute_at.is_null(), Webhook.active
+    deliveries = Delivery.select(Delivery.id).join(Webhook).where(Delivery.due, *healthy)
+    callbacks = Callback.select(Callback.id).where(Callback.due_at == AT_ONCE)
+    with reading():
+        counts = (query.limit(limit + 1).count() for query in (deliveries, callbacks))
+        return sum(counts) > limit
+
+
+class Pressure:
+    """Whether the worker is behind. Counts at most once in LOOK_SECONDS."""
+
+    _is_full = False
+    _look_at = 0.0
+
+    async def is_above(self, limit: int) -> bool:
+        """Whether more deliveries and callbacks than ``limit`` were due at the last count."""
+        if time.monotonic() >= self._look_at:
+            # Set before the count, so that concurrent requests do not count too.
+            self._look_at = time.monotonic() + LOOK_SECONDS
+            self._is_full = await read(lambda: is_full(limit))
+        return self._is_full
+
+
+pressure = Pressure()
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """``pending`` deliveries wait or are in an attempt, ``due`` ones could go now. The age is in seconds."""
+
+    pending: int
+    due: int
+    oldest_due_seconds: float
+
+    @classmethod
+    def read(cls) -> Self:
+        """Count now. Reads only the index of pending deliveries."""
+        now = clock.now()
+        at = Delivery.next_attempt_at
+        counted = Delivery.select(
+            fn.COUNT(SQL("*")), fn.COUNT(SQL("*")).filter(at <= now), fn.MIN(at)
+        ).where(Delivery.state == IS_PENDING, Delivery.webhook.not_in(Webhook.deleted()))
+        with reading():
+            rows: Any = counted.tuples()
+            [(pending, due, oldest)] = rows
+        return cls(pending, due, max(0, now - oldest) / 1000 if oldest is not None else 0.0)
+
+
+def oldest_waiting(webhook_ids: Sequence[str]) -> Delivery | None:
+    """The oldest pending delivery of these webhooks, among the first LOOKED_AT due ones of each."""
+    with reading():
+        firsts = [row for id_ in webhook_ids for row in _FIRST_PENDING.execute(id_, LOOKED_AT)]
+    return min(firsts, key=lambda delivery: delivery.created_at, default=None)
+
+
+_FIRST_PENDING = Prepared(
+    (
+        lambda webhook_id, limit: (
+            Delivery.select()
+            .where(Delivery.webhook == webhook_id, Delivery.state == IS_PENDING)
+            .order_by(Delivery.next_attempt_at)
+            .limit(limit)
+        )
+    ),
+    Delivery,
+)

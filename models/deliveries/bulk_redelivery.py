@@ -1,0 +1,134 @@
+"""Bulk redelivery: deliveries that a request chose and the worker has not scheduled yet (ADR 13).
+
+A request stores the identifiers of the chosen deliveries in batches, in one short transaction. The worker
+schedules a part of a batch and removes it from the batch in one transaction. So a kill at any time neither
+loses nor doubles a delivery, even if deliveries or the clock change in the meantime.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from peewee import ForeignKeyField, TextField, fn
+
+from models import clock
+from models.clock import new_id
+from models.database import BaseModel, exclusively, reading, write
+from models.deliveries.delivery import CLAIMS, Delivery
+from models.deliveries.webhook import Webhook
+
+MAX_REDELIVERIES = 10_000
+BATCH_SIZE = 500
+# A webhook with a delivery that has been due for longer gets no more. Otherwise all would go at once later.
+BEHIND_MS = 2_000
+
+
+class Redelivery(BaseModel):
+    """One batch. ``delivery_ids`` are oldest first."""
+
+    webhook_id: str
+    id = TextField(primary_key=True)
+    webhook = ForeignKeyField(Webhook, lazy_load=False, on_delete="CASCADE")
+    states_json = TextField()
+    delivery_ids_json = TextField()
+
+    @property
+    def delivery_ids(self) -> list[str]:
+        return list(json.loads(self.delivery_ids_json))
+
+    @classmethod
+    def choose(cls, webhook_id: str, **which: Any) -> list[str]:
+        """The matching deliveries (Delivery.matching) that are not chosen already."""
+        with reading():
+            chosen = cls.waiting([webhook_id])
+            found = Delivery.matching(webhook_id, **which, limit=MAX_REDELIVERIES + len(chosen))
+        return [i for i in found if i not in chosen][:MAX_REDELIVERIES]
+
+    @classmethod
+    def request(cls, webhook_id: str, *, states: Sequence[str], **which: Any) -> list[str]:
+        """Choose the oldest MAX_REDELIVERIES matching deliveries for the worker, and return them."""
+        # Select outside the write transaction, to keep it short. The worker checks each delivery again.
+        return cls.keep(webhook_id, states, cls.choose(webhook_id, states=states, **which))
+
+    @classmethod
+    @exclusively
+    def keep(cls, webhook_id: str, states: Sequence[str], chosen: list[str]) -> list[str]:
+        """Store the chosen deliveries for the worker, and return them: oldest first, without duplicates."""
+        if Webhook.by_id(webhook_id) is None:
+            # The webhook and its deliveries were deleted in the meantime.
+            return []
+        for start in range(0, len(chosen), BATCH_SIZE):
+            cls.create(
+                id=new_id("rdl"),
+                webhook=webhook_id,
+                states_json=json.dumps(list(states)),
+                delivery_ids_json=json.dumps(chosen[start : start + BATCH_SIZE]),
+            )
+        return chosen
+
+    @classmethod
+    def waiting(cls, webhook_ids: Sequence[str]) -> set[str]:
+        """The chosen deliveries of these webhooks that the worker has not scheduled yet."""
+        with reading():
+            batches = cls.select().where(cls.webhook.in_(webhook_ids))
+            return {delivery_id for batch in batches for delivery_id in batch.delivery_ids}
+
+    @classmethod
+    def before_first_attempt(cls, webhook_id: str, among: Sequence[str]) -> list[str]:
+        """The chosen deliveries in ``among`` that have not had their first attempt yet."""
+        with reading():
+            # Batches first: the second query finds deliveries that the worker schedules between the two.
+            waiting = cls.waiting([webhook_id])
+            waiting |= Delivery.before_first_attempt([i for i in among if i not in waiting])
+        return [i for i in among if i in waiting]
+
+    @classmethod
+    def states(cls, delivery_ids: Sequence[str]) -> Counter[str]:
+        """The number of deliveries by state. Deliveries that were removed in the meantime are not counted."""
+        with reading():
+            found = Delivery.select(Delivery.state).where(Delivery.id.in_(delivery_ids))
+            return Counter(delivery.state for delivery in found)
+
+    @classmethod
+    def has_room(cls, webhook_id: str) -> bool:
+        """Whether fewer of the webhook's deliveries wait than one request may choose."""
+        with reading():
+            batches = cls.select().where(cls.webhook == webhook_id).count()
+        return batches * BATCH_SIZE < MAX_REDELIVERIES
+
+    @classmethod
+    def webhook_ids(cls) -> list[str]:
+        with reading():
+            return [batch.webhook_id for batch in cls.select(cls.webhook).distinct()]
+
+    @classmethod
+    def schedule_part(cls, webhook_id: str, rate: int, ahead_ms: int) -> int | None:
+        """Schedule one second's share of the webhook after its scheduled deliveries. Returns how many.
+
+        None when no batch is left, ``ahead_ms`` are full, or the webhook is behind. Skips a delivery that has
+        left the chosen states: it was delivered again already. A disabled webhook gets nothing.
+        """
+
+        def schedule() -> int | None:
+            theirs = cls.webhook == webhook_id
+            batch = cls.by_id(cls.select(fn.MIN(cls.id)).where(theirs).scalar())
+            if batch is None:
+                return None
+            webhook = Webhook.by_id(webhook_id)
+            if webhook is None or not webhook.active:
+                cls.delete().where(theirs).execute()
+                return None
+            now = clock.shared_now()
+            part, rest = batch.delivery_ids[:rate], batch.delivery_ids[rate:]
+            last = Delivery.redelivered_until(webhook_id, now, now + ahead_ms)
+            at = last + len(part) * 1000 // rate
+            if at > now + ahead_ms or Delivery.is_behind(webhook_id, now - BEHIND_MS):
+                return None
+            if rest:
+                cls.update(delivery_ids_json=json.dumps(rest)).where(cls.id == batch.id).execute()
+            else:
+                batch.delete_instance()
+            return Delivery.schedule_anew(part, json.loads(batch.states_json), at)
+
+        return write(schedule, CLAIMS)

@@ -1,0 +1,404 @@
+"""Claims due deliveries (ADR 6). models.deliveries.attempt records the results of attempts.
+
+A claim counts the attempt and leases the delivery. So an attempt counts even if the worker dies in it.
+"""
+
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Any, NamedTuple
+
+from peewee import OP, Case, Expression, Select, fn
+
+from models import clock
+from models.database import Prepared, Rows, is_among, is_in, reading, write
+from models.deliveries.attempt import NO_OUTCOME, Attempt, Outcome
+from models.deliveries.delivery import CLAIMS, IS_DUE_AGAIN, IS_WAITING, Delivery, DeliveryState
+from models.deliveries.event import Event
+from models.deliveries.webhook import MINUTE_MS, MOST_ON_TRIAL, Webhook
+
+# The fewest attempts of a delivery before it fails because its workers died.
+LEAST_TRIES = 4
+# A lease outlasts its attempt by this many ms: the time to record the outcome.
+LEASE_MARGIN_MS = 20_000
+# The most webhooks of a claim. Each may take 0.5 ms, during which other writers wait.
+MOST_TOGETHER = 10
+# The most deliveries that one transaction makes due again.
+MOST_BACK = 500
+
+
+@dataclass(frozen=True)
+class ClaimedDelivery:
+    """The data for one attempt. ``attempt_number`` is 1 for the first one."""
+
+    lease_token: str
+    webhook: Webhook
+    delivery_id: str
+    attempt_number: int
+    event_kind: str
+    payload: str
+    event_id: str
+    # The message or number that the event is about.
+    subject_id: str
+    created_at: int
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How a worker claims for one of its lanes.
+
+    ``per_account`` is the most that the lane may have in flight for an account. ``in_flight`` counts what
+    it has, by account.
+    """
+
+    per_webhook: int
+    lease_ms: int
+    slow: bool = False
+    per_account: int = 1_000_000
+    in_flight: Mapping[str, int] = field(default_factory=dict)
+
+
+class Claim(NamedTuple):
+    """The claimed deliveries. ``crowded`` accounts may have more due, and if ``more``, so may webhooks."""
+
+    deliveries: list[ClaimedDelivery]
+    crowded: set[str]
+    more: bool
+
+
+def _is_suspect(last_try: Any) -> Any:
+    """Whether workers died in the last attempt and an earlier one, and one attempt is left."""
+    lost = Attempt.select(Attempt.id).where(
+        Attempt.delivery == Delivery.id, Attempt.error == NO_OUTCOME
+    )
+    is_before_last = Delivery.lease_token.is_null(False) & (Delivery.tries + 1 == last_try)
+    # Not EXISTS: for that PostgreSQL 18 reads the whole table once, although scans are disabled.
+    return is_before_last & Expression(lost.limit(1), OP.IS_NOT, None)
+
+
+def _has_waited(now: Any) -> Any:
+    return IS_WAITING & (Delivery.next_attempt_at <= clock.shared(now))
+
+
+@Prepared
+def _waited(now: Any, last_try: Any) -> Any:
+    """Deliveries whose wait is over, without suspects."""
+    return (
+        Delivery.select(Delivery.id, Delivery.tries, Delivery.lease_token, Delivery.attempt_count)
+        .where(_has_waited(now), ~_is_suspect(last_try))
+        .order_by(Delivery.next_attempt_at)
+        .limit(MOST_BACK)
+    )
+
+
+@Prepared
+def _suspects(now: Any, last_try: Any) -> Any:
+    """The oldest one, of webhooks that are not deleted."""
+    return (
+        Delivery.select(Delivery.id, Delivery.webhook, Delivery.attempt_count)
+        .join(Webhook)
+        .where(Webhook.deleted_at.is_null(), _has_waited(now), _is_suspect(last_try))
+        .order_by(Delivery.next_attempt_at)
+        .limit(1)
+    )
+
+
+@Prepared
+def _due_webhooks(slow: Any, now: Any, per_webhook: Any, busy: Any, limit: Any) -> Any:
+    """Webhooks of a lane with a due delivery: the first of each account, then the second.
+
+    Attempts in flight count as turns. Otherwise the oldest backlogs would take every small room. Webhooks at
+    their cap, or of a ``busy`` account, come last. Otherwise webhooks that hang would fill the limit.
+    Walks the partial index of due deliveries from webhook to webhook. So the cost does not depend on the
+    number of due or waiting deliveries.
+    """
+    later, oldest, again, leased = (Delivery.alias() for _ in range(4))
+    walk = (
+        Delivery.select(fn.MIN(Delivery.webhook).alias("webhook_id"))
+        .where(Delivery.due)
+        .cte("walk", recursive=True, columns=("webhook_id",))
+    )
+    following = later.select(fn.MIN(later.webhook)).where(
+        later.due, later.webhook > walk.c.webhook_id
+    )
+    step = Select([walk], [following]).where(walk.c.webhook_id.is_null(False))
+    waiting = walk.union_all(step)
+    due = oldest.select(fn.MIN(oldest.next_attempt_at))
+    due = due.where(oldest.due, oldest.webhook == Webhook.id)
+    is_in_flight = (leased.webhook == Webhook.id) & _is_in_flight(leased, now)
+    in_flight = leased.select(fn.COUNT(leased.id)).where(is_in_flight)
+    is_full = (in_flight >= per_webhook) | is_in(Webhook.account, busy)
+    columns = (is_full.alias("is_full"), in_flight.alias("in_flight"), due.alias("due_at"))
+    found = (
+        Webhook.select(Webhook.id, Webhook.account, *columns)
+        .join(waiting, on=(waiting.c.webhook_id == Webhook.id))
+        .where(
+            Webhook.slow == slow,
+            Webhook.trial_minute_at.is_null()
+            | (Webhook.trial_minute_at + MINUTE_MS <= clock.shared(now))
+            | (Webhook.trial_minute_at > clock.shared(now))
+            | (Webhook.trial_events < MOST_ON_TRIAL)
+            | fn.EXISTS(again.select(again.id).where(again.webhook == Webhook.id, IS_DUE_AGAIN)),
+        )
+        .alias("found")
+    )
+    of_account = [found.c.account_id, found.c.is_full]
+    turn = fn.ROW_NUMBER().over(partition_by=of_account, order_by=[found.c.due_at])
+    earlier = fn.SUM(found.c.in_flight).over(partition_by=of_account)
+    return (
+        Select([found], [found.c.id, found.c.account_id, found.c.is_full, clock.shared(now)])
+        .order_by(found.c.is_full, turn + earlier, found.c.due_at)
+        .limit(limit)
+        .with_cte(waiting)
+    )
+
+
+def _is_in_flight(delivery: Any, now: Any) -> Any:
+    """Whether an attempt is under way. A lease ends LEASE_MARGIN_MS after its attempt is over."""
+    over = clock.shared(now) + LEASE_MARGIN_MS
+    return delivery.lease_token.is_null(False) & (delivery.next_attempt_at > over)
+
+
+@Prepared
+def _in_flight(webhook_ids: Any, now: Any) -> Any:
+    return (
+        Delivery.select(Delivery.webhook, fn.COUNT(Delivery.id))
+        .where(is_in(Delivery.webhook, webhook_ids), _is_in_flight(Delivery, now))
+        .group_by(Delivery.webhook)
+    )
+
+
+def _claiming(token: Any, now: Any, lease_ms: Any) -> Any:
+    return Delivery.update(
+        due=False,
+        lease_token=token,
+        next_attempt_at=clock.shared(now) + lease_ms,
+        tries=Delivery.tries + 1,
+        attempt_count=Delivery.attempt_count + 1,
+    ).returning(Delivery.id, Delivery.tries)
+
+
+def _lease(which: Any) -> Prepared:
+    """Claim up to ``room`` of a webhook's deliveries by one conditional UPDATE. Returns ids and tries."""
+
+    def lease(token: Any, now: Any, lease_ms: Any, webhook_id: Any, room: Any) -> Any:
+        oldest = (
+            Delivery.select(Delivery.id)
+            .where(Delivery.webhook == webhook_id, which)
+            .order_by(Delivery.next_attempt_at)
+            .limit(room)
+        )
+        return _claiming(token, now, lease_ms).where(is_among(Delivery.id, oldest))
+
+    return Prepared(lease)
+
+
+def _is_held(delivery_id: Any, token: Any) -> tuple[Any, Any]:
+    return Delivery.id == delivery_id, Delivery.lease_token == token
+
+
+@Prepared
+def _details(delivery_ids: Any) -> Any:
+    return (
+        Delivery.select(
+            Delivery.webhook,
+            Delivery.id,
+            Delivery.attempt_count,
+            Delivery.event_kind,
+            Event.payload,
+            Event.id,
+            Event.subject_id,
+            Delivery.created_at,
+        )
+        .join(Event)
+        .where(is_in(Delivery.id, delivery_ids))
+        .order_by(Delivery.id)
+    )
+
+
+_LOOK = Prepared(
+    lambda now: Select(
+        [],
+        [fn.EXISTS(Delivery.select().where(which)) for which in (Delivery.due, _has_waited(now))],
+    )
+)
+_WEBHOOKS = Prepared(lambda ids: Webhook.select().where(is_in(Webhook.id, ids)), Webhook)
+_LEASE = _lease(Delivery.due)
+_LEASE_AGAIN = _lease(IS_DUE_AGAIN)
+_LEASE_ONE = Prepared(
+    lambda token, now, lease_ms, id_: _claiming(token, now, lease_ms).where(Delivery.id == id_)
+)
+_WANTED = Prepared(
+    lambda id_, token, now, left_ms: (
+        Delivery.select(Delivery.id)
+        .join(Webhook)
+        .where(*_is_held(id_, token), Webhook.active)
+        .where(Delivery.next_attempt_at >= clock.shared(now) + left_ms)
+    )
+)
+_BRING_BACK = Prepared(
+    lambda ids: Delivery.update(due=True, lease_token=None).where(is_in(Delivery.id, ids))
+)
+_GIVE_UP = Prepared(
+    lambda ids, now: Delivery.update(
+        state=DeliveryState.FAILED, next_attempt_at=None, lease_token=None, completed_at=now
+    ).where(is_in(Delivery.id, ids))
+)
+
+
+def bring_back(last_try: int) -> tuple[bool, bool]:
+    """Make deliveries due whose wait or lease has ended; at most MOST_BACK.
+
+    A delivery fails if its worker died in the attempt ``last_try``. Returns whether one is due or a suspect,
+    and whether more may be waiting.
+    """
+    with reading():
+        [(any_due, any_waited)] = _LOOK.execute(clock.now())
+    back = write(lambda: _bring_back(clock.now(), last_try), CLAIMS) if any_waited else 0
+    return bool(any_due or any_waited), back == MOST_BACK
+
+
+def _bring_back(now: int, last_try: int) -> int:
+    """Returns how many deliveries it made due."""
+    waited = list(_waited.execute(now, last_try))
+    back: list[str] = []
+    given_up: list[str] = []
+    for id_, tries, token, number in waited:
+        if token is not None:
+            _note_lost(id_, number, now)
+        (given_up if token is not None and tries >= last_try else back).append(id_)
+    _BRING_BACK.execute(back)
+    _GIVE_UP.execute(given_up, now)
+    return len(waited)
+
+
+def _note_lost(delivery_id: str, number: int, now: int) -> None:
+    """Store an attempt whose result is unknown."""
+    Attempt.append(Outcome(delivery_id, "", now, 0, success=False, error=NO_OUTCOME), number)
+
+
+def claim_due(room: int, terms: Terms) -> Claim:
+    """Claim up to ``room`` due deliveries of a lane, of at most MOST_TOGETHER. Accounts take turns."""
+    busy = [id_ for id_, count in terms.in_flight.items() if count >= terms.per_account]
+    limits = terms.per_webhook, busy, min(room, MOST_TOGETHER)
+    # One connection for all queries: taking one out of the pool costs as much as a query.
+    with reading():
+        found = list(_due_webhooks.execute(terms.slow, clock.now(), *limits))
+        full = {account_id for _, account_id, is_full, _ in found if is_full}
+        webhook_ids = [id_ for id_, _, is_full, _ in found if not is_full]
+        if not webhook_ids:
+            return Claim([], full, more=False)
+        now, token = found[0][-1], uuid.uuid4().hex
+        webhooks, rows, crowded = write(
+            lambda: _claim(webhook_ids, token, now, room, terms), CLAIMS
+        )
+        claimed = [ClaimedDelivery(token, webhooks[id_], *rest) for id_, *rest in rows]
+        return Claim(claimed, full | crowded, more=bool(crowded))
+
+
+def _claim(
+    webhook_ids: list[str], token: str, now: int, room: int, terms: Terms
+) -> tuple[dict[str, Webhook], Rows[Any], set[str]]:
+    """Claim for these webhooks. Returns them, rows of _details, and the accounts that may have more due."""
+    found = _WEBHOOKS.execute(webhook_ids)
+    in_flight = _in_flight.execute(webhook_ids, now)
+    webhooks = {webhook.id: webhook for webhook in found}
+    free = Counter(dict.fromkeys(webhooks, terms.per_webhook))
+    free.subtract(dict(in_flight))
+    for webhook in webhooks.values():
+        if not webhook.active:
+            Delivery.skip_waiting(webhook.id)
+    active = [webhooks[id_] for id_ in webhook_ids if id_ in webhooks and webhooks[id_].active]
+    leases = []
+    for webhook, part in _parts(active, free, room, terms):
+        new = webhook.trial_room(now) if webhook.on_trial else part
+        wanted, lease = (min(part, new), _LEASE) if new else (part, _LEASE_AGAIN)
+        rows = lease.execute(token, now, terms.lease_ms, webhook.id, wanted)
+        leases.append((webhook, wanted, rows))
+    claimed: list[str] = []
+    crowded = set()
+    for webhook, wanted, rows in leases:
+        tries = dict(rows)
+        claimed += tries
+        if len(tries) == wanted:
+            crowded.add(webhook.account_id)
+        if webhook.on_trial and (new := list(tries.values()).count(1)):
+            webhook.note_trial(now, new)
+    return webhooks, _details.execute(claimed), crowded
+
+
+def _parts(
+    webhooks: Sequence[Webhook], free: Mapping[str, int], room: int, terms: Terms
+) -> Iterator[tuple[Webhook, int]]:
+    """How many deliveries each webhook may get: an equal part of the room, and of its account's room."""
+    waiting = Counter(webhook.account_id for webhook in webhooks)
+    rooms = {id_: terms.per_account - terms.in_flight.get(id_, 0) for id_ in waiting}
+    for behind, webhook in enumerate(webhooks):
+        account_id = webhook.account_id
+        of_room = ceil(room / (len(webhooks) - behind))
+        of_account = ceil(rooms[account_id] / waiting[account_id])
+        part = max(0, min(free[webhook.id], of_room, of_account))
+        room -= part
+        rooms[account_id] -= part
+        waiting[account_id] -= 1
+        yield webhook, part
+
+
+def claim_suspect(last_try: int, lease_ms: int) -> ClaimedDelivery | None:
+    """Claim the oldest suspect, which may have killed its workers and has one attempt left.
+
+    Suspects are claimed one at a time: if one kills its worker, no other delivery is in flight with it.
+    """
+    now, token = clock.now(), uuid.uuid4().hex
+
+    def claim() -> tuple[Webhook, Rows[Any]] | None:
+        # Another worker may have been faster.
+        if (found := _suspects.execute(now, last_try).first()) is None:
+            return None
+        delivery_id, webhook_id, number = found
+        webhook = Webhook.get_by_id(webhook_id)
+        if not webhook.active:
+            Delivery.skip_waiting(webhook_id)
+            return None
+        _note_lost(delivery_id, number, now)
+        _LEASE_ONE.execute(token, now, lease_ms, delivery_id)
+        return webhook, _details.execute([delivery_id])
+
+    with reading():
+        if (
+            _suspects.execute(now, last_try).first() is None
+            or (made := write(claim, CLAIMS)) is None
+        ):
+            return None
+        webhook, rows = made
+        [(_, *rest)] = rows
+        return ClaimedDelivery(token, webhook, *rest)
+
+
+def is_wanted(claimed: ClaimedDelivery, left_ms: int) -> bool:
+    """Whether the webhook is active, and the claim holds for at least ``left_ms`` more.
+
+    An attempt that outlasts its lease would run at the same time as the attempt of another worker.
+    """
+    values = claimed.delivery_id, claimed.lease_token, clock.now(), left_ms
+    with reading():
+        return _WANTED.execute(*values).first() is not None
+
+
+def give_back(claimed: ClaimedDelivery) -> None:
+    """Undo a claim whose attempt has not started."""
+
+    def undo() -> None:
+        given_back = Delivery.update(
+            due=True,
+            lease_token=None,
+            next_attempt_at=clock.now(),
+            # 0 if it was redelivered meanwhile.
+            tries=Case(None, [(Delivery.tries > 0, Delivery.tries - 1)], 0),
+            attempt_count=Delivery.attempt_count - 1,
+        )
+        given_back.where(*_is_held(claimed.delivery_id, claimed.lease_token)).execute()
+
+    write(undo, CLAIMS)

@@ -1,0 +1,322 @@
+"""Deliveries: one event on its way to one webhook. These rows are the queue.
+
+A pending delivery is ``due``, or waits until ``next_attempt_at``: for a retry, or for the end of a lease. A
+claim counts the attempt, writes a token into ``lease_token`` and moves ``next_attempt_at`` to the end of the
+lease. So a delivery whose worker died becomes due again, and only the holder of the token records an
+outcome.
+"""
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import Any, Self
+
+from peewee import (
+    SQL,
+    BigIntegerField,
+    BooleanField,
+    ForeignKeyField,
+    IntegerField,
+    TextField,
+    Value,
+    fn,
+)
+
+from models import clock
+from models.clock import id_bound, new_id
+from models.database import BaseModel, Prepared, exclusively, reading
+from models.deliveries.event import Event
+from models.deliveries.webhook import Webhook
+from models.page import Page, fetch_page
+from models.reports.tally import DeliveryTally
+
+# The key that claims and outcomes lock (models.database.write). Both come in batches. One transaction at a
+# time keeps each webhook's cap.
+CLAIMS = "claims"
+# The ms between the time of a row and the time of its identifier.
+ID_SLACK_MS = 60_000
+# This many rows keep other writers waiting for some hundredths of a second.
+MOST_SKIPPED = 1_000
+# As literals, because SQLite uses a partial index only for a condition it can read.
+IS_PENDING = SQL("'pending'")
+IS_WAITING = SQL("state = 'pending' AND NOT due")
+IS_DUE_AGAIN = SQL("due AND tries > 0")
+IS_UNDELIVERED = SQL("state IN ('failed', 'skipped')")
+FREQUENT = ("message.received", "message.sent", "message.delivered", "message.read")
+IS_RARE = SQL(
+    "event_kind NOT IN ('message.received', 'message.sent', 'message.delivered', 'message.read')"
+)
+
+
+class DeliveryState(StrEnum):
+    """The state of a delivery (openapi.yaml, DeliveryState)."""
+
+    PENDING = "pending"
+    DELIVERED = "delivered"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+UNDELIVERED = (DeliveryState.FAILED, DeliveryState.SKIPPED)
+ENDED = (DeliveryState.DELIVERED, *UNDELIVERED)
+
+
+class Delivery(BaseModel):
+    """``attempt_count`` counts all attempts, ``tries`` those since it was last scheduled.
+
+    Both include the current attempt.
+    """
+
+    webhook_id: str
+    event_id: str
+    id = TextField(primary_key=True)
+    webhook = ForeignKeyField(Webhook, lazy_load=False, index=False, on_delete="CASCADE")
+    event = ForeignKeyField(Event, lazy_load=False, index=False, on_delete="CASCADE")
+    event_kind = TextField()
+    state = TextField()
+    attempt_count = IntegerField(default=0)
+    tries = IntegerField(default=0)
+    next_attempt_at = BigIntegerField(null=True)
+    lease_token = TextField(null=True)
+    created_at = BigIntegerField()
+    completed_at = BigIntegerField(null=True)
+    due = BooleanField(default=False)
+
+    class Meta:
+        indexes = ((("webhook", "id"), False), (("event", "webhook"), True))
+
+    @property
+    def finished_attempts(self) -> int:
+        """The number of finished attempts."""
+        return self.attempt_count - (self.lease_token is not None)
+
+    @classmethod
+    def schedule(
+        cls, event: Event, webhooks: Iterable[Webhook], number_ids: Sequence[str] = ()
+    ) -> None:
+        """Write one delivery for each webhook that wants the event, inside the caller's transaction.
+
+        ``number_ids`` are the numbers of an event about several. An event that was not stored (Event.append)
+        gets no delivery. An inactive webhook gets a skipped one, which can be redelivered later.
+        """
+        now = clock.now()
+        wanted = [w for w in webhooks if w.wants(event.kind, event.number_id, *number_ids)]
+        for webhook in wanted:
+            _schedule.execute(
+                new_id("dlv"),
+                webhook.id,
+                DeliveryState.PENDING if webhook.active else DeliveryState.SKIPPED,
+                now if webhook.active else None,
+                now,
+                None if webhook.active else now,
+                webhook.active,
+                event.id,
+            )
+
+    @classmethod
+    def find(cls, delivery_id: str) -> Self | None:
+        """The delivery with its event and webhook, or None."""
+        with reading():
+            query = cls.select(cls, Event, Webhook).join(Event).switch(cls).join(Webhook)
+            query = query.where(cls.id == delivery_id, Webhook.deleted_at.is_null())
+            delivery: Self | None = query.first()
+            return delivery
+
+    @classmethod
+    def page(
+        cls,
+        webhook_id: str,
+        limit: int,
+        offset: int,
+        *,
+        state: str | None = None,
+        kind: str | None = None,
+        since: int | None = None,
+        until: int | None = None,
+    ) -> Page[Self]:
+        """The webhook's deliveries that match, newest first."""
+        conditions = cls.conditions(None if state is None else [state], kind, since, until)
+        query = cls.select().where(cls.webhook == webhook_id, *conditions)
+        tallies = DeliveryTally.select().where(DeliveryTally.webhook_id == webhook_id)
+        if state is not None:
+            tallies = tallies.where(DeliveryTally.state == state)
+        if kind is not None:
+            tallies = tallies.where(DeliveryTally.event_kind == kind)
+        is_tallied = since is None and until is None
+        ordered = query.order_by(cls.id.desc())
+        return fetch_page(ordered, limit, offset, tallies if is_tallied else None)
+
+    @classmethod
+    def conditions(
+        cls, states: Sequence[str] | None, kind: str | None, since: int | None, until: int | None
+    ) -> list[Any]:
+        """The filters of a webhook's deliveries. None means no filter."""
+        conditions = _created_between(since, until)
+        if states is not None:
+            conditions += _in_states(states)
+        if kind is not None:
+            conditions += [cls.event_kind == kind, *([] if kind in FREQUENT else [IS_RARE])]
+        return conditions
+
+    @classmethod
+    def of_events(cls, event_ids: Sequence[str]) -> list[Self]:
+        """All deliveries of these events with their webhooks, oldest first."""
+        with reading():
+            query = cls.select(cls, Webhook).join(Webhook)
+            query = query.where(cls.event.in_(event_ids), Webhook.deleted_at.is_null())
+            return list(query.order_by(cls.id))
+
+    @classmethod
+    def mine(cls, account_id: str, delivery_ids: Sequence[str]) -> list[Self]:
+        """The account's deliveries among these, newest first."""
+        query = cls.select().join(Webhook).where(cls.id.in_(delivery_ids))
+        with reading():
+            ours = query.where(Webhook.account == account_id, Webhook.deleted_at.is_null())
+            return list(ours.order_by(cls.id.desc()))
+
+    @classmethod
+    def is_any_claimed(cls, webhook_id: str) -> bool:
+        """Whether an attempt at this webhook is running or about to start."""
+        with reading():
+            claimed = cls.select().where(cls.webhook == webhook_id, cls.lease_token.is_null(False))
+            return bool(claimed.exists())
+
+    @classmethod
+    def is_idle(cls, now: int) -> Any:
+        """The condition that no attempt is running. An expired lease does not count: its worker died."""
+        return cls.lease_token.is_null() | (cls.next_attempt_at <= now)
+
+    @classmethod
+    def skip_waiting(cls, webhook_id: str) -> int:
+        """Skip a webhook's waiting deliveries, inside the caller's transaction. Running attempts continue.
+
+        At most MOST_SKIPPED. A claim that finds more of an inactive webhook skips them too.
+        """
+        now = clock.now()
+        is_idle = cls.is_idle(clock.shared_now())
+        is_waiting = (cls.webhook == webhook_id) & (cls.state == IS_PENDING) & is_idle
+        waiting = cls.select(cls.id).where(is_waiting).limit(MOST_SKIPPED)
+        query = cls.update(
+            state=DeliveryState.SKIPPED,
+            due=False,
+            next_attempt_at=None,
+            lease_token=None,
+            completed_at=now,
+        ).where(cls.id.in_(waiting))
+        return int(query.execute())
+
+    @exclusively
+    def redeliver(self) -> None:
+        """Schedule for now, and restart the retry schedule. A waiting delivery becomes due.
+
+        During an attempt, it takes effect only if the attempt fails (models.deliveries.attempt).
+        """
+        if not self.schedule_anew([self.id], list(DeliveryState), clock.now(), due=True):
+            Delivery.update(tries=0).where(Delivery.id == self.id).execute()
+        self.__data__.update(Delivery.get_by_id(self.id).__data__)
+
+    @classmethod
+    def matching(
+        cls,
+        webhook_id: str,
+        *,
+        states: Sequence[str],
+        since: int | None,
+        until: int | None,
+        limit: int,
+    ) -> list[str]:
+        """Identifiers of the webhook's deliveries that match, oldest first, at most ``limit``."""
+        query = (
+            cls.select(cls.id)
+            .where(cls.webhook == webhook_id, *_in_states(states), *_created_between(since, until))
+            .order_by(cls.id)
+            .limit(limit)
+        )
+        with reading():
+            rows: Any = query.tuples()
+            return [row[0] for row in rows]
+
+    @classmethod
+    def schedule_anew(
+        cls, delivery_ids: Sequence[str], states: Sequence[str], at: int, *, due: bool = False
+    ) -> int:
+        """Redeliver those in ``states`` at this time, inside the caller's transaction. Returns how many."""
+        query = cls.update(
+            state=DeliveryState.PENDING, due=due, tries=0, next_attempt_at=at, completed_at=None
+        ).where(cls.id.in_(delivery_ids), cls.state.in_(states), cls.lease_token.is_null())
+        return int(query.execute())
+
+    @classmethod
+    def redelivered_until(cls, webhook_id: str, now: int, latest: int) -> int:
+        """The time of the last scheduled redelivery, at most ``latest``. Now if there is none."""
+        # Only redeliveries wait without a try.
+        waiting = (cls.webhook == webhook_id) & (cls.state == IS_PENDING) & (cls.tries == 0)
+        waiting &= cls.lease_token.is_null()
+        between = cls.next_attempt_at.between(now, latest)
+        last = cls.select(fn.MAX(cls.next_attempt_at)).where(waiting, ~cls.due, between).scalar()
+        return now if last is None else int(last)
+
+    @classmethod
+    def is_behind(cls, webhook_id: str, since: int) -> bool:
+        """Whether a delivery of the webhook has been due since before ``since``."""
+        late = cls.lease_token.is_null() & (cls.next_attempt_at < since)
+        query = cls.select().where(cls.webhook == webhook_id, cls.state == IS_PENDING, late)
+        return bool(query.exists())
+
+    @classmethod
+    def before_first_attempt(cls, delivery_ids: Sequence[str]) -> set[str]:
+        """The deliveries that wait for their first attempt since they were scheduled, or are in it."""
+        in_first = (cls.tries == 1) & cls.lease_token.is_null(False)
+        query = cls.select(cls.id).where(
+            cls.id.in_(delivery_ids),
+            cls.state == DeliveryState.PENDING,
+            (cls.tries == 0) | in_first,
+        )
+        rows: Any = query.tuples()
+        return {row[0] for row in rows}
+
+
+@Prepared
+def _schedule(*slots: Any) -> Any:
+    """The delivery with its event, read in one query."""
+    *values, event_id = slots
+    names = ("id", "webhook", "state", "next_attempt_at", "created_at", "completed_at", "due")
+    row = dict(zip(names, values, strict=True)) | {"attempt_count": Value(0), "tries": Value(0)}
+    row |= {"event": Event.id, "event_kind": Event.kind}
+    fields = [getattr(Delivery, name) for name in row]
+    return Delivery.insert_from(Event.select(*row.values()).where(Event.id == event_id), fields)
+
+
+def _in_states(states: Sequence[str]) -> list[Any]:
+    """Conditions on the state. Failed and skipped deliveries have an index."""
+    is_undelivered = set(states) <= set(UNDELIVERED)
+    return [Delivery.state.in_(states), *([IS_UNDELIVERED] if is_undelivered else [])]
+
+
+def _created_between(since: int | None, until: int | None) -> list[Any]:
+    """Conditions on the time of creation. Those on the identifier can use an index."""
+    conditions = []
+    if since is not None:
+        conditions.append(Delivery.id >= id_bound("dlv", since - ID_SLACK_MS))
+        conditions.append(Delivery.created_at >= since)
+    if until is not None:
+        conditions.append(Delivery.id < id_bound("dlv", until + ID_SLACK_MS))
+        conditions.append(Delivery.created_at < until)
+    return conditions
+
+
+Delivery.add_index(
+    Delivery.webhook,
+    Delivery.next_attempt_at,
+    where=SQL("state = 'pending'"),
+    name="delivery_pending",
+)
+Delivery.add_index(Delivery.webhook, where=SQL("lease_token IS NOT NULL"), name="delivery_leased")
+Delivery.add_index(
+    Delivery.webhook, Delivery.next_attempt_at, where=SQL("due"), name="delivery_due"
+)
+Delivery.add_index(Delivery.webhook, where=IS_DUE_AGAIN, name="delivery_due_again")
+Delivery.add_index(Delivery.next_attempt_at, where=IS_WAITING, name="delivery_waiting")
+# A webhook's few failures among its many deliveries. Most deliveries never enter this index.
+Delivery.add_index(Delivery.webhook, Delivery.id, where=IS_UNDELIVERED, name="delivery_undelivered")
+# The rare event kinds.
+Delivery.add_index(Delivery.webhook, Delivery.id, where=IS_RARE, name="delivery_rare")

@@ -1,0 +1,259 @@
+"""Webhooks: the endpoints that get an account's events."""
+
+import base64
+import json
+import secrets
+from collections.abc import Collection, Sequence
+from enum import StrEnum
+from typing import Any, Self
+
+from peewee import SQL, BigIntegerField, BooleanField, IntegerField, TextField
+
+from models import clock
+from models.accounts import secret
+from models.accounts.account import Owned
+from models.clock import new_id
+from models.database import Prepared, Rows, exclusively, is_in
+from models.messages.message import Message
+
+SECRET_PREFIX = "whsec_"  # noqa: S105 - a prefix, no secret
+SHOWN_CHARACTERS = 4
+SECRET_BYTES = 32
+# The most events a minute for a url that has never responded with 2xx. Retries do not count.
+MOST_ON_TRIAL, MINUTE_MS = 10, 60_000
+# For this many ms after a rotation the previous secret also signs (ADR 37).
+SECRET_OVERLAP_MS = 24 * 60 * 60 * 1000
+
+
+def _new_sealed_secret() -> str:
+    random = base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode("ascii")
+    return secret.encrypt(SECRET_PREFIX + random)
+
+
+class Deactivation(StrEnum):
+    REQUESTED = "requested"
+    FAILURES = "failures"  # too many deliveries in a row
+
+
+class Webhook(Owned):
+    """A callback address with its subscriptions.
+
+    ``failure_count`` counts consecutive deliveries that failed after all retries. ``slow``: an attempt took
+    long or timed out, and none has succeeded quickly since. ``deactivated_because`` is a Deactivation, None
+    while the webhook is active. ``secret_changed_at`` is the time of the last rotation, None for never.
+    ``previous_sealed_secret`` is the secret before it, None if there is none that can be decrypted.
+    """
+
+    url = TextField()
+    sealed_secret = TextField()
+    events_json = TextField()
+    number_ids_json = TextField()
+    active = BooleanField(default=True)
+    failure_count = IntegerField(default=0)
+    slow = BooleanField(default=False)
+    deactivated_at = BigIntegerField(null=True)
+    created_at = BigIntegerField()
+    deactivated_because = TextField(null=True)
+    secret_changed_at = BigIntegerField(null=True)
+    previous_sealed_secret = TextField(null=True)
+    # The last minute in which its url got events on trial, and how many. None after the first 2xx.
+    trial_minute_at = BigIntegerField(null=True, default=0)
+    trial_events = IntegerField(default=0)
+    # The row stays, hidden, until its deliveries are removed (tasks.retention).
+    deleted_at = BigIntegerField(null=True)
+
+    @property
+    def on_trial(self) -> bool:
+        """Whether its url has never responded to an event with 2xx."""
+        return self.trial_minute_at is not None
+
+    @property
+    def secret(self) -> str:
+        return secret.decrypt(self.sealed_secret)
+
+    @property
+    def masked_secret(self) -> str:
+        """The masked signing secret."""
+        return f"{SECRET_PREFIX}****{self.secret[-SHOWN_CHARACTERS:]}"
+
+    def secrets_at(self, at: int) -> list[str]:
+        """The current secret, and for a day after a rotation also the previous one.
+
+        Raises SecretUnreadableError.
+        """
+        previous = self.previous_sealed_secret
+        if previous is None or at >= (self.secret_changed_at or 0) + SECRET_OVERLAP_MS:
+            return [self.secret]
+        return [self.secret, secret.decrypt(previous)]
+
+    @property
+    def events(self) -> list[str]:
+        """Subscribed event kinds, in the order in which they were given."""
+        return list(json.loads(self.events_json))
+
+    @property
+    def number_ids(self) -> list[str]:
+        """Numbers to which delivery is limited; empty for all."""
+        return list(json.loads(self.number_ids_json))
+
+    def wants(self, kind: str, *number_ids: str) -> bool:
+        """Whether it gets an event of this kind about any of these numbers."""
+        if kind not in self.events:
+            return False
+        chosen = self.number_ids
+        return not chosen or any(number_id in chosen for number_id in number_ids)
+
+    @classmethod
+    @exclusively
+    def register(cls, account_id: str, url: str, events: list[str], number_ids: list[str]) -> Self:
+        return cls.create(
+            id=new_id("wh"),
+            account=account_id,
+            url=url,
+            sealed_secret=_new_sealed_secret(),
+            events_json=json.dumps(events),
+            number_ids_json=json.dumps(number_ids),
+            created_at=clock.now(),
+        )
+
+    @classmethod
+    def select(cls, *fields: Any) -> Any:
+        """Webhooks that are not deleted. Only queries that join this table need this condition."""
+        return super().select(*fields).where(cls.deleted_at.is_null())
+
+    @classmethod
+    def deleted(cls) -> Any:
+        return super().select(cls.id).where(cls.deleted_at.is_null(False))
+
+    @classmethod
+    def rows_of(cls, account_id: str) -> Rows["Webhook"]:
+        """The account's webhooks, inside the caller's reading() or transaction."""
+        return _OF_ACCOUNT.execute(account_id)
+
+    @classmethod
+    def rows_of_messages(cls, network_ids: Sequence[str], ids: Sequence[str]) -> Rows["Webhook"]:
+        """Like rows_of(), for all accounts with one of these messages."""
+        return _OF_MESSAGES.execute(network_ids, ids)
+
+    def rotate_secret(self) -> None:
+        """Replace the secret. The old one becomes the previous one (secrets_at)."""
+        try:
+            previous = self.sealed_secret if self.secret else None
+        except secret.SecretUnreadableError:
+            # The service's key was lost. Delete a secret that cannot be decrypted.
+            previous = None
+        self._replace_secret(previous)
+
+    @exclusively
+    def _replace_secret(self, previous: str | None) -> None:
+        self._assign(
+            sealed_secret=_new_sealed_secret(),
+            previous_sealed_secret=previous,
+            secret_changed_at=clock.now(),
+        )
+
+    def change(
+        self,
+        *,
+        url: str | None = None,
+        events: list[str] | None = None,
+        number_ids: list[str] | None = None,
+    ) -> None:
+        """Change the given values, inside the caller's transaction."""
+        changes: dict[str, str | int] = {}
+        if url is not None and url != self.url:
+            # The new url may be another server.
+            changes |= {"url": url, "trial_minute_at": 0, "trial_events": 0}
+        if events is not None:
+            changes["events_json"] = json.dumps(events)
+        if number_ids is not None:
+            changes["number_ids_json"] = json.dumps(number_ids)
+        if changes:
+            self._assign(**changes)
+
+    def activate(self) -> None:
+        """Enable it again, inside the caller's transaction. Clears the count of failures."""
+        self._switch(active=True)
+
+    def deactivate(self, because: Deactivation = Deactivation.REQUESTED) -> None:
+        """Disable it, inside the caller's transaction. The caller skips its waiting deliveries."""
+        self._switch(active=False, deactivated_at=clock.now(), deactivated_because=because)
+
+    def _switch(self, *, active: bool, **why: Any) -> None:
+        # It may have been deleted since it was read.
+        is_other = (Webhook.active != active) & Webhook.deleted_at.is_null()
+        # A person activates it again. Then the first events on trial need not wait for the next minute.
+        changes = {"deactivated_at": None, "deactivated_because": None, "trial_events": 0} | why
+        self._assign(is_other, active=active, failure_count=0, **changes)
+
+    def _assign(self, *conditions: Any, **changes: Any) -> None:
+        Webhook.update(changes).where(Webhook.id == self.id, *conditions).execute()
+        self.__data__.update(changes)
+
+    def mark_deleted(self) -> None:
+        """Mark it as deleted, inside the caller's transaction."""
+        self._assign(active=False, deleted_at=clock.now())
+
+    @classmethod
+    def note_success(cls, webhook_ids: Collection[str]) -> None:
+        """Record a 2xx: reset the failures, and clear ``slow``."""
+        _NOTE_SUCCESS.execute(list(webhook_ids))
+
+    @classmethod
+    def note_slow(cls, webhook_ids: Collection[str]) -> None:
+        """Mark as slow after a long attempt or a timeout, until a quick 2xx."""
+        _NOTE_SLOW.execute(list(webhook_ids))
+
+    def _trial_minute(self, now: int) -> tuple[int, int]:
+        """The start of the current minute of its url on trial, and its events since then."""
+        since = self.trial_minute_at or 0
+        # A start in the future: the clock was set back.
+        is_current = since <= now < since + MINUTE_MS
+        return (since, self.trial_events) if is_current else (now, 0)
+
+    def trial_room(self, now: int) -> int:
+        """How many more events its url on trial may get in this minute."""
+        return MOST_ON_TRIAL - self._trial_minute(now)[1]
+
+    def note_trial(self, now: int, events: int) -> None:
+        """Count new events for its url on trial, inside the caller's transaction."""
+        since, before = self._trial_minute(now)
+        counted = {"trial_minute_at": since, "trial_events": before + events}
+        self._assign(Webhook.trial_minute_at.is_null(False), **counted)
+
+    @classmethod
+    def end_trial(cls, webhook_id: str, url: str) -> None:
+        """Record the first 2xx of a url, inside the caller's transaction."""
+        cls.update(trial_minute_at=None).where(cls.id == webhook_id, cls.url == url).execute()
+
+    @classmethod
+    def note_discarded(cls, webhook_id: str) -> int:
+        """Count a failed delivery. Returns the number of consecutive ones."""
+        is_ours = (cls.id == webhook_id) & cls.deleted_at.is_null()
+        query = cls.update(failure_count=cls.failure_count + 1).where(is_ours)
+        return next((row.failure_count for row in query.returning(cls.failure_count)), 0)
+
+
+Webhook.add_index(Webhook.deleted_at, where=SQL("deleted_at IS NOT NULL"), name="webhook_deleted")
+_OF_ACCOUNT = Prepared(
+    (lambda account_id: Webhook.select().where(Webhook.account == account_id)), Webhook
+)
+_OF_MESSAGES = Prepared(
+    (
+        lambda network_ids, ids: Webhook.select().where(
+            Webhook.account.in_(
+                Message.select(Message.account).where(is_in(Message.wa_message_id, network_ids))
+                | Message.select(Message.account).where(is_in(Message.id, ids))
+            )
+        )
+    ),
+    Webhook,
+)
+_NOTE_SLOW = Prepared(
+    lambda ids: Webhook.update(slow=True).where(is_in(Webhook.id, ids), ~Webhook.slow)
+)
+_NOTE_SUCCESS = Prepared(
+    lambda ids: Webhook.update(failure_count=0, slow=False).where(
+        is_in(Webhook.id, ids), (Webhook.failure_count > 0) | Webhook.slow
+    )
+)

@@ -1,0 +1,1 @@
+"""Messages, the people they are to and from, their templates and search."""

@@ -1,0 +1,361 @@
+"""Contacts: the people with whom a number exchanges messages.
+
+A person is one contact of each number. The network identifies people by phone number, user id or both, and
+both may change. Two contacts of a number that turn out to be one person are merged. The history records how
+the gateway knows (docs/decisions/0041-one-contact-for-a-person.md).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from enum import StrEnum
+from functools import cache, reduce
+from operator import add
+from typing import Any
+
+from peewee import SQL, BigAutoField, BigIntegerField, ForeignKeyField, TextField
+
+from models import clock
+from models.accounts.account import Account, Owned
+from models.clock import new_id
+from models.database import BaseModel, Prepared, Rows, is_among, is_in, reading, writing
+from models.messages.message import Direction, Message
+from models.numbers.number import Number
+
+# The network's data about a person: names, and identifiers that are unique among a number's contacts.
+IDS = ("phone", "user_id", "parent_user_id")
+TOLD = (*IDS, "username", "name")
+CONTACT, OPTED_OUT = "contact", "opted_out"
+# As literals, because SQLite uses a partial index only for a condition it can read.
+IS_PERSON = SQL("merged_into IS NULL")
+IS_NAMED = SQL("name IS NOT NULL AND merged_into IS NULL")
+HAS_USERNAME = SQL("username IS NOT NULL")
+# A response has a bound.
+MOST_SHOWN = 100
+
+
+class Source(StrEnum):
+    """How the gateway knows a change of a contact (openapi.yaml, ContactSource)."""
+
+    MESSAGE = "message"
+    STATUS = "status"
+    SEND = "send"
+    NETWORK = "network"
+    API = "api"
+    WORD = "word"
+    ERROR = "error"
+
+
+class Contact(Owned):
+    """A person, as a number knows them.
+
+    A row with ``merged_into`` redirects to another one. It holds the identifier of a merged contact, or a
+    phone number that the network corrects.
+    """
+
+    number_id: str
+    account = ForeignKeyField(Account, lazy_load=False, index=False)
+    number = ForeignKeyField(Number, lazy_load=False, index=False)
+    phone = TextField(null=True)
+    user_id = TextField(null=True)
+    parent_user_id = TextField(null=True)
+    username = TextField(null=True)
+    name = TextField(null=True)
+    note = TextField(null=True)
+    opted_out_at = BigIntegerField(null=True)
+    opted_out_because = TextField(null=True)
+    created_at = BigIntegerField()
+    merged_into = TextField(null=True)
+
+    @classmethod
+    def meet(
+        cls, number: Number, told: Mapping[str, str | None], because: Source, at: int
+    ) -> tuple["Contact", bool]:
+        """The contact of a person, created or updated inside the caller's transaction.
+
+        ``told`` has some of TOLD. Also returns whether the account gets an event (see ``learn``).
+        """
+        known = cls._known(number.id, told)
+        if not known:
+            return cls._write(number, told, at), False
+        # The user id identifies a person better: a phone number may get another owner.
+        ours = max(known, key=lambda row: row.user_id == told.get("user_id"))
+        return ours, ours.learn(told, because, at)
+
+    @classmethod
+    def has_become(cls, number: Number, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+        """Whether a contact has the new identifiers and none the old ones, in the caller's transaction."""
+        names = [name for name in IDS if new.get(name) not in {None, old.get(name)}]
+        before, after = ({name: ids.get(name) for name in names} for ids in (old, new))
+        return bool(cls._known(number.id, after)) and not cls._known(number.id, before)
+
+    @classmethod
+    def reach(cls, number: Number, to: str) -> "Contact":
+        """The contact with a phone number or user id, created if missing, in the caller's transaction.
+
+        The network's response to a send may have another phone number than the request. Both then lead to the
+        same contact.
+        """
+        told = {kind_of(to): to}
+        known = cls._known(number.id, told)
+        return known[0] if known else cls._write(number, told, clock.now())
+
+    @classmethod
+    def _known(cls, number_id: str, told: Mapping[str, str | None]) -> list["Contact"]:
+        """All contacts with one of the identifiers."""
+        names = [name for name in IDS if told.get(name)]
+        found = _having(*names).execute(number_id, *(told[name] for name in names)) if names else ()
+        rows: dict[str, Contact] = {row.id: row for row in found}
+        leading = {row.merged_into for row in rows.values()} - {None}
+        people = [row for row in rows.values() if row.merged_into is None]
+        return people + [cls.get_by_id(each) for each in leading - rows.keys()]
+
+    @classmethod
+    def _write(cls, number: Number, told: Mapping[str, str | None], at: int) -> "Contact":
+        contact = cls(
+            id=new_id("ctc"),
+            account=number.account_id,
+            number=number.id,
+            created_at=at,
+            **{name: told.get(name) for name in TOLD},
+        )
+        is_first = _WRITE.execute(*(contact.__data__[name] for name in WRITTEN)).count
+        # A concurrent transaction may have changed it.
+        return contact if is_first else cls._known(number.id, told)[0]
+
+    def learn(self, told: Mapping[str, str | None], because: Source, at: int) -> bool:
+        """Store new identifiers and names. The caller's transaction holds the lock of the person.
+
+        Returns whether the account gets an event: the phone number changed, the user id was replaced, or two
+        contacts turned out to be one person.
+        """
+        if not self.differing(told) or (because is Source.STATUS and self._contradicts(told)):
+            return False
+        known = {row.id: row for row in self._known(self.number_id, told)}
+        # It may have been merged into another one since it was read, or erased.
+        fresh = known.get(self.id) or Contact.find(self.id)
+        if fresh is None:
+            return False
+        others = [row for row in known.values() if row.id != fresh.id]
+        is_merged = [fresh.take_from(other, told, because, at) for other in others]
+        new = fresh.differing(told)
+        is_replaced = "phone" in new or ("user_id" in new and fresh.user_id is not None)
+        with writing() if is_replaced else nullcontext():
+            fresh.move(new, because, at)
+        self.__data__.update(fresh.__data__)
+        return is_replaced or any(is_merged)
+
+    def _contradicts(self, told: Mapping[str, str | None]) -> bool:
+        """Whether an identifier differs. A late status may carry earlier identifiers."""
+        return any(told.get(name) and getattr(self, name) not in {None, told[name]} for name in IDS)
+
+    def differing(self, told: Mapping[str, str | None]) -> dict[str, str]:
+        """The values in ``told`` that are new."""
+        return {
+            name: value
+            for name, value in told.items()
+            if value is not None and value != getattr(self, name)
+        }
+
+    def take_from(
+        self, other: "Contact", told: Mapping[str, str | None], because: Source, at: int
+    ) -> bool:
+        """Take these identifiers from another contact. Returns whether it was merged.
+
+        It is the same person, unless it has another user id: then the phone number got another owner.
+        """
+        with writing():
+            mine = told.get("user_id") or self.user_id
+            is_same = None in {mine, other.user_id} or mine == other.user_id
+            if is_same:
+                self._absorb(other, because, at)
+            else:
+                lost = (name for name in IDS if told.get(name) == getattr(other, name) is not None)
+                other.change(dict.fromkeys(lost), because, at)
+        return is_same
+
+    def move(self, new: Mapping[str, str], because: Source, at: int) -> None:
+        """Change these columns. A phone number that the network corrected still leads here."""
+        given = self.phone if because is Source.SEND else None
+        if phone := new.get("phone"):
+            leading = Contact.update(phone=None).where(Contact.merged_into.is_null(is_null=False))
+            leading.where(Contact.number == self.number_id, Contact.phone == phone).execute()
+        self.change(new, because, at)
+        if phone and given:
+            Contact.create(
+                id=new_id("ctc"),
+                account=self.account_id,
+                number=self.number_id,
+                phone=given,
+                merged_into=self.id,
+                created_at=at,
+            )
+
+    def change(self, new: Mapping[str, Any], because: Source, at: int) -> None:
+        """Change these columns, with a line in the history for each, inside the caller's transaction."""
+        for name, value in new.items():
+            self._note_change(name, getattr(self, name), value, because, at)
+        self.assign(new)
+
+    def assign(self, new: Mapping[str, Any]) -> None:
+        """Change these columns, inside the caller's transaction."""
+        if new:
+            _assign(*new).execute(self.id, *new.values())
+            self.__data__.update(new)
+
+    def _note_change(self, field: str, old: Any, new: Any, because: Source, at: int) -> None:
+        _NOTE.execute(self.id, field, old, new, because, at)
+
+    def _absorb(self, other: "Contact", because: Source, at: int) -> None:
+        """Merge another contact into this one: its messages, its history, and values that this one lacks."""
+        Message.update(contact_id=self.id).where(Message.contact_id == other.id).execute()
+        ContactChange.update(contact_id=self.id).where(
+            ContactChange.contact_id == other.id
+        ).execute()
+        Contact.update(merged_into=self.id).where(Contact.merged_into == other.id).execute()
+        names = (*TOLD, "note", "opted_out_at", "opted_out_because")
+        mine = {name: getattr(other, name) for name in names if getattr(self, name) is None}
+        other.assign(dict.fromkeys(IDS) | {"merged_into": self.id})
+        self.assign(mine)
+        self._note_change(CONTACT, other.id, self.id, because, at)
+
+    def opt(self, *, out: bool, because: Source, at: int) -> bool:
+        """Opt out of marketing, or in again, in the caller's transaction. Returns whether that changed.
+
+        A statement older than the latest change has no effect, for example in a repeated callback.
+        """
+        if out == (self.opted_out_at is not None):
+            return False
+        changes = ContactChange.select().where(
+            ContactChange.contact_id == self.id, ContactChange.field == OPTED_OUT
+        )
+        latest = changes.order_by(ContactChange.id.desc()).first()
+        # The network's times have a resolution of one second.
+        if because is not Source.API and latest and at // 1000 < latest.at // 1000:
+            return False
+        told = {"opted_out_at": at, "opted_out_because": because}
+        with writing():
+            self._note_change(OPTED_OUT, str(not out).lower(), str(out).lower(), because, at)
+            self.assign(told if out else dict.fromkeys(told))
+        return True
+
+    def annotate(self, note: str | None) -> None:
+        """Keep the account's own note, inside the caller's transaction."""
+        self.assign({"note": note})
+
+    @classmethod
+    def find(cls, contact_id: str) -> "Contact | None":
+        """The contact, or the one that it was merged into."""
+        found = cls.by_id(contact_id)
+        return found if found is None or found.merged_into is None else cls.by_id(found.merged_into)
+
+    @classmethod
+    def rows_of(cls, contact_ids: Iterable[str | None]) -> dict[str, "Contact"]:
+        """Contacts by identifier, inside the caller's reading() or transaction."""
+        wanted = list({id_ for id_ in contact_ids if id_ is not None})
+        return {row.id: row for row in _OF_IDS.execute(wanted)} if wanted else {}
+
+    @classmethod
+    def rows_of_messages(cls, network_ids: Sequence[str], ids: Sequence[str]) -> Rows["Contact"]:
+        """The contacts of the messages of Message.rows_sent(), in the caller's transaction."""
+        return _OF_MESSAGES.execute(network_ids, ids)
+
+    def last_message_at(self, direction: Direction) -> int | None:
+        """When the newest message of this direction was created, as long as it is kept."""
+        with reading():
+            row = _LAST.execute(self.id, direction).first()
+        return None if row is None else int(row[0])
+
+    def history(self) -> list["ContactChange"]:
+        """The last ``MOST_SHOWN`` changes, oldest first."""
+        kept = ContactChange.select().where(ContactChange.contact_id == self.id)
+        with reading():
+            return list(kept.order_by(ContactChange.id.desc()).limit(MOST_SHOWN))[::-1]
+
+
+class ContactChange(BaseModel):
+    """One change of a contact: of ``field`` from ``old`` to ``new``. ``at`` is in milliseconds."""
+
+    id = BigAutoField()
+    contact_id = TextField(index=True)
+    field = TextField()
+    old = TextField(null=True)
+    new = TextField(null=True)
+    because = TextField()
+    at = BigIntegerField()
+
+
+def kind_of(to: str) -> str:
+    """The kind of a recipient, one of IDS. A parent user id is like ``US.ENT.1234``."""
+    if to[0].isdecimal():
+        return "phone"
+    return "parent_user_id" if to[2:].startswith(".ENT.") else "user_id"
+
+
+@cache
+def _having(*names: str) -> Prepared:
+    """The contacts of a number with one of these identifiers. Several if both are of one contact."""
+
+    def build(number_id: Any, *values: Any) -> Any:
+        of_number = Contact.select().where(Contact.number == number_id)
+        named = zip(names, values, strict=True)
+        return reduce(
+            add, (of_number.where(getattr(Contact, name) == value) for name, value in named)
+        )
+
+    return Prepared(build, Contact)
+
+
+# Few contacts have all of them: a partial index costs less.
+for name in IDS:
+    Contact.add_index(
+        Contact.number,
+        getattr(Contact, name),
+        unique=True,
+        where=SQL(f"{name} IS NOT NULL"),
+        name=f"contact_{name}",
+    )
+# For the list of contacts and its filters.
+Contact.add_index(Contact.account, Contact.id, where=IS_PERSON, name="contact_of_account")
+Contact.add_index(Contact.number, Contact.id, where=IS_PERSON, name="contact_of_number")
+Contact.add_index(Contact.account, Contact.username, where=HAS_USERNAME, name="contact_username")
+Contact.add_index(Contact.account, Contact.name, Contact.id, where=IS_NAMED, name="contact_name")
+Contact.add_index(
+    Contact.merged_into, where=SQL("merged_into IS NOT NULL"), name="contact_merged_into"
+)
+NOTED = ("contact_id", "field", "old", "new", "because", "at")
+WRITTEN = ("id", "account", "number", "created_at", *TOLD)
+
+
+@cache
+def _assign(*columns: str) -> Prepared:
+    """Assign these columns, in their order, of the contact with the identifier that comes first."""
+    return Prepared(
+        lambda contact_id, *values: Contact.update(dict(zip(columns, values, strict=True))).where(
+            Contact.id == contact_id
+        )
+    )
+
+
+_NOTE = Prepared(lambda *values: ContactChange.insert(dict(zip(NOTED, values, strict=True))))
+_WRITE = Prepared(
+    lambda *values: Contact.insert(dict(zip(WRITTEN, values, strict=True))).on_conflict_ignore()
+)
+_OF_IDS = Prepared(lambda ids: Contact.select().where(is_in(Contact.id, ids)), Contact)
+_OF_MESSAGES = Prepared(
+    lambda network_ids, ids: Contact.select().where(
+        is_among(
+            Contact.id,
+            Message.select(Message.contact_id).where(is_in(Message.wa_message_id, network_ids))
+            | Message.select(Message.contact_id).where(is_in(Message.id, ids)),
+        )
+    ),
+    Contact,
+)
+_LAST = Prepared(
+    lambda contact_id, direction: (
+        Message.select(Message.created_at)
+        .where(Message.contact_id == contact_id, Message.direction == direction)
+        .order_by(Message.id.desc())
+        .limit(1)
+    )
+)

@@ -1,0 +1,80 @@
+"""Finding the contacts of an account by name, username and identifiers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from models.database import is_among, reading
+from models.messages.contact import HAS_USERNAME, IDS, IS_NAMED, IS_PERSON, Contact, kind_of
+from models.numbers.number import Number
+from models.page import Page, fetch_page
+
+# With no more matches than this, the rows are counted in memory, without a second query.
+FEW = 500
+
+
+def called(account_id: str, to: str) -> list[str]:
+    """Identifiers of the account's contacts that ``to``, a phone number or user id, reaches."""
+    return _with_id(account_id, kind_of(to), to)
+
+
+def search(
+    account_id: str,
+    limit: int,
+    offset: int,
+    *,
+    name: str | None = None,
+    text: str | None = None,
+    **wanted: str | None,
+) -> Page[Contact]:
+    """The account's contacts that match, newest first.
+
+    ``name`` is any part of the name. ``text`` is a part of the name, a username, or one of IDS.
+    """
+    query = Contact.select().where(Contact.account == account_id, IS_PERSON)
+    for field, value in wanted.items():
+        if value is not None and field in IDS:
+            query = query.where(Contact.id.in_(_with_id(account_id, field, value)))
+        elif value is not None:
+            query = query.where(getattr(Contact, field) == value)
+    part = text if name is None else name
+    others = [] if text is None else _exact(account_id, text)
+    if part is None:
+        return fetch_page(query.order_by(Contact.id.desc()), limit, offset)
+    has_part = Contact.name.contains(part)
+    named = Contact.select(Contact.id).where(Contact.account == account_id, IS_NAMED, has_part)
+    with reading():
+        few = [row.id for row in named.limit(FEW + 1)]
+    if len(few) <= FEW:
+        # Read once, then counted and sorted here.
+        query = query.where(Contact.id.in_([*few, *others]))
+        return fetch_page(query.order_by(Contact.id.desc()), limit, offset)
+    query = query.where(has_part | Contact.id.in_(others))
+    counted = None if any(wanted.values()) else _count(named, others)
+    return fetch_page(query.order_by(Contact.id.desc()), limit, offset, total=counted)
+
+
+def _with_id(account_id: str, field: str, value: str) -> list[str]:
+    """Contacts with this identifier, one of IDS, or with a phone number that the network corrects."""
+    numbers = Number.select(Number.id).where(Number.account == account_id)
+    of_account = Contact.select(Contact.id, Contact.merged_into).where(
+        is_among(Contact.number, numbers), getattr(Contact, field) == value
+    )
+    with reading():
+        return [row.merged_into or row.id for row in of_account]
+
+
+def _exact(account_id: str, text: str) -> list[str]:
+    """Contacts whose username or one of IDS is the whole text."""
+    found = [id_ for field in IDS for id_ in _with_id(account_id, field, text)]
+    with_username = Contact.select(Contact.id).where(
+        Contact.account == account_id, HAS_USERNAME, IS_PERSON, Contact.username == text
+    )
+    with reading():
+        return [*found, *(row.id for row in with_username)]
+
+
+def _count(named: Any, others: Sequence[str]) -> int:
+    """Count the named contacts, by an index that has all names, and the others that are not among them."""
+    with reading():
+        ids = {row.id for row in named.where(Contact.id.in_(others))}
+        return int(named.count()) + len(set(others) - ids)

@@ -1,0 +1,120 @@
+"""Idempotency keys: a claim before the request to the network, the response after it.
+
+A row without a response is a claim. No other request takes it over, because the network may have received
+the message (ADR 5). The response of an accepted message is built from the
+message, so only other responses are stored here.
+"""
+
+from collections.abc import Sequence
+
+from peewee import BigAutoField, BigIntegerField, ForeignKeyField, IntegerField, TextField
+
+from models import clock
+from models.accounts.account import Account
+from models.database import BaseModel, Prepared, reading
+from models.messages.message import Message
+
+WINDOW_MS = 24 * 3_600_000
+SERVER_ERROR = 500
+
+
+class IdempotencyKey(BaseModel):
+    """The request that first carried ``key`` in this account, and its error response if it has one.
+
+    If its message was erased, a row has neither a message nor a response. Its key never sends again.
+    """
+
+    message_id: str | None
+    id = BigAutoField()
+    account = ForeignKeyField(Account, lazy_load=False, index=False)
+    key = TextField()
+    fingerprint = TextField()
+    message = ForeignKeyField(Message, lazy_load=False, null=True, on_delete="SET NULL")
+    response_status = IntegerField(null=True)
+    response_body = TextField(null=True)
+    retry_after = IntegerField(null=True)
+    created_at = BigIntegerField(index=True)
+
+    class Meta:
+        indexes = ((("account", "key"), True),)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the network certainly did not send the message. A new try needs another key."""
+        return self.response_status is not None and self.response_status < SERVER_ERROR
+
+    @classmethod
+    def find(cls, account_id: str, key: str) -> "IdempotencyKey | None":
+        """The row of a key that is still within its 24 hours, or None."""
+        with reading():
+            row = _BY_KEY.execute(account_id, key).first()
+        return row if row is not None and clock.certain() - row.created_at < WINDOW_MS else None
+
+    @classmethod
+    def keys_of(cls, message_id: str) -> set[str]:
+        """The keys of a message."""
+        with reading():
+            return {row.key for row in cls.select(cls.key).where(cls.message == message_id)}
+
+    @classmethod
+    def claim(
+        cls, account_id: str, key: str, fingerprint: str, message: Message
+    ) -> "IdempotencyKey | None":
+        """Claim a key inside the caller's transaction. Returns the row that already has it, or None."""
+        now, expired = clock.now(), clock.certain() - WINDOW_MS
+        if _CLAIM.execute(account_id, key, fingerprint, message.id, now, expired).count:
+            return None
+        return _BY_KEY.execute(account_id, key).first()
+
+    @classmethod
+    def answer(
+        cls, message: Message, status: int, body: str, retry_after: int | None = None
+    ) -> None:
+        """Keep the response of the request that wrote ``message``, in the caller's transaction."""
+        cls.update(response_status=status, response_body=body, retry_after=retry_after).where(
+            cls.message == message.id
+        ).execute()
+
+    @classmethod
+    def release(cls, message: Message) -> None:
+        """Delete the claim of ``message``: the request certainly did not reach the network."""
+        cls.delete().where(cls.message == message.id).execute()
+
+    @classmethod
+    def erase(cls, message_ids: Sequence[str]) -> None:
+        """Remove digests and responses from the keys of these messages, before the messages are deleted."""
+        query = cls.update(fingerprint="", response_status=None, response_body=None)
+        query.where(cls.message.in_(message_ids)).execute()
+
+    @classmethod
+    def forget_expired(cls) -> int:
+        """Delete at most 1,000 rows whose window is over. Returns how many."""
+        is_old = cls.created_at < clock.certain() - WINDOW_MS
+        old = cls.select(cls.id).where(is_old).limit(1000)
+        # The condition is checked again for each row: another transaction may just have claimed its key.
+        return int(cls.delete().where(cls.id.in_(old), is_old).execute())
+
+
+_BY_KEY = Prepared(
+    lambda account_id, key: IdempotencyKey.select().where(
+        IdempotencyKey.account == account_id, IdempotencyKey.key == key
+    ),
+    IdempotencyKey,
+)
+# Insert a row, or replace an expired one and its response.
+_CLAIM = Prepared(
+    lambda account_id, key, fingerprint, message_id, now, expired: IdempotencyKey.insert(
+        account=account_id, key=key, fingerprint=fingerprint, message=message_id, created_at=now
+    ).on_conflict(
+        conflict_target=[IdempotencyKey.account, IdempotencyKey.key],
+        preserve=[
+            IdempotencyKey.fingerprint,
+            IdempotencyKey.message,
+            IdempotencyKey.created_at,
+            IdempotencyKey.response_status,
+            IdempotencyKey.response_body,
+            IdempotencyKey.retry_after,
+        ],
+        where=IdempotencyKey.created_at <= expired,
+    )
+)

@@ -1,0 +1,362 @@
+"""Messages, in and out, their status and its history.
+
+A status never moves backwards: STATUS_RANK orders them, and every step that arrived is kept.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from functools import cache
+from itertools import chain, pairwise
+from typing import Any, Self
+
+from peewee import EXCLUDED, SQL, BigAutoField, BigIntegerField, ForeignKeyField, TextField
+
+from models import clock
+from models.accounts.account import Account
+from models.clock import new_id
+from models.database import BaseModel, Prepared, is_in, reading
+from models.numbers.number import Number
+
+# The most unsettled messages that one query returns.
+MOST_UNSETTLED = 10_000
+
+
+_IDENTIFIER = re.compile(r"msg_[0-9A-HJKMNP-TV-Z]{26}", re.ASCII)
+
+
+class Direction(StrEnum):
+    INBOUND = "INBOUND"
+    OUTBOUND = "OUTBOUND"
+
+
+class MessageStatus(StrEnum):
+    PENDING = "pending"
+    UNKNOWN = "unknown"
+    SENT = "sent"
+    FAILED = "failed"
+    DELIVERED = "delivered"
+    READ = "read"
+    RECEIVED = "received"
+
+
+# A status with a higher rank wins. A failed message may still be delivered.
+STATUS_RANK: dict[str, int] = {status: rank for rank, status in enumerate(MessageStatus)}
+UNSETTLED = (MessageStatus.PENDING, MessageStatus.UNKNOWN)
+UNARRIVED = (*UNSETTLED, MessageStatus.SENT, MessageStatus.FAILED)
+# As literals, because SQLite uses a partial index only for a condition it can read.
+IS_UNSETTLED = SQL("status IN ('pending', 'unknown')")
+IS_UNARRIVED = SQL("status IN ('pending', 'unknown', 'sent', 'failed')")
+IS_INBOUND = SQL("direction = 'INBOUND'")
+FREQUENT_TYPES = ("text", "template")
+IS_RARE_TYPE = SQL("type NOT IN ('text', 'template')")
+IS_PERSONS = SQL("contact_id IS NOT NULL")
+
+
+class Message(BaseModel):
+    """One message. ``body_json`` is the content as JSON text.
+
+    ``pricing_json`` is an object with ``billable``, ``model``, ``category`` and ``type``, each of which may
+    be null. ``pricing_status`` is the status that carried it.
+    """
+
+    account_id: str
+    number_id: str
+    id = TextField(primary_key=True)
+    account = ForeignKeyField(Account, lazy_load=False, index=False)
+    number = ForeignKeyField(Number, lazy_load=False, index=False)
+    # The person, a row of models.messages.contact. None for messages older than contacts, or without one.
+    contact_id = TextField(null=True)
+    direction = TextField()
+    from_number = TextField()
+    to_number = TextField()
+    type = TextField()
+    body_json = TextField()
+    status = TextField()
+    wa_message_id = TextField(null=True)
+    error_code = TextField(null=True)
+    error_message = TextField(null=True)
+    # The message that it replies to: the gateway's identifier if known, and the network's.
+    quoted_id = TextField(null=True)
+    quoted_wa_id = TextField(null=True)
+    created_at = BigIntegerField()
+    # The time of the latest step, None before the second one.
+    changed_at = BigIntegerField(null=True)
+    # The network's ``message_status`` when it accepted the message.
+    acceptance = TextField(null=True)
+    pricing_json = TextField(null=True)
+    pricing_status = TextField(null=True)
+
+    class Meta:
+        indexes = (
+            (("account", "id"), False),
+            (("number", "id"), False),
+            (("wa_message_id", "number"), True),
+        )
+
+    @property
+    def body(self) -> dict[str, Any]:
+        return dict(json.loads(self.body_json))
+
+    @property
+    def pricing(self) -> dict[str, Any] | None:
+        return None if self.pricing_json is None else dict(json.loads(self.pricing_json))
+
+    @property
+    def error(self) -> tuple[str, str] | None:
+        return None if self.error_code is None else (self.error_code, self.error_message or "")
+
+    @property
+    def other_party(self) -> str:
+        """The phone number or user id of the person."""
+        inbound = self.direction == Direction.INBOUND
+        return str(self.from_number if inbound else self.to_number)
+
+    @classmethod
+    def write_outbound(
+        cls,
+        number: Number,
+        to: str,
+        type_: str,
+        body: dict[str, Any],
+        *,
+        contact_id: str,
+        quoted: "Message | None" = None,
+    ) -> Self:
+        """Store a message as ``pending`` inside the caller's transaction."""
+        return cls._write(
+            number,
+            body,
+            contact_id,
+            direction=Direction.OUTBOUND,
+            from_number=number.phone_number,
+            to_number=to,
+            type=type_,
+            status=MessageStatus.PENDING,
+            quoted_id=quoted and quoted.id,
+            quoted_wa_id=quoted and quoted.wa_message_id,
+            created_at=clock.now(),
+        )
+
+    @classmethod
+    def is_known(cls, number: Number, wa_message_id: str) -> bool:
+        """Whether a message of the number has this identifier, inside the caller's transaction."""
+        return cls.named(number, wa_message_id) is not None
+
+    @classmethod
+    def named(cls, number: Number, wa_message_id: str) -> str | None:
+        """The gateway's identifier of the number's message with this one, inside the caller's transaction."""
+        row = _IDS_OF_NETWORK_ID.execute(wa_message_id, number.id).first()
+        return None if row is None else str(row[0])
+
+    @classmethod
+    def write_inbound(
+        cls,
+        number: Number,
+        contact_id: str | None,
+        *,
+        wa_message_id: str,
+        sender: str,
+        type_: str,
+        body: dict[str, Any],
+        at: int,
+    ) -> Self:
+        """Store a new inbound message inside the caller's transaction."""
+        quoted_wa_id = _quoted(body)
+        return cls._write(
+            number,
+            body,
+            contact_id,
+            direction=Direction.INBOUND,
+            from_number=sender,
+            to_number=number.phone_number,
+            type=type_,
+            status=MessageStatus.RECEIVED,
+            wa_message_id=wa_message_id,
+            quoted_id=quoted_wa_id and cls.named(number, quoted_wa_id),
+            quoted_wa_id=quoted_wa_id,
+            created_at=at,
+        )
+
+    @classmethod
+    def _write(
+        cls, number: Number, body: dict[str, Any], contact_id: str | None, **values: Any
+    ) -> Self:
+        return cls.create(
+            id=new_id("msg"),
+            account=number.account_id,
+            number=number.id,
+            contact_id=contact_id,
+            body_json=json.dumps(body),
+            **values,
+        )
+
+    def has_been(self, status: MessageStatus) -> bool:
+        """Whether its history has this step."""
+        if STATUS_RANK[status] > STATUS_RANK[self.status]:
+            return False
+        steps = StatusChange.select().where(StatusChange.message == self.id)
+        return bool(steps.where(StatusChange.status == status).exists())
+
+    def advance(
+        self,
+        status: MessageStatus,
+        *,
+        at: int,
+        wa_message_id: str | None = None,
+        acceptance: str | None = None,
+        error: tuple[str, str] | None = None,
+        pricing: dict[str, Any] | None = None,
+    ) -> bool:
+        """Record a step inside the caller's transaction. Returns whether the status moved forwards.
+
+        A step with a lower rank is stored in the history only. A repeated one keeps the earliest time.
+        A ``pricing`` replaces that of the same status or a lower one.
+        """
+        code, text = error or (None, None)
+        forwards = STATUS_RANK[status] > STATUS_RANK[self.status]
+        _KEEP_STEP.execute(self.id, status, at, code, text)
+        changes: dict[str, str | int | None] = {}
+        if wa_message_id and not self.wa_message_id:
+            changes["wa_message_id"] = wa_message_id
+        if acceptance:
+            changes["acceptance"] = acceptance
+        if forwards:
+            changes |= {
+                "status": status,
+                "error_code": code,
+                "error_message": text,
+                "changed_at": self.placed(status, at),
+            }
+        changes |= self._repricing(status, pricing)
+        if changes:
+            _assign(*changes).execute(self.id, *changes.values())
+            self.__data__.update(changes)
+        return forwards
+
+    def placed(self, status: MessageStatus, at: int) -> int:
+        """The time of a step as shown: not before the previous step, because the network rounds times."""
+        latest = self.created_at if self.changed_at is None else self.changed_at
+        forwards = STATUS_RANK[status] > STATUS_RANK[self.status]
+        return max(at, latest) if forwards else min(max(at, self.created_at), latest)
+
+    def _repricing(
+        self, status: MessageStatus, pricing: dict[str, Any] | None
+    ) -> dict[str, str | None]:
+        """The columns that a status with a pricing changes: none if a higher status had a pricing."""
+        known = STATUS_RANK[self.pricing_status or MessageStatus.PENDING]
+        if pricing is None or STATUS_RANK[status] < known:
+            return {}
+        told = {"pricing_json": json.dumps(pricing), "pricing_status": status}
+        return {name: value for name, value in told.items() if value != getattr(self, name)}
+
+    @classmethod
+    def rows_sent(cls, network_ids: Sequence[str], ids: Sequence[str]) -> Iterator["Message"]:
+        """Outbound messages by either identifier, some twice, in the caller's transaction."""
+        return chain(_SENT_BY_NETWORK_ID.execute(network_ids), _SENT_BY_ID.execute(ids))
+
+    @classmethod
+    def unsettled_before(cls, status: MessageStatus, before: int) -> list[str]:
+        """Identifiers of the oldest messages in ``status`` that were created before a time."""
+        query = cls.select(cls.id).where(
+            IS_UNSETTLED, cls.status == status, cls.created_at < before
+        )
+        with reading():
+            return [row.id for row in query.order_by(cls.id).limit(MOST_UNSETTLED)]
+
+    def history(self) -> list["StatusChange"]:
+        """Every step, in the order of STATUS_RANK. The first comes from the message's row."""
+        is_outbound = self.direction == Direction.OUTBOUND
+        first = MessageStatus.PENDING if is_outbound else MessageStatus.RECEIVED
+        with reading():
+            kept = StatusChange.select().where(StatusChange.message == self.id)
+            steps = sorted(kept, key=lambda step: STATUS_RANK[step.status])
+        for sent in steps[:1]:
+            # A later step may have arrived first.
+            sent.at = min(step.at for step in steps)
+        history = [StatusChange(message=self.id, status=first, at=self.created_at), *steps]
+        for before, step in pairwise(history):
+            step.at = max(step.at, before.at)
+        return history
+
+
+# Few messages are unarrived. Most leave these indexes within seconds.
+Message.add_index(Message.account, Message.id, where=IS_UNARRIVED, name="message_unarrived")
+Message.add_index(Message.id, where=IS_UNSETTLED, name="message_unsettled")
+# Accounts that only notify receive few messages.
+Message.add_index(Message.account, Message.id, where=IS_INBOUND, name="message_inbound")
+# The filters of models.messages.message_filter use these. The last one leaves out texts and templates, which
+# are most.
+Message.add_index(Message.account, Message.created_at, Message.id, name="message_time")
+Message.add_index(
+    Message.account, Message.type, Message.id, where=IS_RARE_TYPE, name="message_rare_type"
+)
+
+
+# Only for filters by contact: without statistics PostgreSQL might choose it for lookups by identifier.
+Message.add_index(Message.contact_id, Message.id, where=IS_PERSONS, name="message_contact")
+
+
+class StatusChange(BaseModel):
+    """One step of a message after its first: ``at`` is the network's time."""
+
+    id = BigAutoField()
+    message = ForeignKeyField(Message, lazy_load=False, on_delete="CASCADE", index=False)
+    status = TextField()
+    at = BigIntegerField()
+    error_code = TextField(null=True)
+    error_message = TextField(null=True)
+
+    class Meta:
+        indexes = ((("message", "status"), True),)
+
+
+def is_identifier(text: str) -> bool:
+    """Whether a text is an identifier of a message."""
+    return _IDENTIFIER.fullmatch(text) is not None
+
+
+def _sent(identifier: Any) -> Prepared:
+    return Prepared(
+        (
+            lambda values: Message.select().where(
+                is_in(identifier, values), Message.direction == Direction.OUTBOUND
+            )
+        ),
+        Message,
+    )
+
+
+_SENT_BY_NETWORK_ID, _SENT_BY_ID = _sent(Message.wa_message_id), _sent(Message.id)
+_IDS_OF_NETWORK_ID = Prepared(
+    lambda wa_message_id, number_id: Message.select(Message.id).where(
+        Message.wa_message_id == wa_message_id, Message.number == number_id
+    )
+)
+_KEEP_STEP = Prepared(
+    lambda message_id, status, at, code, text: StatusChange.insert(
+        message=message_id, status=status, at=at, error_code=code, error_message=text
+    ).on_conflict(
+        conflict_target=[StatusChange.message, StatusChange.status],
+        preserve=[StatusChange.at],
+        where=StatusChange.at > EXCLUDED.at,
+    )
+)
+
+
+def _quoted(body: dict[str, Any]) -> str | None:
+    """The network's identifier of the message that an inbound one replies to."""
+    context = body.get("context")
+    found = context.get("id") if isinstance(context, dict) else None
+    return found if isinstance(found, str) and found else None
+
+
+@cache
+def _assign(*columns: str) -> Prepared:
+    """Set these columns of a message. The values are its identifier, then the columns in order."""
+    return Prepared(
+        lambda message_id, *values: Message.update(dict(zip(columns, values, strict=True))).where(
+            Message.id == message_id
+        )
+    )

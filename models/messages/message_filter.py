@@ -1,0 +1,162 @@
+"""The filters of the list of messages, and the index that serves each.
+
+With filters by number, direction and status alone, the total comes from the tallies. Otherwise the rows are
+counted, by an index if possible (docs/performance.md).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from models.clock import id_bound
+from models.database import is_among
+from models.messages.message import (
+    FREQUENT_TYPES,
+    IS_INBOUND,
+    IS_PERSONS,
+    IS_RARE_TYPE,
+    IS_UNARRIVED,
+    UNARRIVED,
+    Direction,
+    Message,
+)
+from models.page import Page, fetch_page
+from models.reports.tally import MessageTally
+
+# The most ms between the time of an outbound message and the time of its identifier.
+ID_TOLERANCE_MS = 60_000
+
+
+@dataclass(frozen=True)
+class MessageFilter:
+    """The filters of a list of messages. None means no filter.
+
+    ``contact_ids`` are contacts of the account. ``created_at`` is from ``since`` to before ``until``.
+    ``error_words`` are part of the text of the error, in any case. An error with one of
+    ``error_codes_of_words`` matches as well.
+    """
+
+    number_id: str | None = None
+    direction: str | None = None
+    status: str | None = None
+    contact_ids: Sequence[str] | None = None
+    type: str | None = None
+    message_id: str | None = None
+    wa_message_id: str | None = None
+    since: int | None = None
+    until: int | None = None
+    error_code: str | None = None
+    error_words: str | None = None
+    error_codes_of_words: Sequence[str] = ()
+
+    def page(self, account_id: str, limit: int, offset: int) -> Page[Message]:
+        """The account's messages that match, newest first."""
+        conditions = (*self._conditions(), *self._by_index())
+        query = Message.select().where(Message.account == account_id, *conditions)
+        # Unarrived messages are outbound, so their identifiers are in the order of their times.
+        by_time = [self._created_at.desc()] if self._is_timed and not self._is_unarrived else []
+        newest_first = query.order_by(*by_time, Message.id.desc())
+        return fetch_page(newest_first, limit, offset, self._tallies(account_id))
+
+    @property
+    def _is_timed(self) -> bool:
+        return self.since is not None or self.until is not None
+
+    @property
+    def _is_one_persons(self) -> bool:
+        return bool(self.contact_ids is not None or self.message_id or self.wa_message_id)
+
+    @property
+    def _is_by_error(self) -> bool:
+        return bool(self.error_code or self.error_words)
+
+    @property
+    def _is_of_rare_type(self) -> bool:
+        return self.type not in {None, *FREQUENT_TYPES}
+
+    @property
+    def _is_unarrived(self) -> bool:
+        """Whether the index of unarrived messages is the best one."""
+        is_narrower = self._is_one_persons or self._is_by_error or self._is_of_rare_type
+        return self.status in UNARRIVED and not is_narrower
+
+    @property
+    def _created_at(self) -> Any:
+        """The time. As an expression it is in no index, if the index of another filter is better."""
+        is_narrow = self._is_one_persons or self._is_by_error or self._is_of_rare_type
+        return Message.created_at + 0 if is_narrow else Message.created_at
+
+    def _conditions(self) -> list[Any]:
+        columns = (
+            (Message.number, self.number_id),
+            (Message.direction, self.direction),
+            (Message.status, self.status),
+            (Message.type, self.type),
+            (Message.id, self.message_id),
+            (Message.error_code, self.error_code),
+        )
+        conditions = [column == wanted for column, wanted in columns if wanted is not None]
+        if self.contact_ids is not None:
+            conditions.append(is_among(Message.id, _ids_with(self.contact_ids)))
+        if self.wa_message_id is not None:
+            # With the plain column the database may walk an index in the list's order, and so read every row.
+            conditions.append(is_among(Message.id, _ids_of(self.wa_message_id)))
+        if self.error_words is not None:
+            conditions.append(self._has_words())
+        if self.since is not None:
+            conditions.append(self._created_at >= self.since)
+        if self.until is not None:
+            conditions.append(self._created_at < self.until)
+        return conditions
+
+    def _has_words(self) -> Any:
+        is_said = Message.error_message.contains(self.error_words)
+        codes = list(self.error_codes_of_words)
+        return is_said | Message.error_code.in_(codes) if codes else is_said
+
+    def _by_index(self) -> list[Any]:
+        """The condition of the best partial index. None if a full index is better."""
+        if self._is_one_persons:
+            return []
+        if self._is_by_error:
+            # Only failed messages have an error.
+            return [IS_UNARRIVED]
+        if self._is_of_rare_type:
+            return [IS_RARE_TYPE]
+        if self._is_unarrived:
+            return [IS_UNARRIVED, *self._within_identifiers()]
+        if self._is_timed:
+            return []
+        is_inbound = self.direction == Direction.INBOUND and self.number_id is None
+        return [IS_INBOUND] if is_inbound else []
+
+    def _within_identifiers(self) -> list[Any]:
+        """A bound on the identifiers of outbound messages, slightly wider than the time."""
+        conditions = []
+        if self.since is not None:
+            conditions.append(Message.id >= id_bound("msg", self.since - ID_TOLERANCE_MS))
+        if self.until is not None:
+            conditions.append(Message.id < id_bound("msg", self.until + ID_TOLERANCE_MS))
+        return conditions
+
+    def _tallies(self, account_id: str) -> Any:
+        """The tallies of these messages. None if one of the filters has no tally."""
+        if self != MessageFilter(self.number_id, self.direction, self.status):
+            return None
+        columns = (
+            (MessageTally.number_id, self.number_id),
+            (MessageTally.direction, self.direction),
+            (MessageTally.status, self.status),
+        )
+        wanted = [column == value for column, value in columns if value is not None]
+        return MessageTally.select().where(MessageTally.account_id == account_id, *wanted)
+
+
+def _ids_with(contact_ids: Sequence[str]) -> Any:
+    same = Message.alias()
+    return same.select(same.id).where(IS_PERSONS, same.contact_id.in_(contact_ids))
+
+
+def _ids_of(wa_message_id: str) -> Any:
+    same = Message.alias()
+    return same.select(same.id).where(same.wa_message_id == wa_message_id)

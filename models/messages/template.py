@@ -1,0 +1,235 @@
+"""Message templates of business accounts, as last read from the messaging network.
+
+Each account of the gateway has its own rows for a business account, read with the token of one of its
+numbers. TemplateList has the time of the last read. tasks.templates keeps the rows fresh.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any, Self
+
+from peewee import SQL, BigIntegerField, IntegerField, TextField
+
+from models import clock
+from models.accounts.account import Owned
+from models.clock import new_id
+from models.database import Prepared, reading
+from models.numbers.number import Number, NumberStatus
+from models.page import Page, fetch_page
+
+# As a literal, because SQLite uses a partial index only for a condition it can read.
+IS_REJECTED = SQL("status = 'REJECTED'")
+# A placeholder of a parameter in a text or URL.
+VARIABLE = re.compile(r"\{\{\s*([A-Za-z0-9_]+)\s*\}\}")
+
+
+class TemplateStatus(StrEnum):
+    """The status of a template (openapi.yaml, TemplateStatus). Other values of the network become UNKNOWN."""
+
+    PENDING = "PENDING"
+    APPROVED = "APPROVED"
+    REJECTED = "REJECTED"
+    PAUSED = "PAUSED"
+    DISABLED = "DISABLED"
+    IN_APPEAL = "IN_APPEAL"
+    PENDING_DELETION = "PENDING_DELETION"
+    DELETED = "DELETED"
+    LIMIT_EXCEEDED = "LIMIT_EXCEEDED"
+    ARCHIVED = "ARCHIVED"
+    FLAGGED = "FLAGGED"
+    UNKNOWN = "UNKNOWN"
+
+
+class TemplateList(Owned):
+    """The state of the copy of a business account's templates.
+
+    ``read_at`` is the time of the last complete read, None for never. ``due_at`` is the time of the next
+    read. ``version`` changes with each change of the rows, so that an older response is recognized.
+    ``tries`` counts the claims since the last response.
+    """
+
+    waba_id = TextField()
+    read_at = BigIntegerField(null=True)
+    due_at = BigIntegerField(index=True)
+    tries = IntegerField(default=0)
+    version = IntegerField(default=0)
+
+    class Meta:
+        indexes = ((("waba_id", "account"), True),)
+
+    @classmethod
+    def of(cls, number: Number) -> Self | None:
+        """The list of the number's business account, None if it was never requested."""
+        with reading():
+            return _LIST.execute(number.account_id, number.waba_id).first()
+
+    @classmethod
+    def ask(cls, number: Number) -> None:
+        """Schedule the first read, inside the caller's transaction."""
+        _ASK.execute(new_id("tls"), number.account_id, number.waba_id, clock.now())
+
+    @classmethod
+    def touch(cls, account_id: str, waba_id: str) -> None:
+        """Schedule a read for now, inside the caller's transaction. Responses in flight become void."""
+        cls.update(due_at=clock.now(), tries=0, version=cls.version + 1).where(
+            cls.account == account_id, cls.waba_id == waba_id
+        ).execute()
+
+    def settle(self, due_at: int) -> bool:
+        """Record a response, inside the caller's transaction. False if the rows changed in the meantime."""
+        return bool(
+            TemplateList.update(
+                read_at=clock.now(), due_at=due_at, tries=0, version=TemplateList.version + 1
+            )
+            .where(TemplateList.id == self.id, TemplateList.version == self.version)
+            .execute()
+        )
+
+    def numbers(self) -> list[Number]:
+        """The active numbers of the business account, the oldest first."""
+        return active_numbers(self.account_id, self.waba_id)
+
+    def forget(self) -> None:
+        """Delete it with its templates, inside the caller's transaction."""
+        Template.delete().where(
+            Template.account == self.account_id, Template.waba_id == self.waba_id
+        ).execute()
+        TemplateList.delete().where(TemplateList.id == self.id).execute()
+
+
+class Template(Owned):
+    """One template in one language. ``network_id`` is the network's identifier, which the API shows.
+
+    ``told_at`` is the time of the network's last callback about it, or 0.
+    """
+
+    waba_id = TextField()
+    network_id = TextField()
+    name = TextField()
+    language = TextField()
+    status = TextField()
+    category = TextField()
+    components_json = TextField()
+    parameter_format = TextField(null=True)
+    quality_score = TextField(null=True)
+    rejected_reason = TextField(null=True)
+    told_at = BigIntegerField(default=0)
+    updated_at = BigIntegerField()
+
+    class Meta:
+        indexes = (
+            (("account", "waba_id", "network_id"), True),
+            (("account", "waba_id", "name", "language"), False),
+        )
+
+    @property
+    def components(self) -> list[Any]:
+        """Its components in the network's format."""
+        return list(json.loads(self.components_json))
+
+    def part(self, kind: str) -> dict[str, Any]:
+        """The component of this type, or an empty one."""
+        parts = (part for part in self.components if isinstance(part, dict))
+        return next((part for part in parts if str(part.get("type", "")).upper() == kind), {})
+
+    @property
+    def shown_status(self) -> str:
+        """The status in the contract's enum."""
+        known = self.status in TemplateStatus.__members__
+        return self.status if known else TemplateStatus.UNKNOWN
+
+    @classmethod
+    def find(cls, number: Number, name: str, language: str) -> "Template | None":
+        """The template of a send from the number, inside the caller's transaction."""
+        return _EXACT.execute(number.account_id, number.waba_id, name, language).first()
+
+    @classmethod
+    def languages(cls, number: Number, name: str) -> list[str]:
+        """The known languages of a template, inside the caller's transaction."""
+        rows = _LANGUAGES.execute(number.account_id, number.waba_id, name)
+        return [language for (language,) in rows]
+
+    @classmethod
+    def of_account(cls, account_id: str, waba_id: str) -> list[Self]:
+        """All templates of a business account."""
+        with reading():
+            return list(cls.select().where(cls.account == account_id, cls.waba_id == waba_id))
+
+    @classmethod
+    def named(cls, number: Number, name: str, network_id: str | None = None) -> list[Self]:
+        """The templates with this name, in all languages unless ``network_id`` selects one."""
+        query = cls.select().where(
+            cls.account == number.account_id, cls.waba_id == number.waba_id, cls.name == name
+        )
+        if network_id is not None:
+            query = query.where(cls.network_id == network_id)
+        with reading():
+            return list(query.order_by(cls.language))
+
+    @classmethod
+    def in_states(cls, account_id: str, statuses: Sequence[str]) -> list[Self]:
+        """The account's templates with one of these statuses, by name and language."""
+        query = cls.select().where(cls.account == account_id, cls.status.in_(statuses))
+        with reading():
+            return list(query.order_by(cls.name, cls.language))
+
+    @classmethod
+    def search(cls, number: Number, limit: int, offset: int, **wanted: str | None) -> Page[Self]:
+        """The templates of the number's business account with these values, by name and language."""
+        query = cls.select().where(cls.account == number.account_id, cls.waba_id == number.waba_id)
+        for column, value in wanted.items():
+            if value is not None:
+                query = query.where(getattr(cls, column) == value)
+        return fetch_page(query.order_by(cls.name, cls.language, cls.id), limit, offset)
+
+
+Template.add_index(Template.account, where=IS_REJECTED, name="template_rejected")
+
+
+def active_numbers(account_id: str, waba_id: str) -> list[Number]:
+    """The account's active numbers of a business account, the oldest first."""
+    with reading():
+        return list(
+            Number.select()
+            .where(
+                Number.account == account_id,
+                Number.waba_id == waba_id,
+                Number.status == NumberStatus.ACTIVE,
+            )
+            .order_by(Number.id)
+        )
+
+
+_LIST = Prepared(
+    (
+        lambda account_id, waba_id: TemplateList.select().where(
+            TemplateList.account == account_id, TemplateList.waba_id == waba_id
+        )
+    ),
+    TemplateList,
+)
+_ASK = Prepared(
+    lambda row_id, account_id, waba_id, now: TemplateList.insert(
+        id=row_id, account=account_id, waba_id=waba_id, due_at=now
+    ).on_conflict_ignore()
+)
+_EXACT = Prepared(
+    (
+        lambda account_id, waba_id, name, language: Template.select().where(
+            Template.account == account_id,
+            Template.waba_id == waba_id,
+            Template.name == name,
+            Template.language == language,
+        )
+    ),
+    Template,
+)
+_LANGUAGES = Prepared(
+    lambda account_id, waba_id, name: (
+        Template.select(Template.language)
+        .where(Template.account == account_id, Template.waba_id == waba_id, Template.name == name)
+        .order_by(Template.language)
+    )
+)

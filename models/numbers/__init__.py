@@ -1,0 +1,1 @@
+"""The phone numbers of accounts."""

@@ -1,0 +1,237 @@
+"""Numbers: connected phone numbers and their lifecycle.
+
+``check_due_at`` is the time of the next check of a number (tasks.number_status).
+"""
+
+import json
+from collections.abc import Sequence
+from enum import StrEnum
+from functools import reduce
+from operator import or_
+from typing import Any, Self
+
+from peewee import SQL, BigIntegerField, IntegerField, IntegrityError, TextField
+
+from models import clock
+from models.accounts import secret
+from models.accounts.account import Owned
+from models.clock import new_id
+from models.database import Prepared, Rows, database, exclusively, is_in, reading
+
+# How long a signup may work on a number. After that its process counts as dead, because all its requests
+# to the network would have timed out.
+PROVISIONING_LIFETIME_MS = 15 * 60_000
+
+
+class NumberStatus(StrEnum):
+    PROVISIONING = "PROVISIONING"
+    ACTIVE = "ACTIVE"
+    DISCONNECTED = "DISCONNECTED"
+    BANNED = "BANNED"
+
+
+CONNECTED = (NumberStatus.ACTIVE, NumberStatus.BANNED)
+
+
+class NumberTakenError(Exception):
+    """The phone number is connected to another account."""
+
+
+class Number(Owned):
+    """A phone number of an account, known to the network as ``phone_number_id``."""
+
+    phone_number_id = TextField(index=True)
+    waba_id = TextField(index=True)
+    phone_number = TextField()
+    display_name = TextField(null=True)
+    status = TextField()
+    sealed_token = TextField()
+    sealed_pin = TextField()
+    created_at = BigIntegerField()
+    activated_at = BigIntegerField(null=True)
+    check_due_at = BigIntegerField(null=True, index=True)
+    # Claims of its check since the last one with a result.
+    check_tries = IntegerField(default=0)
+    # The latest values from the network, unchanged.
+    quality_rating = TextField(null=True)
+    messaging_limit = TextField(null=True)
+    # The reason why the number is disconnected, or will be.
+    reason = TextField(null=True)
+    notice_json = TextField(null=True)
+
+    class Meta:
+        indexes = ((("account", "phone_number_id"), True),)
+
+    @property
+    def access_token(self) -> str:
+        """The network's token for this number."""
+        return secret.decrypt(self.sealed_token)
+
+    @property
+    def pin(self) -> str:
+        """The two-step PIN that the number was registered with."""
+        return secret.decrypt(self.sealed_pin)
+
+    @property
+    def status_reason(self) -> str | None:
+        """The reason for BANNED or DISCONNECTED, in the network's words. None if unknown or neither."""
+        is_lost = self.status in (NumberStatus.BANNED, NumberStatus.DISCONNECTED)
+        return self.reason if is_lost else None
+
+    @property
+    def notice(self) -> dict[str, Any] | None:
+        """The latest notice about it: field, event, description, at."""
+        return None if self.notice_json is None else json.loads(self.notice_json)
+
+    @classmethod
+    @exclusively
+    def provision(
+        cls,
+        account_id: str,
+        *,
+        phone_number_id: str,
+        waba_id: str,
+        phone_number: str,
+        display_name: str | None,
+        access_token: str,
+        pin: str,
+    ) -> Self:
+        """Begin to connect a number, or reconnect one of the account.
+
+        Raises NumberTakenError when another account has it connected.
+        """
+        values: dict[str, Any] = {
+            "waba_id": waba_id,
+            "phone_number": phone_number,
+            "display_name": display_name,
+            "sealed_token": secret.encrypt(access_token),
+        }
+        cls.refuse_if_taken(account_id, phone_number_id)
+        known = cls.get_or_none(cls.account == account_id, cls.phone_number_id == phone_number_id)
+        if known is not None:
+            known.amend(**values)
+            return known
+        return cls.create(
+            id=new_id("num"),
+            account=account_id,
+            phone_number_id=phone_number_id,
+            status=NumberStatus.PROVISIONING,
+            sealed_pin=secret.encrypt(pin),
+            created_at=clock.now(),
+            **values,
+        )
+
+    @classmethod
+    def refuse_if_taken(cls, account_id: str, phone_number_id: str) -> None:
+        """Raise NumberTakenError when another account has the number connected."""
+        cls.abandon_dead()
+        number = cls.find_connected(phone_number_id)
+        if number is None or number.status == NumberStatus.DISCONNECTED:
+            return
+        if number.account_id != account_id:
+            raise NumberTakenError(phone_number_id)
+
+    @classmethod
+    def find_connected(cls, phone_number_id: str) -> "Number | None":
+        """The number with the network's identifier: the connected one, otherwise the newest."""
+        with reading():
+            return _CONNECTED_FIRST.execute(phone_number_id).first()
+
+    @classmethod
+    def called(cls, phone_number_ids: Sequence[str]) -> Rows[tuple[str, str]]:
+        """The network's and the gateway's identifiers of these numbers, in the caller's transaction."""
+        return _CALLED.execute(phone_number_ids)
+
+    @classmethod
+    def owners(cls, number_ids: list[str]) -> dict[str, str]:
+        """Account identifiers by number identifier, for numbers that exist."""
+        with reading():
+            rows = cls.select(cls.id, cls.account).where(cls.id.in_(number_ids))
+            return {row.id: row.account_id for row in rows}
+
+    @classmethod
+    def abandon_dead(cls) -> None:
+        """Release numbers whose signup died, so that other accounts can connect them."""
+        # Only new rows are ever PROVISIONING.
+        before = clock.certain() - PROVISIONING_LIFETIME_MS
+        is_dead = (cls.status == NumberStatus.PROVISIONING) & (cls.created_at < before)
+        with reading():
+            dead = list(cls.select().where(is_dead))
+        for number in dead:
+            number.abandon()
+
+    @exclusively
+    def abandon(self) -> None:
+        """Release a number whose signup failed, so that other accounts can connect it."""
+        Number.update(status=NumberStatus.DISCONNECTED).where(
+            Number.id == self.id, Number.status == NumberStatus.PROVISIONING
+        ).execute()
+
+    def learn(self, **news: str | None) -> bool:
+        """Store values from the network, inside the caller's transaction. Returns whether one is new.
+
+        A value of None is unknown and changes nothing.
+        """
+        known = {name: value for name, value in news.items() if value is not None}
+        fields = [(getattr(Number, name), value) for name, value in known.items()]
+        if not fields:
+            return False
+        is_new = reduce(or_, (field.is_null() | (field != value) for field, value in fields))
+        changed = Number.update(known).where(Number.id == self.id, is_new).execute()
+        if changed:
+            self.__data__.update(Number.get_by_id(self.id).__data__)
+        return bool(changed)
+
+    def move_to(
+        self, status: NumberStatus, check_due_at: int | None = None, reason: str | None = None
+    ) -> bool:
+        """Change the status inside the caller's transaction. Returns whether it was another one.
+
+        Without a ``reason`` the known one stays, unless the number is ACTIVE again.
+
+        Raises NumberTakenError when another account connected the number in the meantime.
+        """
+        # A running check read the previous status. The new time makes its result void.
+        changes: dict[str, str | int | None] = {"status": status, "check_due_at": check_due_at}
+        if status == NumberStatus.ACTIVE:
+            changes |= {"activated_at": clock.now(), "reason": None}
+        elif reason is not None:
+            changes["reason"] = reason
+        update = Number.update(changes).where(Number.id == self.id, Number.status != status)
+        try:
+            # A savepoint, because PostgreSQL refuses further statements after an error in a transaction.
+            with database.atomic():
+                changed = update.execute()
+        except IntegrityError:
+            raise NumberTakenError(self.phone_number_id) from None
+        if changed:
+            self.__data__.update(Number.get_by_id(self.id).__data__)
+        return bool(changed)
+
+
+# Only one account may have a number connected. The index enforces it between two checks.
+Number.add_index(
+    Number.index(
+        Number.phone_number_id,
+        unique=True,
+        where=SQL("status <> 'DISCONNECTED'"),
+        name="number_connected_once",
+    )
+)
+
+_CALLED = Prepared(
+    lambda ids: Number.select(Number.phone_number_id, Number.id).where(
+        is_in(Number.phone_number_id, ids)
+    )
+)
+_CONNECTED_FIRST = Prepared(
+    (
+        lambda phone_number_id: (
+            Number.select()
+            .where(Number.phone_number_id == phone_number_id)
+            .order_by(Number.status == NumberStatus.DISCONNECTED, Number.id.desc())
+            .limit(1)
+        )
+    ),
+    Number,
+)

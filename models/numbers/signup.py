@@ -1,0 +1,133 @@
+"""Signup links, which an account shares with a number's owner, and the signups in progress.
+
+The code of a signup works once. So the token that it bought is stored, encrypted, before it is used, and a
+failed signup can be retried without a new code. The code is stored as a hash only. A complete signup is
+deleted: its number has the token and the PIN.
+"""
+
+import base64
+import re
+import secrets
+from typing import Any, Self
+
+from peewee import BigIntegerField, ForeignKeyField, TextField
+
+from models import clock
+from models.accounts import secret
+from models.accounts.account import Account, Owned
+from models.clock import new_id
+from models.database import BaseModel, exclusively, reading
+from models.numbers.number import Number
+
+LIFETIME_MS = 7 * 24 * 3_600_000
+SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,62}", re.ASCII)
+# 80 bits, as 16 characters of base32. A slug is a secret: it connects a number to the account.
+RANDOM_BYTES = 10
+MAX_SLUG = 63
+MAX_NAME = MAX_SLUG - 16 - len("-")
+
+
+def unguessable(name: str) -> str:
+    """A slug with ``name`` and a random ending. It may be longer than SLUG allows."""
+    return f"{name}-{base64.b32encode(secrets.token_bytes(RANDOM_BYTES)).decode().lower()}"
+
+
+class SlugTakenError(Exception):
+    """A signup link with this slug exists already."""
+
+
+class SignupLink(Owned):
+    """A link. It is open until it is used, revoked or expired."""
+
+    slug = TextField(unique=True)
+    number = ForeignKeyField(Number, null=True, lazy_load=False)
+    created_at = BigIntegerField()
+    expires_at = BigIntegerField()
+    used_at = BigIntegerField(null=True)
+    revoked_at = BigIntegerField(null=True)
+
+    @classmethod
+    @exclusively
+    def open(cls, account: Account, slug: str) -> Self:
+        """Create a link. Raises SlugTakenError."""
+        now = clock.now()
+        if cls.select().where(cls.slug == slug).exists():
+            raise SlugTakenError(slug)
+        return cls.create(
+            id=new_id("sl"),
+            account=account,
+            slug=slug,
+            created_at=now,
+            expires_at=now + LIFETIME_MS,
+        )
+
+    @classmethod
+    def find(cls, slug: str) -> Self | None:
+        """The link with its account, or None."""
+        query = cls.select(cls, Account).join(Account)
+        with reading():
+            link: Self | None = query.where(cls.slug == slug).first()
+            return link
+
+    def why_closed(self) -> str | None:
+        """``used``, ``revoked`` or ``expired``; None while the link is open."""
+        if self.used_at is not None:
+            return "used"
+        if self.revoked_at is not None:
+            return "revoked"
+        return "expired" if self.expires_at <= clock.certain() else None
+
+    def use(self, number: Number) -> bool:
+        """Use the link inside the caller's transaction. Returns False if it was closed in the meantime."""
+        return self._close(used_at=clock.now(), number=number.id)
+
+    @exclusively
+    def revoke(self) -> None:
+        """Revoke the link, unless it was used."""
+        self._close(revoked_at=clock.now())
+
+    def _close(self, **changes: Any) -> bool:
+        link = SignupLink
+        is_open = (link.id == self.id) & link.used_at.is_null() & link.revoked_at.is_null()
+        return bool(link.update(changes).where(is_open).execute())
+
+
+class Signup(BaseModel):
+    """The token that one code of the embedded signup bought.
+
+    ``sealed_pin`` is the two-step PIN from the owner of ``number``, until the network has accepted it.
+    """
+
+    number_id: str | None
+    id = TextField(primary_key=True)
+    link = ForeignKeyField(SignupLink, lazy_load=False, on_delete="CASCADE", index=False)
+    code_hash = TextField()
+    sealed_token = TextField()
+    number = ForeignKeyField(Number, null=True, lazy_load=False, index=False)
+    sealed_pin = TextField(null=True)
+    created_at = BigIntegerField()
+
+    class Meta:
+        indexes = ((("link", "code_hash"), True),)
+
+    @property
+    def access_token(self) -> str:
+        return secret.decrypt(self.sealed_token)
+
+    @classmethod
+    def find(cls, link: SignupLink, code: str) -> Self | None:
+        """The signup with this code at this link, or None."""
+        with reading():
+            return cls.get_or_none(cls.link == link.id, cls.code_hash == secret.digest(code))
+
+    @classmethod
+    @exclusively
+    def begin(cls, link: SignupLink, code: str, access_token: str) -> Self:
+        """Record the exchanged code."""
+        return cls.create(
+            id=new_id("sgn"),
+            link=link.id,
+            code_hash=secret.digest(code),
+            sealed_token=secret.encrypt(access_token),
+            created_at=clock.now(),
+        )

@@ -1,0 +1,118 @@
+"""Usage: the number of messages by day, number, direction, category and billable.
+
+A message is counted in the transaction that records its pricing. Retention removes messages, but no totals
+(docs/decisions/0031-totals-are-kept.md).
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, Self
+
+from peewee import (
+    EXCLUDED,
+    BigIntegerField,
+    BooleanField,
+    CompositeKey,
+    ModelSelect,
+    TextField,
+)
+
+from models.database import BaseModel, Prepared, reading
+from models.messages.message import Message
+from models.page import Page, fetch_page
+
+KEY = ("account_id", "day", "number_id", "direction", "category", "billable")
+NO_CATEGORY = ""
+
+
+class UsageTotal(BaseModel):
+    """The number of messages with this key. ``day`` is the UTC day of their creation."""
+
+    account_id = TextField()
+    day = TextField()
+    number_id = TextField()
+    direction = TextField()
+    category = TextField()
+    billable = BooleanField()
+    total = BigIntegerField()
+
+    class Meta:
+        primary_key = CompositeKey(*KEY)
+
+    @classmethod
+    def page(cls, account_id: str, limit: int, offset: int, **wanted: Any) -> Page[Self]:
+        """A page of the rows that ``all`` finds."""
+        return fetch_page(cls._query(account_id, **wanted), limit, offset)
+
+    @classmethod
+    def all(cls, account_id: str, **wanted: Any) -> list[Self]:
+        """The days from ``since`` to before ``until``, of all numbers or one, in the order of KEY."""
+        with reading():
+            return list(cls._query(account_id, **wanted))
+
+    @classmethod
+    def has_any(cls, account_id: str, direction: str) -> bool:
+        """Whether the account ever had a message in this direction."""
+        query = cls.select().where(cls.account_id == account_id, cls.direction == direction)
+        with reading():
+            return bool(query.exists())
+
+    @classmethod
+    def _query(
+        cls, account_id: str, *, since: str, until: str, number_id: str | None
+    ) -> "ModelSelect[Self]":
+        # A changed pricing may leave a total at zero.
+        query = cls.select().where(cls.account_id == account_id, cls.total != 0)
+        query = query.where(cls.day >= since, cls.day < until)
+        if number_id is not None:
+            query = query.where(cls.number_id == number_id)
+        return query.order_by(*(getattr(cls, name) for name in KEY))
+
+
+class UsageCount:
+    """The changes of the totals in one transaction. ``counting`` writes them."""
+
+    def __init__(self) -> None:
+        self.changes = Counter[tuple[Any, ...]]()
+
+    def add(self, message: Message) -> None:
+        """Count a message by its pricing, or as one without a pricing."""
+        self.changes[_key(message, message.pricing_json)] += 1
+
+    def move(self, message: Message, before: str | None) -> None:
+        """Count a message by its pricing instead of the one ``before``, if any."""
+        if before is not None:
+            self.changes[_key(message, before)] -= 1
+        self.add(message)
+
+
+@contextmanager
+def counting() -> Iterator[UsageCount]:
+    """Collect changes, and write each changed total once at the end, inside the caller's transaction.
+
+    Transactions write totals in a fixed order, which prevents deadlocks.
+    """
+    count = UsageCount()
+    yield count
+    for key, change in sorted(count.changes.items()):
+        if change:
+            _ADD.execute(*key, change)
+
+
+def _key(message: Message, pricing_json: str | None) -> tuple[Any, ...]:
+    """The values of KEY for a message with this pricing."""
+    told = json.loads(pricing_json or "{}")
+    day = datetime.fromtimestamp(message.created_at / 1000, UTC).date().isoformat()
+    category, billable = told.get("category") or NO_CATEGORY, bool(told.get("billable"))
+    return message.account_id, day, message.number_id, message.direction, category, billable
+
+
+_ADD = Prepared(
+    lambda *values: UsageTotal.insert(dict(zip((*KEY, "total"), values, strict=True))).on_conflict(
+        conflict_target=[getattr(UsageTotal, name) for name in KEY],
+        update={UsageTotal.total: UsageTotal.total + EXCLUDED.total},
+    )
+)
