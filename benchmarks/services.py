@@ -14,10 +14,10 @@ import requests
 from contract_tests.service import Gateway
 from contract_tests.waiting import START_SECONDS, WAIT_SECONDS, free_port, wait_for
 from gateway.settings import Settings
-from networks.cloud_api import CloudApi
 from networks.current import wait_for as wait_for_network
 from networks.interface import Sender
-from networks.sandbox_signup import start_signup
+from networks.whatsapp.cloud_api import CloudApi
+from networks.whatsapp.sandbox_signup import start_signup
 
 ROOT = Path(__file__).parent.parent
 PEERS_PYTHON = ROOT / "benchmarks/peers/.venv/bin/python"

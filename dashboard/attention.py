@@ -12,7 +12,7 @@ from models.deliveries.recent_failures import failed_in_a_day
 from models.deliveries.webhook import Deactivation, Webhook
 from models.messages.template import Template
 from models.numbers.number import Number, NumberStatus
-from networks.reasons import in_words
+from networks.whatsapp.reasons import in_words
 
 # Shorter waits are normal: the first attempt is running.
 LATE_MS = 60_000

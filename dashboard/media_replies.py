@@ -21,7 +21,7 @@ from models.database import reading, writing
 from models.messages.contact import Contact
 from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message
-from networks.media_types import EXTENSIONS
+from networks.whatsapp.media_types import EXTENSIONS
 
 CHUNK = 64 * 1024
 MAX_NAME = 240

@@ -13,9 +13,9 @@ from dashboard.assets import asset
 from dashboard.message_summary import excerpt
 from dashboard.wording import beside_badge, breakable, words
 from gateway.settings import get_settings
-from networks.error_codes import explained
-from networks.media_types import EXTENSIONS, MOST
-from networks.reasons import in_words
+from networks.whatsapp.error_codes import explained
+from networks.whatsapp.media_types import EXTENSIONS, MOST
+from networks.whatsapp.reasons import in_words
 from webhooks.envelope import timestamp
 
 CONTENT_TYPE = "text/html; charset=utf-8"

@@ -10,8 +10,8 @@ from handlers.resources import active_number
 from models.database import read
 from models.numbers.number import Number
 from networks.current import get_network
-from networks.error_codes import PARAMETER, explained
 from networks.interface import BlockResult
+from networks.whatsapp.error_codes import PARAMETER, explained
 
 # The pattern of PersonId in the contract.
 PERSON = re.compile(r"[1-9][0-9]{6,14}|[A-Z]{2}\.(ENT\.)?[A-Za-z0-9]{1,128}", re.ASCII)

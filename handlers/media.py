@@ -27,7 +27,7 @@ from models.numbers.number import Number, NumberStatus
 from networks import exceptions as network
 from networks.current import get_network
 from networks.interface import MediaDownload, MediaUpload
-from networks.media_types import EXTENSIONS, LIMITS, RECEIVED
+from networks.whatsapp.media_types import EXTENSIONS, LIMITS, RECEIVED
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from models.messages.message import Direction, Message, StatusChange
 from models.messages.message_filter import MessageFilter
 from models.numbers.number import Number, NumberStatus
 from networks.current import get_network
-from networks.error_codes import codes_explained_by, explained
+from networks.whatsapp.error_codes import codes_explained_by, explained
 from tasks.emit import message_resource
 from webhooks.envelope import timestamp
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from gateway.settings import get_settings
 from handlers.errors import ApiError, ForbiddenError
 from models.messages.callback import Callback
-from networks import signature
+from networks.whatsapp import signature
 from tasks import ingest, telemetry
 
 

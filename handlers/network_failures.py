@@ -11,8 +11,8 @@ from models.accounts.secret import SecretUnreadableError
 from models.database import commit, writing
 from models.numbers.number import Number
 from networks import exceptions as network
-from networks.error_codes import told
 from networks.interface import Sender
+from networks.whatsapp.error_codes import told
 from tasks import deliver, number_status
 
 logger = logging.getLogger(__name__)

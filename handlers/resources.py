@@ -15,7 +15,7 @@ from models.page import Page
 Row = TypeVar("Row", bound=Model)
 Owned = TypeVar("Owned", Message, Number, Webhook)
 
-# How a number becomes ACTIVE. The number's reason may already say it (networks.error_codes).
+# How a number becomes ACTIVE. The number's reason may already say it (networks.whatsapp.error_codes).
 REMEDIES = {
     NumberStatus.PROVISIONING: "Wait until its signup has finished, then try again.",
     NumberStatus.DISCONNECTED: "Send the number's owner a new signup link.",

@@ -9,7 +9,7 @@ from handlers import numbers
 from handlers.errors import ApiError, ConflictError, InvalidError, NotFoundError, ThrottledError
 from models.numbers.number import NumberTakenError
 from networks import exceptions as network
-from networks.error_codes import told
+from networks.whatsapp.error_codes import told
 from tasks import onboarding
 from webhooks.envelope import timestamp
 

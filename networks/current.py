@@ -10,9 +10,9 @@ from functools import cache
 from typing import Any, TypeVar
 
 from gateway.settings import get_settings
-from networks.cloud_api import CloudApi
 from networks.exceptions import AmbiguousError
 from networks.interface import Network
+from networks.whatsapp.cloud_api import CloudApi
 
 Result = TypeVar("Result")
 

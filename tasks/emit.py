@@ -14,7 +14,7 @@ from models.messages.contact import Contact
 from models.messages.message import Direction, Message
 from models.messages.template import Template
 from models.numbers.number import Number
-from networks.error_codes import explained
+from networks.whatsapp.error_codes import explained
 from webhooks.envelope import (
     ContactResource,
     MessageContact,

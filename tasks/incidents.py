@@ -12,7 +12,7 @@ from models.deliveries.webhook import Deactivation, Webhook
 from models.messages.template import IS_REJECTED, Template
 from models.numbers.number import Number, NumberStatus
 from models.reports.incident import AlertTarget, Incident, IncidentKind
-from networks.reasons import in_words
+from networks.whatsapp.reasons import in_words
 
 # Debounce for webhooks that fail intermittently: their incident ends after this time without a failure.
 # The other kinds do not flap.

@@ -19,7 +19,7 @@ from models.messages.callback import MAX_TRIES, Callback, Reason, SetAside
 from models.messages.message import Direction, Message, is_identifier
 from models.numbers.number import Number
 from models.reports.usage import UsageCount, counting
-from networks.callback_items import (
+from networks.whatsapp.callback_items import (
     AccountUpdate,
     InboundMessage,
     Item,
@@ -29,7 +29,7 @@ from networks.callback_items import (
     StatusUpdate,
     Unreadable,
 )
-from networks.callbacks import parse
+from networks.whatsapp.callbacks import parse
 from tasks import contacts, deliver, number_status, telemetry, templates
 from tasks.emit import emit_message
 from tasks.message_status import SentMessages, record_status

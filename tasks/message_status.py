@@ -14,9 +14,9 @@ from models.messages.contact import Contact, Source
 from models.messages.message import UNSETTLED, Message, MessageStatus
 from models.numbers.number import Number, NumberStatus
 from models.reports.usage import UsageCount
-from networks.callback_items import StatusUpdate
-from networks.classify import classify
 from networks.interface import Acceptance
+from networks.whatsapp.callback_items import StatusUpdate
+from networks.whatsapp.classify import classify
 from tasks import contacts, deliver, number_status
 from tasks.emit import emit_message
 from webhooks.kinds import EventKind

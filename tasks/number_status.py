@@ -18,12 +18,12 @@ from models.database import Prepared, reading, writing
 from models.deliveries.attempt import NO_OUTCOME
 from models.numbers.notice import Notice, words_of
 from models.numbers.number import CONNECTED, Number, NumberStatus, NumberTakenError
-from networks import callback_items, reasons
 from networks import exceptions as network
-from networks.callback_items import AccountUpdate
 from networks.current import get_network, wait_for
-from networks.error_codes import told as told_error
 from networks.interface import Sender
+from networks.whatsapp import callback_items, reasons
+from networks.whatsapp.callback_items import AccountUpdate
+from networks.whatsapp.error_codes import told as told_error
 from tasks import deliver, number_updates
 from tasks.emit import emit_number
 from webhooks.kinds import EventKind

@@ -9,7 +9,7 @@ from typing import Any
 from models.database import writing
 from models.numbers.notice import Notice
 from models.numbers.number import CONNECTED, Number
-from networks import callback_items
+from networks.whatsapp import callback_items
 from tasks.emit import emit_number
 from webhooks.kinds import EventKind
 

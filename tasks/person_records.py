@@ -18,9 +18,9 @@ from models.messages.erasure import Erasure
 from models.messages.message import Message
 from models.numbers.notice import Notice
 from models.numbers.number import Number
-from networks.callback_items import AccountUpdate, Part
-from networks.callback_items import Notice as ReadNotice
-from networks.callbacks import parse
+from networks.whatsapp.callback_items import AccountUpdate, Part
+from networks.whatsapp.callback_items import Notice as ReadNotice
+from networks.whatsapp.callbacks import parse
 
 # Rows of a page. A raw callback has up to some hundred kilobytes.
 FEW, MANY = 100, 1_000

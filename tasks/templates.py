@@ -15,9 +15,9 @@ from models.clock import new_id
 from models.database import writing
 from models.messages.template import Template, TemplateList, TemplateStatus, active_numbers
 from models.numbers.number import Number
-from networks.callback_items import Notice
 from networks.interface import TemplateDefinition
-from networks.templates import NO_SCORE
+from networks.whatsapp.callback_items import Notice
+from networks.whatsapp.templates import NO_SCORE
 from tasks.emit import emit_template
 
 # The greatest age of a list without callbacks. The platform allows an app 200 calls per hour and account.

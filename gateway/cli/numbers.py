@@ -13,7 +13,7 @@ from models.numbers.notice import Notice
 from models.numbers.number import Number, NumberTakenError
 from models.numbers.signup import MAX_NAME, MAX_SLUG, SLUG, SignupLink, SlugTakenError, unguessable
 from networks.exceptions import NetworkError
-from networks.sandbox_signup import SandboxUnreachableError, start_signup
+from networks.whatsapp.sandbox_signup import SandboxUnreachableError, start_signup
 from tasks import onboarding
 from webhooks.envelope import timestamp
 

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from gateway.api.operations import MEBIBYTE
 from handlers import network_callback
 from models.database import commit
-from networks import signature
+from networks.whatsapp import signature
 
 # Bytes. A thread costs less than blocking the event loop to sign a larger body.
 LARGE = MEBIBYTE // 8

@@ -15,8 +15,9 @@ from models.database import database, writing
 from models.deliveries.event import Event
 from models.messages.message import Message
 from models.numbers.number import Number, NumberStatus
-from networks import exceptions, media_types
+from networks import exceptions
 from networks.interface import MediaUpload, Sender
+from networks.whatsapp import media_types
 from tests import factories
 from tests.asgi import http_scope, one_message
 

@@ -6,8 +6,8 @@ from handlers.errors import ForbiddenError, NotFoundError
 from handlers.resources import inactive, owned
 from models.accounts.account import Account
 from models.numbers.number import Number, NumberStatus
-from networks.error_codes import told
 from networks.exceptions import NumberBannedError, NumberLostError
+from networks.whatsapp.error_codes import told
 from tests import factories
 
 

@@ -19,8 +19,8 @@ from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number, NumberStatus
 from models.reports.usage import UsageCount
 from networks import exceptions
-from networks.callback_items import StatusUpdate
 from networks.interface import Acceptance, OutboundMessage, Sender
+from networks.whatsapp.callback_items import StatusUpdate
 from tasks.message_status import SentMessages, record_status
 from tasks.queue import huey
 from tests import factories

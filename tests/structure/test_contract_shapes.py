@@ -20,8 +20,8 @@ from models.messages.template import Template
 from models.numbers.number import Number, NumberStatus
 from models.numbers.signup import SignupLink
 from models.reports.usage import UsageCount, counting
-from networks.callback_items import StatusUpdate
 from networks.interface import Acceptance
+from networks.whatsapp.callback_items import StatusUpdate
 from tasks import message_status
 from tests import factories
 from tests.factories import claim_due

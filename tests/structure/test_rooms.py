@@ -28,10 +28,10 @@ SOCKETS = {"socket", "ssl", "socketserver", "aiohttp", "requests", "urllib3", "h
     *("http.client", "http.server", "urllib.request", "ftplib", "smtplib", "xmlrpc"),
 }
 OPENS_SOCKETS = {
-    "networks/graph.py": "speaks to the messaging network",
-    "networks/media.py": "uploads and downloads media over connections of networks/graph.py",
-    "networks/checkup.py": "checks whether the network responds, and imitates its handshake",
-    "networks/sandbox_signup.py": "speaks to the sandbox on this machine",
+    "networks/whatsapp/graph.py": "speaks to the messaging network",
+    "networks/whatsapp/media.py": "uploads and downloads media over the connections of graph.py",
+    "networks/whatsapp/checkup.py": "checks whether the network responds, and imitates its handshake",
+    "networks/whatsapp/sandbox_signup.py": "speaks to the sandbox on this machine",
     "webhooks/connecting.py": "connects to receivers, as the only module",
     "webhooks/reached.py": "looks for a route, and sends nothing",
     "webhooks/client.py": "passes on a TLS context, and connects to nothing",

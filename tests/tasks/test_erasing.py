@@ -26,9 +26,9 @@ from models.numbers.notice import Notice
 from models.numbers.number import Number
 from models.reports.tally import MessageTally
 from models.reports.usage import UsageTotal
-from networks.callback_items import Part
-from networks.callbacks import parse
 from networks.interface import Acceptance
+from networks.whatsapp.callback_items import Part
+from networks.whatsapp.callbacks import parse
 from tasks import contacts, erasing, ingest, message_status
 from tests import factories
 from tests.conftest import Clock

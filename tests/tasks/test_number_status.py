@@ -10,7 +10,6 @@ from models.database import writing
 from models.deliveries.event import Event
 from models.numbers.notice import Notice
 from models.numbers.number import Number, NumberStatus
-from networks.callback_items import AccountUpdate
 from networks.exceptions import (
     AccountActionError,
     AmbiguousError,
@@ -21,6 +20,7 @@ from networks.exceptions import (
     RefusedError,
     ThrottledError,
 )
+from networks.whatsapp.callback_items import AccountUpdate
 from tasks import number_status
 from tests import factories
 from tests.conftest import Clock

@@ -20,9 +20,9 @@ from models.database import report
 from models.database.sqlite import path_of
 from models.deliveries.webhook import Webhook
 from models.numbers.number import Number
-from networks.checkup import ask_time, shake_hands
 from networks.current import get_network, wait_for
 from networks.exceptions import AmbiguousError, NetworkError, NotReachedError, ThrottledError
+from networks.whatsapp.checkup import ask_time, shake_hands
 from tasks.redis_pool import open_pool
 
 MIB, GIB = 1 << 20, 1 << 30

@@ -7,7 +7,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from networks.cloud_api import CloudApi
 from networks.current import wait_for
 from networks.exceptions import (
     AmbiguousError,
@@ -17,8 +16,9 @@ from networks.exceptions import (
     RefusedError,
     ThrottledError,
 )
-from networks.graph import MAX_PAGES
 from networks.interface import Sender, TemplateDefinition
+from networks.whatsapp.cloud_api import CloudApi
+from networks.whatsapp.graph import MAX_PAGES
 from tests.receiver import Exchange, Receiver, answer
 
 SENDER = Sender("1001", "token-1")

@@ -23,14 +23,14 @@ import aiohttp
 import orjson
 from aiohttp.connector import Connection
 
-from networks.classify import BY_STATUS, classify
 from networks.exceptions import (
     AmbiguousError,
     MediaGoneError,
     NetworkError,
     NotReachedError,
 )
-from networks.nesting import TOO_DEEP, is_too_deep
+from networks.whatsapp.classify import BY_STATUS, classify
+from networks.whatsapp.nesting import TOO_DEEP, is_too_deep
 
 HTTP_OK, HTTP_OK_LIMIT = 200, 300
 HTTP_NOT_FOUND = 404

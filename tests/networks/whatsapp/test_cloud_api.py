@@ -10,7 +10,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from networks.cloud_api import CloudApi
 from networks.current import wait_for
 from networks.exceptions import (
     AmbiguousError,
@@ -23,6 +22,7 @@ from networks.exceptions import (
     ThrottledError,
 )
 from networks.interface import NumberProfile, OutboundMessage, Sender
+from networks.whatsapp.cloud_api import CloudApi
 from tests.receiver import Exchange, Receiver, answer, hang
 
 SENDER = Sender("1001", "token-1")
@@ -122,7 +122,7 @@ def test_what_this_machine_lacks_was_certainly_not_reached(
     def make(_: object) -> socket.socket:
         raise error
 
-    monkeypatch.setattr("networks.graph.make_socket", make)
+    monkeypatch.setattr("networks.whatsapp.graph.make_socket", make)
     with pytest.raises(NotReachedError):
         _send(_api(receiver.url("")))
     assert receiver.at(MESSAGES) == []

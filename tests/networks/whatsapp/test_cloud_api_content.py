@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from networks.cloud_api import CloudApi
 from networks.current import wait_for
 from networks.interface import Acceptance, OutboundMessage, Sender
+from networks.whatsapp.cloud_api import CloudApi
 from tests.receiver import Receiver, answer
 
 PATH = "/v25.0/1001/messages"

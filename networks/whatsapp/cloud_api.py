@@ -1,14 +1,12 @@
 """Implements Network with the WhatsApp Business Cloud API.
 
-Each method makes one call over networks.graph.
+Each method makes one call over networks.whatsapp.graph.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from networks import business, media, templates
 from networks.exceptions import AmbiguousError
-from networks.graph import IDLE_SECONDS, GraphClient, members, optional, required
 from networks.interface import (
     Acceptance,
     BlockedPage,
@@ -22,6 +20,8 @@ from networks.interface import (
     TemplateDefinition,
     TokenGrant,
 )
+from networks.whatsapp import business, media, templates
+from networks.whatsapp.graph import IDLE_SECONDS, GraphClient, members, optional, required
 
 MANAGEMENT = "whatsapp_business_management"
 NUMBER_FIELDS = "id,display_phone_number,verified_name,status"

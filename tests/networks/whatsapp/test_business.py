@@ -7,10 +7,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from networks.cloud_api import CloudApi
 from networks.current import wait_for
 from networks.exceptions import AmbiguousError, NumberLostError, RefusedError
 from networks.interface import BlockedPage, BlockedPerson, BlockResult, BusinessProfile, Sender
+from networks.whatsapp.cloud_api import CloudApi
 from tests.receiver import Exchange, Receiver, answer
 
 SENDER = Sender("1001", "token-1")

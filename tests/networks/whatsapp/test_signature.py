@@ -2,7 +2,7 @@
 
 import pytest
 
-from networks.signature import HEADER, is_authentic
+from networks.whatsapp.signature import HEADER, is_authentic
 
 SECRET = "test-app-secret"
 STATUS = (

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from networks.cloud_api import read_grant
+from networks.whatsapp.cloud_api import read_grant
 
 SCOPES = ["whatsapp_business_management", "whatsapp_business_messaging"]
 WHOLE: dict[str, Any] = {"app_id": "app-1", "is_valid": True, "scopes": SCOPES}

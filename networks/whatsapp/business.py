@@ -1,4 +1,4 @@
-"""Business profiles and blocked people of numbers, over networks.graph.
+"""Business profiles and blocked people of numbers, over networks.whatsapp.graph.
 
 Source: Cloud API, business profiles; Block Users API.
 """
@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from networks.exceptions import NetworkError
-from networks.graph import GraphClient, details_of, members, optional
 from networks.interface import BlockedPage, BlockedPerson, BlockResult, BusinessProfile, Sender
+from networks.whatsapp.graph import GraphClient, details_of, members, optional
 
 TEXTS = ("about", "address", "description", "email", "vertical", "profile_picture_url")
 PROFILE_FIELDS = ",".join((*TEXTS, "websites"))

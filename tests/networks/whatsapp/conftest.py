@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from networks.cloud_api import CloudApi
 from networks.current import wait_for
+from networks.whatsapp.cloud_api import CloudApi
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from networks import callbacks
-from networks.callback_items import (
+from networks.whatsapp import callbacks
+from networks.whatsapp.callback_items import (
     AccountUpdate,
     InboundMessage,
     Notice,
@@ -17,7 +17,7 @@ from networks.callback_items import (
     StatusUpdate,
     Unreadable,
 )
-from networks.callbacks import parse
+from networks.whatsapp.callbacks import parse
 
 # The time of parsing, in milliseconds since the epoch. It differs from this machine's.
 NOW = 2_000_000_000_000

@@ -16,8 +16,8 @@ from urllib.parse import quote
 import aiohttp
 
 from networks.exceptions import AmbiguousError, MediaGoneError, NumberLostError
-from networks.graph import MEDIA_SECONDS, GraphClient, required
 from networks.interface import MediaUpload, Sender
+from networks.whatsapp.graph import MEDIA_SECONDS, GraphClient, required
 
 CHUNK = 64 * 1024
 # The platform's limit in both directions (Cloud API, Media).

@@ -2,7 +2,7 @@
 
 import socket
 
-from networks.graph import LOST_MS, make_socket
+from networks.whatsapp.graph import LOST_MS, make_socket
 
 
 def test_the_kernel_ends_a_connection_to_a_lost_machine() -> None:

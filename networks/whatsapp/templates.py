@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from networks.exceptions import NumberInDoubtError, NumberLostError
-from networks.graph import GraphClient, required
 from networks.interface import Sender, TemplateDefinition
+from networks.whatsapp.graph import GraphClient, required
 
 FIELDS = (
     "id,name,language,status,category,components,quality_score,rejected_reason,parameter_format"

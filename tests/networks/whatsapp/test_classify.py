@@ -2,8 +2,6 @@
 
 import pytest
 
-from networks.classify import classify
-from networks.error_codes import ERROR_CODES
 from networks.exceptions import (
     AccountActionError,
     AmbiguousError,
@@ -14,6 +12,8 @@ from networks.exceptions import (
     RefusedError,
     ThrottledError,
 )
+from networks.whatsapp.classify import classify
+from networks.whatsapp.error_codes import ERROR_CODES
 
 # The HTTP statuses are those seen in practice: for throttling, copies of the reference differ.
 TABLE: dict[type[NetworkError], list[tuple[int, tuple[int, ...]]]] = {

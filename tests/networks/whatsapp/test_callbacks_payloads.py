@@ -3,20 +3,6 @@
 import json
 
 import pytest
-
-from models import clock as models_clock
-from models.accounts.account import Account
-from models.deliveries.event import Event
-from models.messages.callback import SetAside
-from models.messages.template import TemplateList
-from models.numbers.notice import Notice
-from models.numbers.number import Number
-from networks import callback_items
-from networks.callback_items import AccountUpdate, InboundMessage, Item, StatusUpdate
-from networks.callbacks import parse
-from tests import factories
-from tests.conftest import Clock, Configure
-from tests.fake_templates import definition, known
 from tests.networks.payloads.accounts import ACCOUNTS
 from tests.networks.payloads.contents import CONTENTS
 from tests.networks.payloads.others import OTHERS
@@ -38,6 +24,20 @@ from tests.networks.payloads.shape import (
     Payload,
 )
 from tests.networks.payloads.statuses import STATUSES
+
+from models import clock as models_clock
+from models.accounts.account import Account
+from models.deliveries.event import Event
+from models.messages.callback import SetAside
+from models.messages.template import TemplateList
+from models.numbers.notice import Notice
+from models.numbers.number import Number
+from networks.whatsapp import callback_items
+from networks.whatsapp.callback_items import AccountUpdate, InboundMessage, Item, StatusUpdate
+from networks.whatsapp.callbacks import parse
+from tests import factories
+from tests.conftest import Clock, Configure
+from tests.fake_templates import definition, known
 from tests.tasks.told import accepted_message, ingest_again, ingest_now
 
 PAYLOADS = [*CONTENTS, *PEOPLE, *STATUSES, *ACCOUNTS, *OTHERS]

@@ -8,7 +8,6 @@ for a code that is not in the table.
 import logging
 from http import HTTPStatus
 
-from networks.error_codes import ERROR_CODES, PARAMETER
 from networks.exceptions import (
     AmbiguousError,
     NetworkError,
@@ -17,12 +16,13 @@ from networks.exceptions import (
     RefusedError,
     ThrottledError,
 )
+from networks.whatsapp.error_codes import ERROR_CODES, PARAMETER
 
 logger = logging.getLogger(__name__)
 
 # The platform does not distinguish a missing object from one that the token must not see.
 UNKNOWN_OBJECT = "33"
-# For responses without a code, too (networks.graph).
+# For responses without a code, too (networks.whatsapp.graph).
 BY_STATUS: dict[int, type[NetworkError]] = {
     HTTPStatus.UNAUTHORIZED: NumberInDoubtError,
     HTTPStatus.FORBIDDEN: NumberInDoubtError,

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from networks.cloud_api import CloudApi
 from networks.current import wait_for
 from networks.exceptions import (
     AmbiguousError,
@@ -19,6 +18,7 @@ from networks.exceptions import (
     RefusedError,
 )
 from networks.interface import MediaDownload, MediaUpload, Sender
+from networks.whatsapp.cloud_api import CloudApi
 from tests.receiver import Exchange, Receiver, answer
 
 SENDER = Sender("1001", "token-1")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from networks.callback_items import (
+from networks.whatsapp.callback_items import (
     AccountUpdate,
     InboundMessage,
     Item,
@@ -23,7 +23,7 @@ from networks.callback_items import (
     StatusUpdate,
     Unreadable,
 )
-from networks.graph import details_of, read_json
+from networks.whatsapp.graph import details_of, read_json
 
 logger = logging.getLogger(__name__)
 

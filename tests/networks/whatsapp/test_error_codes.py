@@ -2,8 +2,8 @@
 
 import pytest
 
-from networks.error_codes import ERROR_CODES, explained, explanation, told
 from networks.exceptions import NotReachedError, RefusedError, ThrottledError
+from networks.whatsapp.error_codes import ERROR_CODES, explained, explanation, told
 
 
 @pytest.mark.parametrize("code", ERROR_CODES)

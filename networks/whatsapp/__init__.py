@@ -1,0 +1,1 @@
+"""The WhatsApp Business Cloud API: the client, its errors, callbacks and templates."""
