@@ -17,13 +17,14 @@ from contract_tests.receiver import Received
 from models.deliveries.attempt import NO_OUTCOME
 from models.deliveries.claim import LEAST_TRIES
 from models.messages.callback import MAX_TRIES
-from tasks.number_status import MAX_TRIES as MAX_CHECKS
+from services.number_status import MAX_TRIES as MAX_CHECKS
 
 # A worker that a callback with this text, or any check of a number, kills.
 WORKER = """
 import os, signal, sys
 from gateway.cli import main
-from tasks import ingest, number_status
+from services import number_status
+from tasks import ingest
 
 def die():
     os.kill(os.getpid(), signal.SIGKILL)

@@ -16,7 +16,7 @@ from dashboard.site import blueprint, confirm, go, show
 from dashboard.time_inputs import as_typed
 from models.deliveries.bulk_redelivery import MAX_REDELIVERIES, Redelivery
 from models.deliveries.delivery import ENDED, Delivery, DeliveryState
-from tasks.fair_share import TooMuchAtOnceError
+from services.fair_share import TooMuchAtOnceError
 from tasks.redeliver import redeliver_chosen
 
 

@@ -10,7 +10,7 @@ from dashboard.site import blueprint, show
 from dashboard.webhooks import find
 from models import clock
 from models.clock import new_id
-from tasks.sender import send_test_delivery
+from services.sender import send_test_delivery
 from webhooks.client import Answer
 from webhooks.kinds import EventKind
 from webhooks.sample import sample_event

@@ -15,8 +15,8 @@ from gateway.settings import get_settings
 from models.numbers.number import Number, NumberTakenError
 from models.numbers.signup import SignupLink
 from networks.exceptions import NetworkError
-from tasks import onboarding
-from tasks.onboarding import SignupClaim, SignupError
+from services import onboarding
+from services.onboarding import SignupClaim, SignupError
 
 logger = logging.getLogger(__name__)
 

@@ -10,8 +10,9 @@ from models.database import writing
 from models.messages.contact import CONTACT, OPTED_OUT, Contact, ContactChange, Source
 from models.messages.conversation import newest_messages
 from models.numbers.number import Number
-from tasks import contacts, deliver, erasing
-from tasks.emit import contact_resource
+from services import contacts
+from services.emit import contact_resource
+from tasks import deliver, erasing
 
 MAX_NOTE = 1000  # As in the contract, UpdateContactRequest.
 MAX_MESSAGES = 20

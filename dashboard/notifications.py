@@ -10,8 +10,8 @@ from dashboard.paging import PER_PAGE, offset
 from dashboard.site import blueprint, go, show
 from gateway.settings import get_settings
 from models.reports.incident import AlertTarget, Incident
-from tasks import notify, subscriptions
-from tasks.subscriptions import NotCheckedError
+from services import notify, subscriptions
+from services.subscriptions import NotCheckedError
 from webhooks.address import AddressRefusedError
 
 PATH = "/dashboard/notifications"

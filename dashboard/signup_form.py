@@ -9,7 +9,7 @@ from urllib.parse import unquote_to_bytes
 
 from flask import Request
 
-from tasks.onboarding import SignupClaim
+from services.onboarding import SignupClaim
 
 # Same limits as CompleteSignupRequest in the contract.
 FIELDS = {

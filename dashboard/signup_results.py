@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from models.numbers.number import NumberTakenError
 from networks import exceptions as network
-from tasks import onboarding
+from services import onboarding
 
 RETRY_AFTER_SECONDS = 60
 HOUR, MINUTE = 3600, 60

@@ -10,9 +10,9 @@ from dashboard.site import blueprint, go, show
 from dashboard.webhooks import PATH, find, path_of
 from models.deliveries.webhook import Webhook
 from models.numbers.number import Number
-from tasks import subscriptions
-from tasks.fair_share import TooMuchAtOnceError
-from tasks.subscriptions import NotCheckedError, TooManyWebhooksError
+from services import subscriptions
+from services.fair_share import TooMuchAtOnceError
+from services.subscriptions import NotCheckedError, TooManyWebhooksError
 from webhooks.address import AddressRefusedError
 from webhooks.kinds import EventKind
 

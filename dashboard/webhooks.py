@@ -22,8 +22,8 @@ from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.recent_failures import a_day_before, failed_in_a_day
 from models.deliveries.webhook import Deactivation, Webhook
 from models.numbers.number import Number
-from tasks import subscriptions
-from tasks.sender import send_test_delivery
+from services import subscriptions
+from services.sender import send_test_delivery
 from webhooks.client import Answer
 from webhooks.kinds import EventKind
 

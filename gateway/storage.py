@@ -15,9 +15,9 @@ from gateway.settings import PREFIX, Settings, SettingsError
 from models import database
 from models.accounts import secret
 from models.database import sole_web
+from models.database.redis_pool import is_cluster
 from models.deliveries import event_history
 from tasks import queue
-from tasks.redis_pool import is_cluster
 
 logger = logging.getLogger(__name__)
 

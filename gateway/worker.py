@@ -22,19 +22,10 @@ from gateway.settings import PREFIX, Settings, SettingsError
 from gateway.storage import leave_state
 from models import database
 from models.database import known_time
-from tasks import (
-    deliver,
-    erasing,
-    indexing,
-    ingest,
-    notify,
-    number_status,
-    redeliver,
-    sweep,
-    template_lists,
-)
+from services import notify, number_status
+from services.sender import make_client
+from tasks import deliver, erasing, indexing, ingest, redeliver, sweep, template_lists
 from tasks.queue import Doorbell, huey
-from tasks.sender import make_client
 from webhooks.schedule import RetrySchedule
 
 logger = logging.getLogger(__name__)

@@ -10,8 +10,9 @@ from models.database import exclusively
 from models.messages import contact_search
 from models.messages.contact import CONTACT, OPTED_OUT, Contact, ContactChange, Source
 from models.numbers.number import Number
-from tasks import contacts, deliver, erasing
-from tasks.emit import contact_resource
+from services import contacts
+from services.emit import contact_resource
+from tasks import deliver, erasing
 from webhooks.envelope import timestamp
 
 # The contract's names of the values that may change.

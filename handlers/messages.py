@@ -16,7 +16,7 @@ from models.messages.message_filter import MessageFilter
 from models.numbers.number import Number, NumberStatus
 from networks.current import get_network
 from networks.whatsapp.error_codes import codes_explained_by, explained
-from tasks.emit import message_resource
+from services.emit import message_resource
 from webhooks.envelope import timestamp
 
 MARKING = Asked(

@@ -11,7 +11,8 @@ from gateway.settings import get_settings
 from handlers.errors import ApiError, ForbiddenError
 from models.messages.callback import Callback
 from networks.whatsapp import signature
-from tasks import ingest, telemetry
+from services import telemetry
+from tasks import ingest
 
 
 def verify(query: Mapping[str, str]) -> str:

@@ -13,7 +13,8 @@ from models.numbers.number import Number
 from networks import exceptions as network
 from networks.interface import Sender
 from networks.whatsapp.error_codes import told
-from tasks import deliver, number_status
+from services import number_status
+from tasks import deliver
 
 logger = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from handlers.resources import owned, page_json
 from models.numbers.number import Number
-from tasks.emit import number_resource
+from services.emit import number_resource
 
 
 def render(number: Number) -> dict[str, Any]:

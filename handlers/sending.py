@@ -34,8 +34,9 @@ from models.numbers.number import Number, NumberStatus
 from networks import exceptions as network
 from networks.current import get_network
 from networks.interface import Acceptance, OutboundMessage, Sender
-from tasks import contacts, deliver, number_status, telemetry
-from tasks.message_status import OPTED_OUT_CODE, record_acceptance
+from services import contacts, number_status, telemetry
+from services.message_status import OPTED_OUT_CODE, record_acceptance
+from tasks import deliver
 
 logger = logging.getLogger(__name__)
 

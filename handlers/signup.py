@@ -10,7 +10,7 @@ from handlers.errors import ApiError, ConflictError, InvalidError, NotFoundError
 from models.numbers.number import NumberTakenError
 from networks import exceptions as network
 from networks.whatsapp.error_codes import told
-from tasks import onboarding
+from services import onboarding
 from webhooks.envelope import timestamp
 
 RETRY_AFTER_THROTTLED = 60

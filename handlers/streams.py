@@ -22,7 +22,7 @@ from models.accounts.user_session import UserSession
 from models.database import reading
 from models.deliveries.event import Event
 from models.deliveries.feed import LostPlaceError, Place, Wanted
-from tasks.fair_share import Share
+from services.fair_share import Share
 
 logger = logging.getLogger(__name__)
 

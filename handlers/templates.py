@@ -1,7 +1,7 @@
 """Tag templates of the contract: the message templates of a number's business account.
 
 The responses show the stored templates. If these are out of date, they are read from the network first
-(tasks.templates).
+(services.templates).
 """
 
 from collections.abc import Sequence
@@ -17,8 +17,9 @@ from models.database import commit, read
 from models.messages.template import Template, TemplateList, active_numbers
 from models.numbers.number import Number
 from networks.current import get_network
-from tasks import deliver, templates
-from tasks.emit import template_resource
+from services import templates
+from services.emit import template_resource
+from tasks import deliver
 
 ACTION = "manage templates"
 READING = Asked(

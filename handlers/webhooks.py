@@ -10,8 +10,8 @@ from handlers.resources import no_access, owned, page_json
 from models.database import read
 from models.deliveries.webhook import Webhook
 from models.numbers.number import Number
-from tasks import subscriptions
-from tasks.sender import send_test_delivery
+from services import subscriptions
+from services.sender import send_test_delivery
 from webhooks.address import AddressRefusedError
 from webhooks.envelope import timestamp
 from webhooks.kinds import EventKind

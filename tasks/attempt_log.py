@@ -10,7 +10,7 @@ from prometheus_client import Counter, Histogram
 
 from models.deliveries.claim import ClaimedDelivery
 from models.deliveries.delivery import DeliveryState
-from tasks import telemetry
+from services import telemetry
 from webhooks.client import Answer
 
 logger = logging.getLogger(__name__)

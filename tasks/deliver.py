@@ -67,7 +67,7 @@ MOST_RECORDED, MOST_SLOW_RECORDED = 100, 30
 FAILURE_PAUSE_SECONDS = 0.5
 # The batches that one poll brings back, and the pause between two of them.
 MAX_BACK, BACK_PAUSE_SECONDS = 20, 0.005
-# The age of a claim after which an attempt checks again that it is still wanted (tasks.subscriptions).
+# The age of a claim after which an attempt checks again that it is still wanted (services.subscriptions).
 STALE_SECONDS = 0.5
 # The database cannot be written now. Any other error is caused by the data.
 UNAVAILABLE = (OperationalError, InterfaceError, InternalError)

@@ -14,7 +14,7 @@ from models.database import empty_log
 from models.messages import search
 from models.messages.contact import Contact
 from models.messages.erasure import Erasure
-from tasks import person_records
+from services import person_records
 from tasks.queue import Doorbell
 from tasks.retention import PAUSE_SECONDS
 

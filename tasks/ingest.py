@@ -30,9 +30,10 @@ from networks.whatsapp.callback_items import (
     Unreadable,
 )
 from networks.whatsapp.callbacks import parse
-from tasks import contacts, deliver, number_status, telemetry, templates
-from tasks.emit import emit_message
-from tasks.message_status import SentMessages, record_status
+from services import contacts, number_status, telemetry, templates
+from services.emit import emit_message
+from services.message_status import SentMessages, record_status
+from tasks import deliver
 from tasks.queue import Doorbell
 from webhooks.kinds import EventKind
 

@@ -18,9 +18,9 @@ import psycopg
 from huey import MemoryHuey
 from huey.storage import BaseStorage, PostgresStorage, PriorityRedisStorage, SqliteStorage
 
+from models.database.redis_pool import open_pool
 from models.database.session import BOUNDS, TIMEOUTS, Session, is_ready
 from models.database.sqlite import path_of
-from tasks.redis_pool import open_pool
 
 logger = logging.getLogger(__name__)
 

@@ -11,8 +11,8 @@ from gateway.settings import get_settings
 from models.deliveries.bulk_redelivery import MAX_REDELIVERIES, Redelivery
 from models.deliveries.delivery import ENDED, UNDELIVERED, Delivery
 from models.deliveries.webhook import Webhook
+from services.fair_share import TooMuchAtOnceError
 from tasks import deliver
-from tasks.fair_share import TooMuchAtOnceError
 from tasks.queue import Doorbell
 
 # Parts of a webhook in a round. Deliveries that were redelivered meanwhile do not count against the rate.

@@ -1,4 +1,4 @@
-"""Reads due lists of templates, one after the other (tasks.templates stores them)."""
+"""Reads due lists of templates, one after the other (services.templates stores them)."""
 
 import logging
 
@@ -8,8 +8,9 @@ from models.messages.template import TemplateList
 from networks import exceptions as network
 from networks.current import get_network, wait_for
 from networks.interface import Sender
-from tasks import deliver, number_status
-from tasks.templates import JITTER, MAX_AGE_MS, take, varied
+from services import number_status
+from services.templates import JITTER, MAX_AGE_MS, take, varied
+from tasks import deliver
 
 logger = logging.getLogger(__name__)
 

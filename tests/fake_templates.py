@@ -7,7 +7,7 @@ from models.database import database
 from models.numbers.number import Number
 from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender, TemplateDefinition
-from tasks import templates
+from services import templates
 
 BODY = {"type": "BODY", "text": "Hello {{1}}, your order {{2}} has shipped."}
 

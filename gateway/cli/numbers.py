@@ -14,7 +14,7 @@ from models.numbers.number import Number, NumberTakenError
 from models.numbers.signup import MAX_NAME, MAX_SLUG, SLUG, SignupLink, SlugTakenError, unguessable
 from networks.exceptions import NetworkError
 from networks.whatsapp.sandbox_signup import SandboxUnreachableError, start_signup
-from tasks import onboarding
+from services import onboarding
 from webhooks.envelope import timestamp
 
 MAX_LISTED = 100

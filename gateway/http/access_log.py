@@ -20,7 +20,7 @@ from gateway.api.operations import METHODS, UNKNOWN, Operation, Part
 from gateway.http.exception_handlers import as_api_error, response_to
 from gateway.ops.metrics import REQUESTS
 from models.clock import new_id
-from tasks.telemetry import request_fields, span
+from services.telemetry import request_fields, span
 
 logger = logging.getLogger(__name__)
 

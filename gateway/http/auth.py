@@ -25,7 +25,7 @@ from models.accounts.client_address import one_client
 from models.accounts.user import User
 from models.accounts.user_session import UserSession
 from models.database import commit
-from tasks.telemetry import note
+from services.telemetry import note
 
 logger = logging.getLogger(__name__)
 

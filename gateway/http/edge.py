@@ -32,7 +32,7 @@ from gateway.ops.metrics import RATE_LIMITED
 from handlers.errors import ApiError, ThrottledError
 from handlers.streams import streams
 from models.database import answers_at_once
-from tasks.fair_share import Share
+from services.fair_share import Share
 
 METERED = {Part.API, Part.PAGES, Part.UPLOADS}
 ADMITTING_THREADS = 20

@@ -12,9 +12,9 @@ from dashboard.error_pages import error_page, is_page
 from dashboard.pages import CONTENT_TYPE as HTML
 from handlers.errors import CODES, ApiError, ConflictError, NotFoundError
 from models.database import UnsureError
-from tasks.fair_share import TooMuchAtOnceError
+from services.fair_share import TooMuchAtOnceError
+from services.subscriptions import NotCheckedError, TooManyWebhooksError
 from tasks.redeliver import InactiveWebhookError
-from tasks.subscriptions import NotCheckedError, TooManyWebhooksError
 
 logger = logging.getLogger(__name__)
 

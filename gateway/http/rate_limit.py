@@ -15,7 +15,7 @@ from redis import Redis, RedisError
 
 from models import clock
 from models.accounts.account import Account
-from tasks.redis_pool import open_pool
+from models.database.redis_pool import open_pool
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-from tasks.telemetry import LOG_DROPPED
+from services.telemetry import LOG_DROPPED
 
 STDOUT, STDERR = 1, 2
 # Seconds that the end of a process may wait for the reader.

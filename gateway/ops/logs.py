@@ -25,7 +25,7 @@ from gateway.ops.lines import FLUSH_SECONDS, STDERR, LineWriter
 from models.database import outage
 from models.database.outage import driver_error
 from models.database.sqlite import BusyError
-from tasks.telemetry import request_fields
+from services.telemetry import request_fields
 
 OURS = ("gateway", "handlers", "dashboard", "tasks", "models", "networks", "webhooks")
 # Loggers that warn of clients' mistakes: refused requests, invalid traceparents, invalid forms.

@@ -11,7 +11,7 @@ from opentelemetry import trace
 
 from gateway import __version__
 from gateway.settings import SettingsError
-from tasks import telemetry
+from services import telemetry
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 # Seconds that a stop waits for the last batch at most: the collector may be down.

@@ -1,6 +1,6 @@
 """Numbers: connected phone numbers and their lifecycle.
 
-``check_due_at`` is the time of the next check of a number (tasks.number_status).
+``check_due_at`` is the time of the next check of a number (services.number_status).
 """
 
 import json

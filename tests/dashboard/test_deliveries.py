@@ -14,7 +14,8 @@ from models.deliveries.claim import Terms
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
 from models.numbers.number import Number
-from tasks import emit, redeliver
+from services import emit
+from tasks import redeliver
 from tests import factories
 from tests.dashboard.conftest import Submit, Visit
 from webhooks.kinds import EventKind

@@ -19,7 +19,7 @@ from models.deliveries.claim import Terms
 from models.deliveries.delivery import Delivery
 from models.deliveries.webhook import Webhook
 from models.numbers.number import Number
-from tasks import emit
+from services import emit
 from tests import factories
 from tests.conftest import Clock
 from tests.dashboard.conftest import Visit

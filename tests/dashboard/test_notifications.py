@@ -6,7 +6,7 @@ from models.accounts.account import Account
 from models.database import writing
 from models.numbers.number import Number, NumberStatus
 from models.reports.incident import AlertTarget, Incident
-from tasks import incidents, notify
+from services import incidents, notify
 from tests import factories
 from tests.conftest import Configure
 from tests.dashboard.conftest import Submit, Visit

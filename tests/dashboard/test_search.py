@@ -13,7 +13,7 @@ from models.deliveries.claim import Terms
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number
 from models.numbers.signup import SignupLink
-from tasks import emit
+from services import emit
 from tests import factories
 from tests.dashboard.conftest import Visit
 from webhooks.kinds import EventKind

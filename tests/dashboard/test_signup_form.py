@@ -6,7 +6,7 @@ import pytest
 from flask import Flask, Request, request
 
 from dashboard.signup_form import FORM_TYPE, BadFormError, BadPinError, read_claim
-from tasks.onboarding import SignupClaim
+from services.onboarding import SignupClaim
 
 GOOD = {"code": "AQcode", "phone_number_id": "106", "waba_id": "524"}
 Fields = dict[str, str] | list[tuple[str, str]]

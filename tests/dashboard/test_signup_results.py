@@ -8,7 +8,7 @@ from dashboard import signup_results
 from dashboard.signup_results import Next
 from models.numbers.number import NumberTakenError
 from networks import exceptions as network
-from tasks import onboarding
+from services import onboarding
 
 NETWORK_ERRORS = [
     error

@@ -11,8 +11,8 @@ from gateway.http.exception_handlers import RETRY_AFTER
 from models.accounts.account import Account
 from models.accounts.user import User
 from models.accounts.user_session import UserSession
-from tasks import notify, sender, subscriptions
-from tasks.fair_share import Share
+from services import notify, sender, subscriptions
+from services.fair_share import Share
 from tests import factories
 from tests.asgi import Answered, ask, http_scope
 from tests.conftest import Configure

@@ -28,7 +28,7 @@ from models.deliveries.webhook import Webhook
 from models.messages.contact import Contact, Source
 from models.numbers.number import Number
 from models.numbers.signup import SignupLink
-from tasks import contacts, subscriptions
+from services import contacts, subscriptions
 from tests import factories
 from tests.people import PASSWORD, app_code, member, with_two_factor
 from webhooks.kinds import EventKind

@@ -21,7 +21,7 @@ from models.reports.usage import UsageCount
 from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.whatsapp.callback_items import StatusUpdate
-from tasks.message_status import SentMessages, record_status
+from services.message_status import SentMessages, record_status
 from tasks.queue import huey
 from tests import factories
 

@@ -14,7 +14,7 @@ from models.messages.message import Message
 from models.numbers.number import Number
 from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender
-from tasks import telemetry
+from services import telemetry
 
 Answers = Callable[[Acceptance | Exception], None]
 ACCEPTED = Acceptance("wamid.1")

@@ -23,8 +23,8 @@ from models.messages.message import Message, MessageStatus, StatusChange
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender
-from tasks import contacts
-from tasks.message_status import record_acceptance
+from services import contacts
+from services.message_status import record_acceptance
 from tasks.queue import huey
 from tests import factories
 from tests.another_writer import another_writer

@@ -22,7 +22,7 @@ from models.deliveries.event import Event
 from models.deliveries.event_history import EventHistory
 from models.deliveries.feed import START, Place, Wanted
 from models.numbers.notice import Notice
-from tasks.fair_share import TooMuchAtOnceError
+from services.fair_share import TooMuchAtOnceError
 from tests import factories
 from tests.asgi import http_scope
 

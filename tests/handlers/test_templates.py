@@ -16,7 +16,7 @@ from models.messages.template import Template, TemplateList
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions
 from networks.interface import TemplateDefinition
-from tasks import templates
+from services import templates
 from tests import factories
 from tests.conftest import Clock
 from tests.fake_templates import BODY, Network, definition

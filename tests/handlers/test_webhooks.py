@@ -9,8 +9,8 @@ from handlers.errors import ConflictError, ForbiddenError, InvalidError, NotFoun
 from models.accounts.account import Account
 from models.deliveries.webhook import Webhook
 from models.numbers.number import Number
-from tasks import subscriptions
-from tasks.subscriptions import NotCheckedError, TooManyWebhooksError
+from services import subscriptions
+from services.subscriptions import NotCheckedError, TooManyWebhooksError
 from tests import factories
 from tests.conftest import Configure
 from webhooks.faults import RESOLVER, MachineError

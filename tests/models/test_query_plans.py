@@ -42,7 +42,8 @@ from models.numbers.number import Number
 from models.reports import activity, tally
 from models.reports.incident import AlertTarget, Incident
 from networks.interface import Acceptance
-from tasks import incidents, ingest, template_lists
+from services import incidents
+from tasks import ingest, template_lists
 from tasks.retention import KINDS, remove_deleted, remove_old
 from tasks.sweep import recall
 from tests import factories

@@ -24,7 +24,7 @@ from models.deliveries.delivery import DeliveryState
 from models.messages.message import Direction, MessageStatus
 from models.messages.template import TemplateStatus
 from models.numbers.number import NumberStatus
-from tasks.subscriptions import MAX_URL, URL_FORM
+from services.subscriptions import MAX_URL, URL_FORM
 from webhooks import address
 from webhooks.envelope import timestamp
 from webhooks.kinds import EventKind

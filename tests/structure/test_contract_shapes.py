@@ -22,7 +22,7 @@ from models.numbers.signup import SignupLink
 from models.reports.usage import UsageCount, counting
 from networks.interface import Acceptance
 from networks.whatsapp.callback_items import StatusUpdate
-from tasks import message_status
+from services import message_status
 from tests import factories
 from tests.factories import claim_due
 from tests.fake_templates import definition, known

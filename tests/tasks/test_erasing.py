@@ -29,7 +29,8 @@ from models.reports.usage import UsageTotal
 from networks.interface import Acceptance
 from networks.whatsapp.callback_items import Part
 from networks.whatsapp.callbacks import parse
-from tasks import contacts, erasing, ingest, message_status
+from services import contacts, message_status
+from tasks import erasing, ingest
 from tests import factories
 from tests.conftest import Clock
 from tests.tasks.told import (

@@ -12,7 +12,8 @@ from models.messages.callback import MAX_TRIES, Callback, Reason, SetAside
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number, NumberStatus
 from networks.interface import Acceptance
-from tasks import ingest, message_status
+from services import message_status
+from tasks import ingest
 from tests import factories
 from tests.conftest import Clock
 from tests.tasks.told import (

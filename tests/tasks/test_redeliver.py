@@ -9,8 +9,8 @@ from models.deliveries.bulk_redelivery import Redelivery
 from models.deliveries.claim import Terms
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
+from services.fair_share import TooMuchAtOnceError
 from tasks import deliver, redeliver, sweep
-from tasks.fair_share import TooMuchAtOnceError
 from tasks.queue import huey
 from tests import factories
 from tests.conftest import Clock, Configure

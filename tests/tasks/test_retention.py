@@ -15,7 +15,8 @@ from models.deliveries.webhook import Webhook
 from models.messages.callback import Callback, Reason, SetAside
 from models.messages.message import Message, MessageStatus, StatusChange
 from models.numbers.number import Number
-from tasks import retention, subscriptions, sweep
+from services import subscriptions
+from tasks import retention, sweep
 from tests import factories
 from tests.conftest import Clock, Configure
 from tests.factories import claim_due

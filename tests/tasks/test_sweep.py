@@ -14,7 +14,8 @@ from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number
 from networks.interface import Acceptance
-from tasks import message_status, sweep
+from services import message_status
+from tasks import sweep
 from tests import factories
 from tests.conftest import Clock, Configure
 from tests.refusing import refusing

@@ -11,7 +11,8 @@ from models.messages.callback import AT_ONCE, Callback
 from models.messages.message import Message
 from models.numbers.number import Number
 from networks.interface import Acceptance
-from tasks import ingest, message_status
+from services import message_status
+from tasks import ingest
 from tests import factories
 from tests.refusing import refusing
 

@@ -17,13 +17,13 @@ from gateway.settings import Settings
 from models import database
 from models.accounts import secret
 from models.database import report
+from models.database.redis_pool import open_pool
 from models.database.sqlite import path_of
 from models.deliveries.webhook import Webhook
 from models.numbers.number import Number
 from networks.current import get_network, wait_for
 from networks.exceptions import AmbiguousError, NetworkError, NotReachedError, ThrottledError
 from networks.whatsapp.checkup import ask_time, shake_hands
-from tasks.redis_pool import open_pool
 
 MIB, GIB = 1 << 20, 1 << 30
 SCARCE, TOO_LITTLE = GIB, GIB // 10

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.api.app import build_app
 from gateway.ops.logs import JsonFormatter
-from tasks.telemetry import note, request_fields
+from services.telemetry import note, request_fields
 from tests.asgi import Answered, ask, edge_of, http_scope
 from tests.conftest import Configure
 from tests.spans import gathered

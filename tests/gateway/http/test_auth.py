@@ -11,7 +11,7 @@ from models.accounts.account import Account
 from models.accounts.api_key import ApiKey
 from models.accounts.user import User
 from models.accounts.user_session import UserSession
-from tasks.telemetry import request_fields
+from services.telemetry import request_fields
 from tests import factories
 from tests.another_writer import another_writer
 from tests.asgi import http_scope

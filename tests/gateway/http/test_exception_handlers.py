@@ -14,7 +14,7 @@ from gateway.http.exception_handlers import CRASH_MESSAGE, RETRY_AFTER
 from handlers.errors import ApiError, InvalidError, ThrottledError
 from models.accounts.account import Account
 from models.accounts.api_key import ApiKey
-from tasks.subscriptions import NotCheckedError
+from services.subscriptions import NotCheckedError
 from tests.asgi import Answered, ask, http_scope
 from tests.conftest import Configure
 

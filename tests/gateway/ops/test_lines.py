@@ -8,7 +8,7 @@ import pytest
 
 from gateway.ops import lines
 from gateway.ops.lines import LineWriter
-from tasks.telemetry import LOG_DROPPED
+from services.telemetry import LOG_DROPPED
 from tests.waiting import until
 
 LONG = "x" * 1_000

@@ -15,7 +15,7 @@ from gateway.ops.logs import (
     TextFormatter,
     configure_logging,
 )
-from tasks.telemetry import request_fields
+from services.telemetry import request_fields
 
 KEY = "mk_live_" + "k" * 43
 SECRET = "whsec_s/" + "s" * 40 + "+="

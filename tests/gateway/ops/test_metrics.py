@@ -20,7 +20,8 @@ from models.deliveries.attempt import record_outcomes
 from models.deliveries.claim import Terms
 from models.messages.callback import Reason, SetAside
 from networks import exceptions as network
-from tasks import attempt_log, deliver, queue, telemetry
+from services import telemetry
+from tasks import attempt_log, deliver, queue
 from tests import factories
 from tests.conftest import Clock
 from tests.factories import claim_due

@@ -13,7 +13,7 @@ from models.deliveries.webhook import Webhook
 from models.messages.contact import Contact
 from models.messages.message import Message
 from models.numbers.number import Number
-from tasks import emit
+from services import emit
 from tests import factories
 from tests.plans import queries_of
 from webhooks.kinds import EventKind

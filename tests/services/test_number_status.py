@@ -21,7 +21,7 @@ from networks.exceptions import (
     ThrottledError,
 )
 from networks.whatsapp.callback_items import AccountUpdate
-from tasks import number_status
+from services import number_status
 from tests import factories
 from tests.conftest import Clock
 

@@ -17,7 +17,7 @@ from networks.exceptions import (
     RefusedError,
     ThrottledError,
 )
-from tasks import number_status
+from services import number_status
 from tests import factories
 from tests.asked_platform import AskedPlatform
 from tests.conftest import Clock

@@ -4,7 +4,7 @@ import pytest
 
 from models.accounts.account import Account
 from models.numbers.signup import SignupLink
-from tasks import onboarding
+from services import onboarding
 from tests.fake_platform import Platform
 
 

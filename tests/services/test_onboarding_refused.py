@@ -9,7 +9,7 @@ from models.database import writing
 from models.numbers.number import NumberStatus
 from models.numbers.signup import SignupLink
 from networks.exceptions import AmbiguousError, NetworkError, RefusedError, ThrottledError
-from tasks import onboarding
+from services import onboarding
 from tests import factories
 from tests.fake_platform import CODE, Platform
 

@@ -11,8 +11,8 @@ from models.accounts.account import Account
 from models.database import exclusively
 from models.deliveries.delivery import Delivery
 from models.deliveries.webhook import Webhook
+from services.fair_share import Share
 from tasks.deliver import STALE_SECONDS
-from tasks.fair_share import Share
 from webhooks import address
 from webhooks.address import AddressRefusedError
 from webhooks.faults import MachineError

@@ -8,7 +8,7 @@ from models.deliveries.event import Event
 from models.numbers.number import Number, NumberStatus, NumberTakenError
 from models.numbers.signup import Signup, SignupLink
 from networks.exceptions import AmbiguousError
-from tasks import onboarding
+from services import onboarding
 from tests.conftest import Clock
 from tests.fake_platform import CODE, Platform
 

@@ -5,7 +5,7 @@ import pytest
 from models.accounts.account import Account
 from models.database import writing
 from models.numbers.number import Number, NumberStatus
-from tasks import number_status
+from services import number_status
 from tests import factories
 from tests.asked_platform import AskedPlatform
 from tests.conftest import Clock, Configure

@@ -16,8 +16,8 @@ from models.numbers.signup import Signup, SignupLink
 from networks.current import get_network, wait_for
 from networks.exceptions import NetworkError
 from networks.interface import NumberProfile, Sender
+from services.number_status import change_status
 from tasks import deliver
-from tasks.number_status import change_status
 
 CONNECTED = "CONNECTED"
 NEEDED_SCOPES = ("whatsapp_business_management", "whatsapp_business_messaging")

@@ -16,8 +16,8 @@ from contract_tests.waiting import free_port, wait_for
 from gateway.http.rate_limit import RateLimiter
 from gateway.settings import Settings, SettingsError
 from gateway.storage import refuse_clusters
+from models.database.redis_pool import KEEPALIVES, open_pool
 from tasks.queue import open_storage
-from tasks.redis_pool import KEEPALIVES, open_pool
 
 # Down after 0.5 s, then an election; a busy machine takes longer.
 FAILOVER_SECONDS = 20

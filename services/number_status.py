@@ -24,8 +24,9 @@ from networks.interface import Sender
 from networks.whatsapp import callback_items, reasons
 from networks.whatsapp.callback_items import AccountUpdate
 from networks.whatsapp.error_codes import told as told_error
-from tasks import deliver, number_updates
-from tasks.emit import emit_number
+from services import number_updates
+from services.emit import emit_number
+from tasks import deliver
 from webhooks.kinds import EventKind
 
 logger = logging.getLogger(__name__)

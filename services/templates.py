@@ -18,7 +18,7 @@ from models.numbers.number import Number
 from networks.interface import TemplateDefinition
 from networks.whatsapp.callback_items import Notice
 from networks.whatsapp.templates import NO_SCORE
-from tasks.emit import emit_template
+from services.emit import emit_template
 
 # The greatest age of a list without callbacks. The platform allows an app 200 calls per hour and account.
 MAX_AGE_MS = 3_600_000

@@ -10,7 +10,7 @@ from models.deliveries.event import Event
 from models.numbers.number import Number, NumberStatus, NumberTakenError
 from models.numbers.signup import Signup, SignupLink
 from networks.exceptions import AmbiguousError, RefusedError
-from tasks import onboarding
+from services import onboarding
 from tests import factories
 from tests.conftest import Clock
 from tests.fake_platform import CODE, SCOPES, TOKEN, Platform

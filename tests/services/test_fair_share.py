@@ -2,7 +2,7 @@
 
 import pytest
 
-from tasks.fair_share import Share, TooMuchAtOnceError
+from services.fair_share import Share, TooMuchAtOnceError
 
 
 def test_an_account_has_a_share_that_is_free_again_after_its_use() -> None:

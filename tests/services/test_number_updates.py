@@ -10,7 +10,7 @@ from models.database import writing
 from models.deliveries.event import Event
 from models.numbers.notice import Notice
 from models.numbers.number import Number, NumberStatus
-from tasks import number_status
+from services import number_status
 from tests import factories
 from tests.asked_platform import AskedPlatform
 from tests.tasks.told import account_update, ingest_again, ingest_now, kinds

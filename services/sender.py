@@ -8,7 +8,7 @@ from models.clock import new_id
 from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import Delivery
 from models.deliveries.webhook import Webhook
-from tasks.fair_share import Share
+from services.fair_share import Share
 from webhooks import signing
 from webhooks.client import CONTENT_TYPE, Answer, WebhookClient
 from webhooks.faults import MachineError

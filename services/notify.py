@@ -13,9 +13,9 @@ from models import clock
 from models.accounts.secret import SecretUnreadableError
 from models.database import progress
 from models.reports.incident import AlertTarget, Incident
-from tasks import incidents
-from tasks.fair_share import Share
-from tasks.sender import post_once
+from services import incidents
+from services.fair_share import Share
+from services.sender import post_once
 from webhooks.mail import MailError, send_mail
 
 logger = logging.getLogger(__name__)

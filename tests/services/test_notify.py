@@ -11,7 +11,7 @@ from models.database import writing
 from models.deliveries.webhook import Deactivation, Webhook
 from models.numbers.number import Number, NumberStatus
 from models.reports.incident import AlertTarget, Incident
-from tasks import incidents, notify
+from services import incidents, notify
 from tests import factories
 from tests.conftest import Clock, Configure
 from tests.fake_templates import definition, known
@@ -261,7 +261,7 @@ def test_no_connection_to_a_database_is_held_while_mail_is_sent(
         assert not database.database.in_transaction()
         sent.append("mail")
 
-    monkeypatch.setattr("tasks.notify.send_mail", send)
+    monkeypatch.setattr("services.notify.send_mail", send)
     _fail(factories.webhook(account))
     notify.look()
     assert sent == ["mail"]

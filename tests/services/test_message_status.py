@@ -17,8 +17,8 @@ from models.reports.usage import UsageCount
 from networks.interface import Acceptance
 from networks.whatsapp.callback_items import StatusUpdate
 from networks.whatsapp.error_codes import explained
-from tasks import message_status
-from tasks.message_status import SentMessages
+from services import message_status
+from services.message_status import SentMessages
 from tests import factories
 from tests.tasks.told import accepted_message, ingest_now, messages, status_of
 

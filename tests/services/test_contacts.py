@@ -12,7 +12,7 @@ from models.messages.contact import Contact
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number
 from networks.interface import Acceptance
-from tasks import message_status
+from services import message_status
 from tests import factories
 from tests.tasks.told import ingest_now, kinds, messages, status_of, text
 

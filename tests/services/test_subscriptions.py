@@ -13,7 +13,7 @@ from models.deliveries.attempt import record_outcomes
 from models.deliveries.claim import Terms
 from models.deliveries.delivery import Delivery
 from models.deliveries.webhook import Webhook
-from tasks import subscriptions
+from services import subscriptions
 from tests import factories
 from tests.factories import claim_due
 

@@ -10,7 +10,7 @@ from models.database import writing
 from models.numbers.notice import Notice
 from models.numbers.number import CONNECTED, Number
 from networks.whatsapp import callback_items
-from tasks.emit import emit_number
+from services.emit import emit_number
 from webhooks.kinds import EventKind
 
 QUALITY = "phone_number_quality_update"

@@ -17,8 +17,9 @@ from models.reports.usage import UsageCount
 from networks.interface import Acceptance
 from networks.whatsapp.callback_items import StatusUpdate
 from networks.whatsapp.classify import classify
-from tasks import contacts, deliver, number_status
-from tasks.emit import emit_message
+from services import contacts, number_status
+from services.emit import emit_message
+from tasks import deliver
 from webhooks.kinds import EventKind
 
 # The person opted out of marketing messages (Cloud API, error codes).

@@ -11,7 +11,7 @@ from models.messages.contact import Contact, Source
 from models.messages.message import Message
 from models.numbers.number import Number
 from networks.whatsapp.callback_items import InboundMessage, PersonUpdate
-from tasks.emit import emit_contact
+from services.emit import emit_contact
 
 
 def sender(number: Number, item: InboundMessage, at: int) -> Contact | None:

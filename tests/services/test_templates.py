@@ -14,7 +14,8 @@ from models.messages.template import Template, TemplateList
 from models.numbers.notice import Notice
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions
-from tasks import template_lists, templates
+from services import templates
+from tasks import template_lists
 from tests import factories
 from tests.conftest import Clock
 from tests.fake_templates import BODY, Network, definition, known

@@ -1,6 +1,6 @@
 """Detects incidents that began or ended, from the state of webhooks, numbers and templates.
 
-tasks.notify sends the notifications. The code for messages and events does not know of incidents.
+services.notify sends the notifications. The code for messages and events does not know of incidents.
 """
 
 from collections.abc import Iterator

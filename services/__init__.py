@@ -1,0 +1,1 @@
+"""The use cases that the API, the pages, the commands and the worker share."""
