@@ -32,7 +32,7 @@ from benchmarks.harness import (
 from models.database import writing
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
-from tasks.redeliver import redeliver_many
+from services.redeliver import redeliver_many
 
 ACCOUNTS, HOSTILE = 20, 2
 # The webhooks and redeliveries of each hostile account that has many.

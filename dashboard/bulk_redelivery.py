@@ -17,7 +17,7 @@ from dashboard.time_inputs import as_typed
 from models.deliveries.bulk_redelivery import MAX_REDELIVERIES, Redelivery
 from models.deliveries.delivery import ENDED, Delivery, DeliveryState
 from services.fair_share import TooMuchAtOnceError
-from tasks.redeliver import redeliver_chosen
+from services.redeliver import redeliver_chosen
 
 
 @blueprint.post("/deliveries/redeliver-selected")

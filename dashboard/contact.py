@@ -10,9 +10,8 @@ from models.database import writing
 from models.messages.contact import CONTACT, OPTED_OUT, Contact, ContactChange, Source
 from models.messages.conversation import newest_messages
 from models.numbers.number import Number
-from services import contacts
+from services import contacts, doorbells, erasing
 from services.emit import contact_resource
-from tasks import deliver, erasing
 
 MAX_NOTE = 1000  # As in the contract, UpdateContactRequest.
 MAX_MESSAGES = 20
@@ -109,7 +108,7 @@ def _opt(contact_id: str, *, out: bool) -> Response:
         if out == (row.opted_out_at is not None):
             unchanged()
         contacts.opt(row, out=out, because=Source.API, at=clock.now())
-    deliver.bell.ring()
+    doorbells.deliveries.ring()
     return go(_path_of(row), say="opted-out" if out else "opted-in")
 
 

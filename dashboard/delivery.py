@@ -14,8 +14,8 @@ from models.accounts.secret import SecretUnreadableError
 from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.delivery_filter import people_of
+from services.redeliver import InactiveWebhookError, redeliver_one
 from services.sender import headers_of
-from tasks.redeliver import InactiveWebhookError, redeliver_one
 
 NOT_ARRIVED = {DeliveryState.PENDING, DeliveryState.FAILED}
 

@@ -17,7 +17,7 @@ from models.accounts import secret
 from models.database import sole_web
 from models.database.redis_pool import is_cluster
 from models.deliveries import event_history
-from tasks import queue
+from tasks import bells, queue
 
 logger = logging.getLogger(__name__)
 
@@ -54,6 +54,7 @@ def connect_state(settings: Settings) -> None:
         database.connect(settings.database_url, settings.database_connections)
     with usable("QUEUE_URL"):
         queue.connect(settings.queue_url)
+    bells.connect()
 
 
 def reach_database() -> None:

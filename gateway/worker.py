@@ -24,7 +24,7 @@ from models import database
 from models.database import known_time
 from services import notify, number_status
 from services.sender import make_client
-from tasks import deliver, erasing, indexing, ingest, redeliver, sweep, template_lists
+from tasks import bells, deliver, erasing, indexing, ingest, redeliver, sweep, template_lists
 from tasks.queue import Doorbell, huey
 from webhooks.schedule import RetrySchedule
 
@@ -204,9 +204,9 @@ def run_worker(settings: Settings) -> None:
         Rounds(sweep.sweep, settings.sweep_interval),
         # Polls find the work if the queue is unreachable or lost the wake-up.
         Rounds(engine.look, LOOK_SECONDS),
-        Rounds(ingest.work_off, LOOK_SECONDS, ingest.bell),
-        Rounds(redeliver.work_off, settings.sweep_interval, redeliver.bell),
-        Rounds(erasing.work_off, settings.sweep_interval, erasing.bell),
+        Rounds(ingest.work_off, LOOK_SECONDS, bells.callbacks),
+        Rounds(redeliver.work_off, settings.sweep_interval, bells.redeliveries),
+        Rounds(erasing.work_off, settings.sweep_interval, bells.erasures),
         Rounds(number_status.check_due, CHECK_LOOK_SECONDS, patience=2 * settings.network_timeout),
         Rounds(known_time.look, known_time.LOOK_SECONDS),
         Rounds(indexing.work_off, settings.sweep_interval),

@@ -10,9 +10,8 @@ from models.database import exclusively
 from models.messages import contact_search
 from models.messages.contact import CONTACT, OPTED_OUT, Contact, ContactChange, Source
 from models.numbers.number import Number
-from services import contacts
+from services import contacts, doorbells, erasing
 from services.emit import contact_resource
-from tasks import deliver, erasing
 from webhooks.envelope import timestamp
 
 # The contract's names of the values that may change.
@@ -72,7 +71,7 @@ def get_contact(user: str, contact_id: str) -> dict[str, Any]:
 def update_contact(user: str, contact_id: str, payload: dict[str, Any]) -> dict[str, Any]:
     """PATCH /contacts/{contact_id}."""
     contact = _update(user, contact_id, payload)
-    deliver.bell.ring()
+    doorbells.deliveries.ring()
     return _detail(contact)
 
 

@@ -8,7 +8,7 @@ from handlers.times import parse_time
 from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import UNDELIVERED, Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
-from tasks import redeliver
+from services import redeliver
 from webhooks.envelope import timestamp
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from models.database import answers_at_once, commit
-from tasks.deliver import UNAVAILABLE
+from models.database.outage import UNAVAILABLE
 
 Made = TypeVar("Made")
 

@@ -11,8 +11,7 @@ from gateway.settings import get_settings
 from handlers.errors import ApiError, ForbiddenError
 from models.messages.callback import Callback
 from networks.whatsapp import signature
-from services import telemetry
-from tasks import ingest
+from services import doorbells, telemetry
 
 
 def verify(query: Mapping[str, str]) -> str:
@@ -41,4 +40,4 @@ def store(body: bytes) -> None:
 def arrived() -> None:
     """Count a stored callback, and wake the worker that ingests it."""
     telemetry.CALLBACKS.labels(outcome="accepted").inc()
-    ingest.bell.ring()
+    doorbells.callbacks.ring()

@@ -13,8 +13,7 @@ from models.numbers.number import Number
 from networks import exceptions as network
 from networks.interface import Sender
 from networks.whatsapp.error_codes import told
-from services import number_status
-from tasks import deliver
+from services import doorbells, number_status
 
 logger = logging.getLogger(__name__)
 
@@ -117,7 +116,7 @@ async def asking(number: Number, asked: Asked) -> AsyncIterator[Sender]:
         yield sender
     except network.NetworkError as error:
         if await commit(partial(_apply, number, error)):
-            deliver.bell.ring()
+            doorbells.deliveries.ring()
         raise answer_to(number, asked, error) from None
 
 

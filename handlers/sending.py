@@ -25,6 +25,7 @@ from handlers.resources import inactive, no_access, owned
 from models import clock
 from models.accounts.secret import SecretUnreadableError
 from models.database import UnsureError, commit, read, write, writing
+from models.database.outage import UNAVAILABLE
 from models.deliveries.backlog import pressure
 from models.messages.contact import Contact
 from models.messages.idempotency import IdempotencyKey
@@ -34,9 +35,8 @@ from models.numbers.number import Number, NumberStatus
 from networks import exceptions as network
 from networks.current import get_network
 from networks.interface import Acceptance, OutboundMessage, Sender
-from services import contacts, number_status, telemetry
+from services import contacts, doorbells, number_status, telemetry
 from services.message_status import OPTED_OUT_CODE, record_acceptance
-from tasks import deliver
 
 logger = logging.getLogger(__name__)
 
@@ -290,7 +290,7 @@ async def _finish_sending(send: _Send) -> Response:
     except asyncio.CancelledError:
         # The service is stopping. finish() waits for the task.
         logger.warning("the service is stopping while message %s is being sent", message_id)
-    except deliver.UNAVAILABLE as error:
+    except UNAVAILABLE as error:
         logger.warning("the outcome of message %s is not recorded yet: %s", message_id, error)
     except Exception:
         logger.exception("the outcome of message %s was not recorded", message_id)
@@ -334,11 +334,11 @@ async def _hand_over(send: _Send) -> Response:
         record = partial(_record_success, send.contact, message, accepted)
     try:
         response = await _record_at_once(record)
-    except deliver.UNAVAILABLE:
+    except UNAVAILABLE:
         # The client is not kept waiting any longer: a try takes up to half a minute.
         _start(_record_later(message.id, record))
         raise
-    deliver.bell.ring()
+    doorbells.deliveries.ring()
     return response
 
 
@@ -362,7 +362,7 @@ async def _record_later(message_id: str, record: Callable[[], Response]) -> None
         await asyncio.sleep(pause)
         try:
             await commit(record)
-        except deliver.UNAVAILABLE as error:
+        except UNAVAILABLE as error:
             logger.warning("the outcome of message %s is not recorded yet: %s", message_id, error)
             pause = min(2 * pause, MOST_PAUSE_SECONDS)
         except Exception:
@@ -370,7 +370,7 @@ async def _record_later(message_id: str, record: Callable[[], Response]) -> None
             return
         else:
             logger.info("the outcome of message %s is recorded", message_id)
-            deliver.bell.ring()
+            doorbells.deliveries.ring()
             return
 
 

@@ -17,9 +17,8 @@ from models.database import commit, read
 from models.messages.template import Template, TemplateList, active_numbers
 from models.numbers.number import Number
 from networks.current import get_network
-from services import templates
+from services import doorbells, templates
 from services.emit import template_resource
-from tasks import deliver
 
 ACTION = "manage templates"
 READING = Asked(
@@ -88,7 +87,7 @@ async def create_template(
     async with asking(number, CREATING) as sender:
         made = await get_network().create_template(sender, number.waba_id, submitted)
     template = await commit(partial(templates.add, number, made))
-    deliver.bell.ring()
+    doorbells.deliveries.ring()
     return render(template, await read(partial(_number_ids, number))), 201
 
 
@@ -119,7 +118,7 @@ async def delete_template(
     async with asking(number, DELETING) as sender:
         await get_network().delete_template(sender, number.waba_id, name, id)
     await commit(partial(templates.remove, number, rows))
-    deliver.bell.ring()
+    doorbells.deliveries.ring()
     return Response(status_code=204)
 
 
@@ -134,5 +133,5 @@ async def _freshen(number: Number) -> None:
         async with asking(number, READING) as sender:
             listed = await get_network().list_templates(sender, number.waba_id)
         if await commit(partial(templates.take, known, listed)):
-            deliver.bell.ring()
+            doorbells.deliveries.ring()
             return

@@ -1,6 +1,6 @@
 """Updates contacts from the network's information about people, and emits contact.updated.
 
-Everything runs in the caller's transaction. The caller rings tasks.deliver.bell after the commit.
+Everything runs in the caller's transaction. The caller rings services.doorbells.deliveries after the commit.
 """
 
 from collections.abc import Mapping

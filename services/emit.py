@@ -1,6 +1,6 @@
 """Emits events: creates an event and its deliveries from a row, in the caller's transaction.
 
-The caller rings tasks.deliver.bell after the commit.
+The caller rings services.doorbells.deliveries after the commit.
 """
 
 from collections.abc import Iterable, Sequence

@@ -17,9 +17,8 @@ from models.reports.usage import UsageCount
 from networks.interface import Acceptance
 from networks.whatsapp.callback_items import StatusUpdate
 from networks.whatsapp.classify import classify
-from services import contacts, number_status
+from services import contacts, doorbells, number_status
 from services.emit import emit_message
-from tasks import deliver
 from webhooks.kinds import EventKind
 
 # The person opted out of marketing messages (Cloud API, error codes).
@@ -90,7 +89,7 @@ class SentMessages:
 def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -> bool:
     """Record a status of the network, with its event and its price, in the caller's transaction.
 
-    Returns False if its message is unknown. The caller rings tasks.deliver.bell after the commit.
+    Returns False if its message is unknown. The caller rings services.doorbells.deliveries after the commit.
     """
     message = sent.find(update)
     if message is None:
@@ -159,4 +158,4 @@ def give_up(message_id: str) -> None:
         if message is not None and message.status in UNSETTLED:
             message.advance(MessageStatus.FAILED, at=now, error=error)
             emit_message(EventKind.MESSAGE_FAILED, message, now)
-    deliver.bell.ring()
+    doorbells.deliveries.ring()

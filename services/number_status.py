@@ -24,9 +24,8 @@ from networks.interface import Sender
 from networks.whatsapp import callback_items, reasons
 from networks.whatsapp.callback_items import AccountUpdate
 from networks.whatsapp.error_codes import told as told_error
-from services import number_updates
+from services import doorbells, number_updates
 from services.emit import emit_number
-from tasks import deliver
 from webhooks.kinds import EventKind
 
 logger = logging.getLogger(__name__)
@@ -96,7 +95,7 @@ def change_status(number: Number, status: NumberStatus, reason: str | None = Non
     ``reason`` says why it is no longer connected, in the network's words.
 
     Returns False if it has this status already. Joins a transaction of the caller, who rings
-    tasks.deliver.bell after the commit.
+    services.doorbells.deliveries after the commit.
     """
     with writing():
         changed = number.move_to(status, _next_check_at(status), reason)
@@ -245,7 +244,7 @@ def _carry_out(number: Number) -> bool:
                     change_status(
                         number, answer.status, answer.reason or _reason_of(number, answer)
                     )
-        deliver.bell.ring()
+        doorbells.deliveries.ring()
     except NumberTakenError:
         # Another account connected it during the check. Its number stays unchanged.
         _schedule(number, None)

@@ -27,7 +27,7 @@ LIMITS = ("max_daily_conversations_per_business", "current_limit")
 def tell(number: Number, **news: str | None) -> None:
     """Store values of a number, and emit ``number.updated`` if one changed.
 
-    Joins a transaction of the caller, who rings tasks.deliver.bell after the commit.
+    Joins a transaction of the caller, who rings services.doorbells.deliveries after the commit.
     """
     with writing():
         if number.learn(**news):

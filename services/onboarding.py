@@ -16,8 +16,8 @@ from models.numbers.signup import Signup, SignupLink
 from networks.current import get_network, wait_for
 from networks.exceptions import NetworkError
 from networks.interface import NumberProfile, Sender
+from services import doorbells
 from services.number_status import change_status
-from tasks import deliver
 
 CONNECTED = "CONNECTED"
 NEEDED_SCOPES = ("whatsapp_business_management", "whatsapp_business_messaging")
@@ -111,7 +111,7 @@ def connect_number(link: SignupLink, claim: SignupClaim) -> Number:
         if told := translate(error):
             raise told from None
         raise
-    deliver.bell.ring()
+    doorbells.deliveries.ring()
     return number
 
 

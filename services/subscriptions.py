@@ -9,10 +9,10 @@ from typing import Any
 from gateway.settings import PREFIX, get_settings
 from models.accounts.account import Account
 from models.database import exclusively
+from models.deliveries.claim import STALE_SECONDS
 from models.deliveries.delivery import Delivery
 from models.deliveries.webhook import Webhook
 from services.fair_share import Share
-from tasks.deliver import STALE_SECONDS
 from webhooks import address
 from webhooks.address import AddressRefusedError
 from webhooks.faults import MachineError

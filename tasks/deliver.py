@@ -19,17 +19,18 @@ from functools import partial
 from typing import TypeVar
 
 import uvloop
-from peewee import InterfaceError, InternalError, OperationalError
 
 from models import clock
 from models.accounts.secret import SecretUnreadableError
 from models.database import Waiting
 from models.database.heartbeat import Heartbeat
+from models.database.outage import UNAVAILABLE
 from models.deliveries.attempt import Outcome, record_outcomes
 from models.deliveries.claim import (
     LEASE_MARGIN_MS,
     LEAST_TRIES,
     MOST_TOGETHER,
+    STALE_SECONDS,
     ClaimedDelivery,
     Terms,
     bring_back,
@@ -38,8 +39,8 @@ from models.deliveries.claim import (
     give_back,
     is_wanted,
 )
+from tasks import bells
 from tasks.attempt_log import attempt_span, count_recorded, report_attempt
-from tasks.queue import Doorbell
 from tasks.trouble import Trouble
 from webhooks import signing
 from webhooks.client import Answer, MayStart, WebhookClient, WithdrawnError
@@ -67,14 +68,6 @@ MOST_RECORDED, MOST_SLOW_RECORDED = 100, 30
 FAILURE_PAUSE_SECONDS = 0.5
 # The batches that one poll brings back, and the pause between two of them.
 MAX_BACK, BACK_PAUSE_SECONDS = 20, 0.005
-# The age of a claim after which an attempt checks again that it is still wanted (services.subscriptions).
-STALE_SECONDS = 0.5
-# The database cannot be written now. Any other error is caused by the data.
-UNAVAILABLE = (OperationalError, InterfaceError, InternalError)
-
-
-# Ring it after a commit that may make deliveries due.
-bell = Doorbell("deliveries")
 
 
 def lease_ms(delivery_timeout: float) -> int:
@@ -164,7 +157,7 @@ class Engine:
 
     def start(self) -> None:
         """Begin to deliver, and receive the wake-ups of this process."""
-        bell.worker = self.wake
+        bells.deliveries.worker = self.wake
         self._thread.start()
 
     def wake(self) -> None:
@@ -205,7 +198,7 @@ class Engine:
 
     def stop(self) -> None:
         """Stop claiming, wait for running attempts, and record their outcomes."""
-        bell.worker = None
+        bells.deliveries.worker = None
         self.stop_claiming()
         if self._thread.is_alive():
             self._thread.join()

@@ -1,86 +1,10 @@
-"""Erasing people in batches (models.messages.erasure; docs/decisions/0077-erasure-in-batches.md).
+"""Finishes the erasures that requests left to the worker, or that a kill interrupted (services.erasing)."""
 
-Each batch is a short transaction, followed by a pause. A request works for up to MOST_SECONDS, which is
-enough for most people. The worker does the rest, also after a kill. Every step can be repeated.
-"""
-
-import logging
-import time
-from collections import Counter
-from collections.abc import Iterator
-from itertools import chain
-
-from models.database import empty_log
-from models.messages import search
-from models.messages.contact import Contact
 from models.messages.erasure import Erasure
-from services import person_records
-from tasks.queue import Doorbell
-from tasks.retention import PAUSE_SECONDS
-
-logger = logging.getLogger(__name__)
-
-# The longest time that a request works on an erasure.
-MOST_SECONDS = 2.0
-# The number of tries to empty SQLite's log, which a reader may need for some milliseconds.
-MOST_TRIES = 20
-
-# Ring it when an erasure is left to the worker.
-bell = Doorbell("erasures")
-
-
-def erase(contact: Contact, seconds: float | None = MOST_SECONDS) -> Counter[str]:
-    """Erase a person. Returns the number of removed rows by kind.
-
-    The contact is gone on return. After ``seconds`` the worker removes the rest; None sets no limit.
-    """
-    until = None if seconds is None else time.monotonic() + seconds
-    erasure, removed = Erasure.begin(contact)
-    return removed + resume(erasure, until)
-
-
-def resume(erasure: Erasure, until: float | None = None) -> Counter[str]:
-    """Continue an erasure, to its end or until a time of time.monotonic(). The caller has the lease."""
-    removed: Counter[str] = Counter()
-    for batch in _batches(erasure):
-        removed += batch
-        if until is not None and time.monotonic() > until:
-            erasure.release()
-            bell.ring()
-            return removed
-        erasure.hold()
-        # Other writers run between two batches.
-        time.sleep(PAUSE_SECONDS)
-    erasure.finish()
-    _empty_log()
-    logger.info("contact %s is erased", erasure.contact_id)
-    return removed
-
-
-def _empty_log() -> None:
-    """Remove copies of the rows from SQLite's log. If that fails, later writes overwrite them."""
-    for _ in range(MOST_TRIES):
-        if empty_log():
-            return
-        time.sleep(PAUSE_SECONDS)
+from services.erasing import resume
 
 
 def work_off() -> None:
     """Finish the erasures whose lease has ended."""
     while erasure := Erasure.claim():
         resume(erasure)
-
-
-def _batches(erasure: Erasure) -> Iterator[Counter[str]]:
-    """Remove one batch at each step. Messages are first, because their deliveries may be pending."""
-    return chain(_messages(erasure), person_records.remove(erasure), _index())
-
-
-def _messages(erasure: Erasure) -> Iterator[Counter[str]]:
-    while batch := erasure.remove_messages():
-        yield batch
-
-
-def _index() -> Iterator[Counter[str]]:
-    while search.merge():
-        yield Counter()

@@ -30,11 +30,9 @@ from networks.whatsapp.callback_items import (
     Unreadable,
 )
 from networks.whatsapp.callbacks import parse
-from services import contacts, number_status, telemetry, templates
+from services import contacts, doorbells, number_status, telemetry, templates
 from services.emit import emit_message
 from services.message_status import SentMessages, record_status
-from tasks import deliver
-from tasks.queue import Doorbell
 from webhooks.kinds import EventKind
 
 logger = logging.getLogger(__name__)
@@ -44,10 +42,6 @@ logger = logging.getLogger(__name__)
 MOST_AGE_MS = 8 * 24 * 3_600_000
 # Callbacks in a claim, and claims in a round. A worker that gets SIGTERM can stop between two rounds.
 MAX_TOGETHER, MAX_CLAIMS = 50, 20
-
-
-# Ring it after a callback is stored. Statuses come in bursts, and one wake-up serves a whole burst.
-bell = Doorbell("callbacks", 0.05)
 
 
 class ErasedError(Exception):
@@ -61,13 +55,13 @@ def work_off() -> None:
             claimed = Callback.claim(MAX_TOGETHER)
             if claimed:
                 _ingest(claimed)
-                deliver.bell.ring()
+                doorbells.deliveries.ring()
             if len(claimed) < MAX_TOGETHER and all(each.tries == 1 for each in claimed):
                 # No callback is left, except those of dead workers that Callback.recall has yet to put first.
                 # A smaller claim with a retried callback does not prove that, because a retried one may be
                 # claimed alone.
                 return
-    bell.ring()
+    doorbells.callbacks.ring()
 
 
 def _ingest(callbacks: Sequence[Callback]) -> None:
@@ -156,7 +150,7 @@ def replay(aside: SetAside) -> bool:
     are_in, _ = _take_in(aside, parts, is_last=True)
     if are_in or len(parts) > 1:
         aside.settle()
-        deliver.bell.ring()
+        doorbells.deliveries.ring()
     return are_in
 
 

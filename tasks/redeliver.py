@@ -1,81 +1,16 @@
-"""Redelivers many deliveries in the background, in parts, with a rate limit for each webhook.
+"""Schedules redeliveries in the background, in parts, with a rate limit for each webhook.
 
 A thread of the worker schedules the parts. The wake-up starts the first part before the next round.
 """
 
 import time
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
 
 from gateway.settings import get_settings
-from models.deliveries.bulk_redelivery import MAX_REDELIVERIES, Redelivery
-from models.deliveries.delivery import ENDED, UNDELIVERED, Delivery
-from models.deliveries.webhook import Webhook
-from services.fair_share import TooMuchAtOnceError
-from tasks import deliver
-from tasks.queue import Doorbell
+from models.deliveries.bulk_redelivery import Redelivery
 
 # Parts of a webhook in a round. Deliveries that were redelivered meanwhile do not count against the rate.
 MAX_PARTS = 20
 PAUSE_SECONDS = 0.005
-
-
-class InactiveWebhookError(Exception):
-    def __init__(self, webhook_id: str) -> None:
-        super().__init__(f"The webhook {webhook_id} is disabled. Set active to true first.")
-
-
-def redeliver_one(delivery: Delivery) -> None:
-    """Deliver now, with a new retry schedule. Raises InactiveWebhookError."""
-    if not delivery.webhook.active:
-        raise InactiveWebhookError(delivery.webhook_id)
-    delivery.redeliver()
-    deliver.bell.ring()
-
-
-def redeliver_many(
-    webhook: Webhook,
-    *,
-    states: Sequence[str] = UNDELIVERED,
-    since: int | None = None,
-    until: int | None = None,
-) -> list[str]:
-    """Redeliver the matching deliveries in the background. Returns their identifiers.
-
-    ``since`` and ``until`` limit the time of creation, in milliseconds. Raises InactiveWebhookError,
-    TooMuchAtOnceError.
-    """
-    _check(webhook)
-    chosen = Redelivery.request(webhook.id, states=states, since=since, until=until)
-    bell.ring()
-    return chosen
-
-
-def redeliver_chosen(webhooks: Iterable[Webhook], deliveries: Iterable[Delivery]) -> None:
-    """Redeliver these deliveries of the webhooks like ``redeliver_many``, or none of them if it raises."""
-    chosen: dict[str, list[str]] = defaultdict(list)
-    for delivery in deliveries:
-        chosen[delivery.webhook_id].append(delivery.id)
-    wanted = [webhook for webhook in webhooks if webhook.id in chosen]
-    for webhook in wanted:
-        _check(webhook)
-    for webhook in wanted:
-        Redelivery.keep(webhook.id, ENDED, sorted(chosen[webhook.id]))
-    bell.ring()
-
-
-def _check(webhook: Webhook) -> None:
-    if not webhook.active:
-        raise InactiveWebhookError(webhook.id)
-    if not Redelivery.has_room(webhook.id):
-        raise TooMuchAtOnceError(
-            f"{MAX_REDELIVERIES:,} deliveries are already waiting for redelivery to this webhook. Try again"
-            " when some of them have been sent."
-        )
-
-
-# Ring it after redeliveries are stored.
-bell = Doorbell("redeliveries")
 
 
 def ahead_ms() -> int:

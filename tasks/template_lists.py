@@ -8,9 +8,8 @@ from models.messages.template import TemplateList
 from networks import exceptions as network
 from networks.current import get_network, wait_for
 from networks.interface import Sender
-from services import number_status
+from services import doorbells, number_status
 from services.templates import JITTER, MAX_AGE_MS, take, varied
-from tasks import deliver
 
 logger = logging.getLogger(__name__)
 
@@ -76,10 +75,10 @@ def _read(known: TemplateList) -> bool:
         with writing():
             _postpone(known)
             number_status.apply_error(number, error)
-        deliver.bell.ring()
+        doorbells.deliveries.ring()
         return not isinstance(error, _TRY_AGAIN)
     take(known, listed)
-    deliver.bell.ring()
+    doorbells.deliveries.ring()
     return True
 
 

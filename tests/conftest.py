@@ -21,7 +21,7 @@ from models.accounts import secret
 from models.accounts.account import Account
 from models.numbers.number import Number
 from networks.current import get_network, wait_for
-from tasks import deliver, erasing, ingest, queue, redeliver
+from tasks import bells, queue
 from tests import factories
 from tests.receiver import Receiver
 
@@ -147,8 +147,9 @@ def state(
     secret.use_key(settings.encryption_key())
     monkeypatch.setattr(queue.huey, "storage", MemoryStorage(queue.NAME))
     # A wake-up is on the queue as soon as the test rings.
-    for module in (deliver, erasing, ingest, redeliver):
-        monkeypatch.setattr(module.bell, "thread", AtOnce())
+    bells.connect()
+    for bell in (bells.deliveries, bells.callbacks, bells.redeliveries, bells.erasures):
+        monkeypatch.setattr(bell, "thread", AtOnce())
     monkeypatch.setattr(queue, "sleep", lambda _seconds: None)
     # The connection for the test's own queries.
     connected.connect(reuse_if_open=True)

@@ -8,7 +8,7 @@ import click
 from gateway.cli.output import prints
 from models.messages.contact import Contact
 from models.messages.erasure import Erasure
-from tasks import erasing
+from services import erasing
 
 KINDS = (
     *("messages", "events", "deliveries"),

@@ -18,8 +18,8 @@ from handlers import webhooks as webhook_handlers
 from models.deliveries.bulk_redelivery import MAX_REDELIVERIES, Redelivery
 from models.deliveries.delivery import UNDELIVERED, Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
+from services import redeliver
 from services.fair_share import TooMuchAtOnceError
-from tasks import redeliver
 from webhooks.kinds import EventKind
 
 MAX_LISTED = 100

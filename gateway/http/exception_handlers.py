@@ -13,8 +13,8 @@ from dashboard.pages import CONTENT_TYPE as HTML
 from handlers.errors import CODES, ApiError, ConflictError, NotFoundError
 from models.database import UnsureError
 from services.fair_share import TooMuchAtOnceError
+from services.redeliver import InactiveWebhookError
 from services.subscriptions import NotCheckedError, TooManyWebhooksError
-from tasks.redeliver import InactiveWebhookError
 
 logger = logging.getLogger(__name__)
 

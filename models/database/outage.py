@@ -4,12 +4,15 @@ The same work succeeds once the server, or its successor, is there again.
 """
 
 import psycopg
-from peewee import DatabaseError
+from peewee import DatabaseError, InterfaceError, InternalError, OperationalError
 
 # SQLSTATEs of an outage: broken connection (08), too many clients (53300), server stopping or starting and
 # statement_timeout (57), lock_timeout (55P03), idle_in_transaction_session_timeout (25P03). A connection that
 # cannot be opened, or that breaks, has no SQLSTATE. A server that is read-only (25006) is a former primary.
 _AWAY = ("08", "53300", "57", "55P03", "25P03", "25006")
+
+# The database cannot be written now. Any other error is caused by the data.
+UNAVAILABLE = (OperationalError, InterfaceError, InternalError)
 
 
 def driver_error(error: object) -> object:

@@ -15,8 +15,8 @@ from models.deliveries.bulk_redelivery import Redelivery
 from models.deliveries.claim import Terms
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
+from services.redeliver import InactiveWebhookError
 from tasks import redeliver
-from tasks.redeliver import InactiveWebhookError
 from tests import factories
 from tests.conftest import Clock
 from tests.factories import claim_due

@@ -8,19 +8,19 @@ from starlette.responses import Response
 
 from handlers import sending
 from handlers.errors import ApiError
-from models.database import UnsureError
+from models.database import UnsureError, outage
 from models.numbers.number import Number
-from tasks import deliver
+from services import doorbells
 from tests.fake_network import accept_all
 
-UNAVAILABLE = deliver.UNAVAILABLE[0]
+UNAVAILABLE = outage.UNAVAILABLE[0]
 
 
 @pytest.fixture
 def rings(monkeypatch: pytest.MonkeyPatch) -> list[None]:
     """One element for each time that the delivery engine was woken."""
     rings: list[None] = []
-    monkeypatch.setattr(deliver.bell, "ring", lambda: rings.append(None))
+    monkeypatch.setattr(doorbells.deliveries, "answer", lambda: rings.append(None))
     return rings
 
 

@@ -19,7 +19,7 @@ from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number
 from networks.interface import OutboundMessage
-from tasks import deliver
+from tasks import bells
 from tests import factories
 from tests.conftest import AtOnce, Configure
 from tests.fake_network import accept_all
@@ -53,7 +53,7 @@ def number(thief: Thief) -> Number:
 @pytest.fixture(autouse=True)
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[OutboundMessage]:
     """The messages that the network gets. It accepts them."""
-    monkeypatch.setattr(deliver.bell, "thread", AtOnce())
+    monkeypatch.setattr(bells.deliveries, "thread", AtOnce())
     monkeypatch.setattr(first_commit, "PAUSE_SECONDS", 0.01)
     monkeypatch.setattr(sending, "FIRST_PAUSE_SECONDS", 0.01)
     return accept_all(monkeypatch)

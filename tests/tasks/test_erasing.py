@@ -29,8 +29,9 @@ from models.reports.usage import UsageTotal
 from networks.interface import Acceptance
 from networks.whatsapp.callback_items import Part
 from networks.whatsapp.callbacks import parse
-from services import contacts, message_status
-from tasks import erasing, ingest
+from services import contacts, erasing, message_status
+from tasks import ingest
+from tasks.erasing import work_off
 from tests import factories
 from tests.conftest import Clock
 from tests.tasks.told import (
@@ -215,14 +216,14 @@ def test_a_kill_in_the_middle_leaves_the_rest_to_the_worker(
 
     with monkeypatch.context() as patch:
         # Other threads sleep, too.
-        patch.setattr("tasks.erasing.time", SimpleNamespace(sleep=pause))
+        patch.setattr("services.erasing.time", SimpleNamespace(sleep=pause))
         with pytest.raises(Killed):
             erasing.erase(world[0], None)
     assert Contact.find(world[0].id) is None
-    erasing.work_off()
+    work_off()
     assert Erasure.select().count() == 1, "its worker may still live"
     clock.advance(milliseconds=LEASE_MS)
-    erasing.work_off()
+    work_off()
     _assert_only_ana_is_erased(state, totals)
 
 
@@ -232,7 +233,7 @@ def test_what_takes_long_is_left_to_the_worker(
     totals = _totals()
     erasing.erase(world[0], 0)
     assert Erasure.select().count() == 1
-    erasing.work_off()
+    work_off()
     _assert_only_ana_is_erased(state, totals)
 
 
@@ -258,7 +259,7 @@ def test_a_status_emits_no_event_while_its_message_waits_for_its_erasure(
     erasing.erase(contact, 0)
     ingest_now(messages(statuses=[status_of("wamid.1", "read")]))
     assert kinds() == ["message.sent"]
-    erasing.work_off()
+    work_off()
     assert kinds() == []
 
 
@@ -354,7 +355,7 @@ def test_a_message_that_arrives_during_the_erasure_is_kept(number: Number, clock
     erasing.erase(Contact.get_by_id(made[0].contact_id), 0)
     clock.advance(milliseconds=1)
     store(messages(messages=[text("wamid.LATER")]))
-    erasing.work_off()
+    work_off()
     ingest.work_off()
     assert [row.wa_message_id for row in Message.select()] == ["wamid.LATER"]
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+import services.redeliver
 from models.accounts.account import Account
 from models.deliveries import bulk_redelivery
 from models.deliveries.attempt import record_outcomes
@@ -10,7 +11,8 @@ from models.deliveries.claim import Terms
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
 from services.fair_share import TooMuchAtOnceError
-from tasks import deliver, redeliver, sweep
+from services.redeliver import redeliver_many
+from tasks import bells, redeliver, sweep
 from tasks.queue import huey
 from tests import factories
 from tests.conftest import Clock, Configure
@@ -89,9 +91,9 @@ def test_a_queue_that_fails_is_no_end_of_a_redelivery(
         raise OSError("broken")
 
     monkeypatch.setattr(huey, "enqueue", fail)
-    redeliver.bell.ring()
+    bells.redeliveries.ring()
     assert "wake-up not queued" in caplog.text
-    deliver.bell.ring()
+    bells.deliveries.ring()
     redeliver.work_off()
     assert _pending() == 5
 
@@ -99,10 +101,10 @@ def test_a_queue_that_fails_is_no_end_of_a_redelivery(
 def test_a_webhook_with_many_waiting_redeliveries_is_refused_more_and_others_are_not(
     webhook: Webhook, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (redeliver, bulk_redelivery):
+    for module in (services.redeliver, bulk_redelivery):
         monkeypatch.setattr(module, "MAX_REDELIVERIES", 6)
     with pytest.raises(TooMuchAtOnceError, match="6 deliveries are already waiting"):
-        redeliver.redeliver_many(webhook)
-    assert redeliver.redeliver_many(factories.webhook(account)) == []
+        redeliver_many(webhook)
+    assert redeliver_many(factories.webhook(account)) == []
     redeliver.work_off()
-    assert redeliver.redeliver_many(webhook) == []
+    assert redeliver_many(webhook) == []

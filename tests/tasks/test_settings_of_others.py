@@ -29,7 +29,7 @@ from models.messages.callback import Callback
 from models.messages.message import Message, MessageStatus
 from models.messages.search import find
 from models.messages.words import words_of
-from tasks import deliver, erasing, ingest, redeliver
+from tasks import bells, ingest
 from tasks.queue import open_storage
 from tests import factories
 from tests.conftest import AtOnce, Configure
@@ -93,8 +93,9 @@ def _set(server: PostgresServer, where: str, settings: dict[str, str]) -> Iterat
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     """No queue, and a network that accepts all."""
     accept_all(monkeypatch)
-    for module in (deliver, erasing, ingest, redeliver):
-        monkeypatch.setattr(module.bell, "thread", AtOnce())
+    bells.connect()
+    for bell in (bells.deliveries, bells.callbacks, bells.redeliveries, bells.erasures):
+        monkeypatch.setattr(bell, "thread", AtOnce())
 
 
 def _tell_the_story(url: str) -> None:

@@ -12,7 +12,7 @@ from models.deliveries.backlog import Backlog
 from models.deliveries.webhook import Webhook
 from models.messages.callback import Callback, SetAside
 from models.numbers.number import Number, NumberStatus
-from tasks import deliver, queue
+from tasks import bells, queue
 
 WORKER_SECONDS = 4
 POLL_SECONDS = 0.02
@@ -24,7 +24,7 @@ def check_queue(settings: Settings) -> str:
     """The queue accepts a wake-up. An extra one changes nothing."""
     queue.connect(settings.queue_url)
     depth = queue.huey.pending_count()
-    deliver.bell.put()
+    bells.deliveries.put()
     if depth > DEEP:
         raise UnwellError(f"{depth} tasks wait.", "See whether the workers keep up; add one.")
     return f"Tasks go in; {depth} wait."

@@ -3,11 +3,25 @@
 import json
 
 import pytest
-from tests.networks.payloads.accounts import ACCOUNTS
-from tests.networks.payloads.contents import CONTENTS
-from tests.networks.payloads.others import OTHERS
-from tests.networks.payloads.people import PEOPLE
-from tests.networks.payloads.shape import (
+
+from models import clock as models_clock
+from models.accounts.account import Account
+from models.deliveries.event import Event
+from models.messages.callback import SetAside
+from models.messages.template import TemplateList
+from models.numbers.notice import Notice
+from models.numbers.number import Number
+from networks.whatsapp import callback_items
+from networks.whatsapp.callback_items import AccountUpdate, InboundMessage, Item, StatusUpdate
+from networks.whatsapp.callbacks import parse
+from tests import factories
+from tests.conftest import Clock, Configure
+from tests.fake_templates import definition, known
+from tests.networks.whatsapp.payloads.accounts import ACCOUNTS
+from tests.networks.whatsapp.payloads.contents import CONTENTS
+from tests.networks.whatsapp.payloads.others import OTHERS
+from tests.networks.whatsapp.payloads.people import PEOPLE
+from tests.networks.whatsapp.payloads.shape import (
     ANA,
     APP_ID,
     AT,
@@ -23,21 +37,7 @@ from tests.networks.payloads.shape import (
     Made,
     Payload,
 )
-from tests.networks.payloads.statuses import STATUSES
-
-from models import clock as models_clock
-from models.accounts.account import Account
-from models.deliveries.event import Event
-from models.messages.callback import SetAside
-from models.messages.template import TemplateList
-from models.numbers.notice import Notice
-from models.numbers.number import Number
-from networks.whatsapp import callback_items
-from networks.whatsapp.callback_items import AccountUpdate, InboundMessage, Item, StatusUpdate
-from networks.whatsapp.callbacks import parse
-from tests import factories
-from tests.conftest import Clock, Configure
-from tests.fake_templates import definition, known
+from tests.networks.whatsapp.payloads.statuses import STATUSES
 from tests.tasks.told import accepted_message, ingest_again, ingest_now
 
 PAYLOADS = [*CONTENTS, *PEOPLE, *STATUSES, *ACCOUNTS, *OTHERS]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.networks.payloads.shape import NUMBER, Payload, message
+from tests.networks.whatsapp.payloads.shape import NUMBER, Payload, message
 
 OUT = "wamid.OUT"
 CONTEXT = {"from": NUMBER, "id": OUT}

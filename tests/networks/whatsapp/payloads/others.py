@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.networks.payloads.shape import (
+from tests.networks.whatsapp.payloads.shape import (
     ANA,
     AT,
     LISTED,

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from tests.networks.payloads.shape import (
+from tests.networks.whatsapp.payloads.shape import (
     ANA,
     AT,
     CONTACT_UPDATED,

@@ -11,8 +11,8 @@ ANA, USER_ID, PARENT_ID = "16505551234", "US.13491208655302741918", "US.ENT.1181
 AT = 1_749_416_383
 TEMPLATE_ID = 12345678
 
-# The classes of networks.whatsapp.callbacks. The platform's word tells the items of a class apart: a message's
-# type, a status, an event or a field.
+# The classes of networks.whatsapp.callbacks. The platform's word tells the items of a class apart: a type of
+# message, a status, an event or a field.
 MESSAGE, STATUS, ACCOUNT, NOTICE = "InboundMessage", "StatusUpdate", "AccountUpdate", "Notice"
 PERSON = ("PersonUpdate", "")
 Made = tuple[str, str]

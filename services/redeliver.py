@@ -1,0 +1,64 @@
+"""Redelivers deliveries: one at once, many in the background (tasks.redeliver)."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from models.deliveries.bulk_redelivery import MAX_REDELIVERIES, Redelivery
+from models.deliveries.delivery import ENDED, UNDELIVERED, Delivery
+from models.deliveries.webhook import Webhook
+from services import doorbells
+from services.fair_share import TooMuchAtOnceError
+
+
+class InactiveWebhookError(Exception):
+    def __init__(self, webhook_id: str) -> None:
+        super().__init__(f"The webhook {webhook_id} is disabled. Set active to true first.")
+
+
+def redeliver_one(delivery: Delivery) -> None:
+    """Deliver now, with a new retry schedule. Raises InactiveWebhookError."""
+    if not delivery.webhook.active:
+        raise InactiveWebhookError(delivery.webhook_id)
+    delivery.redeliver()
+    doorbells.deliveries.ring()
+
+
+def redeliver_many(
+    webhook: Webhook,
+    *,
+    states: Sequence[str] = UNDELIVERED,
+    since: int | None = None,
+    until: int | None = None,
+) -> list[str]:
+    """Redeliver the matching deliveries in the background. Returns their identifiers.
+
+    ``since`` and ``until`` limit the time of creation, in milliseconds. Raises InactiveWebhookError,
+    TooMuchAtOnceError.
+    """
+    _check(webhook)
+    chosen = Redelivery.request(webhook.id, states=states, since=since, until=until)
+    doorbells.redeliveries.ring()
+    return chosen
+
+
+def redeliver_chosen(webhooks: Iterable[Webhook], deliveries: Iterable[Delivery]) -> None:
+    """Redeliver these deliveries of the webhooks like ``redeliver_many``, or none of them if it raises."""
+    chosen: dict[str, list[str]] = defaultdict(list)
+    for delivery in deliveries:
+        chosen[delivery.webhook_id].append(delivery.id)
+    wanted = [webhook for webhook in webhooks if webhook.id in chosen]
+    for webhook in wanted:
+        _check(webhook)
+    for webhook in wanted:
+        Redelivery.keep(webhook.id, ENDED, sorted(chosen[webhook.id]))
+    doorbells.redeliveries.ring()
+
+
+def _check(webhook: Webhook) -> None:
+    if not webhook.active:
+        raise InactiveWebhookError(webhook.id)
+    if not Redelivery.has_room(webhook.id):
+        raise TooMuchAtOnceError(
+            f"{MAX_REDELIVERIES:,} deliveries are already waiting for redelivery to this webhook. Try again"
+            " when some of them have been sent."
+        )

@@ -1,0 +1,18 @@
+"""Wakes the worker when a service rings (services.doorbells): one task of the queue for each kind of work."""
+
+from services import doorbells
+from tasks.queue import Doorbell
+
+deliveries = Doorbell("deliveries")
+# Statuses come in bursts, and one wake-up serves a whole burst.
+callbacks = Doorbell("callbacks", 0.05)
+redeliveries = Doorbell("redeliveries")
+erasures = Doorbell("erasures")
+
+
+def connect() -> None:
+    """Let the doorbells of the services ring these."""
+    doorbells.deliveries.answer = deliveries.ring
+    doorbells.callbacks.answer = callbacks.ring
+    doorbells.redeliveries.answer = redeliveries.ring
+    doorbells.erasures.answer = erasures.ring
