@@ -15,7 +15,7 @@ VENDORED := dashboard/static/vendored
 PIP := $(BIN)/python tooling/install.py
 
 # The existing packages and tests. A missing one is no error.
-PACKAGES := $(wildcard gateway handlers services models tasks networks webhooks dashboard sandbox)
+PACKAGES := $(wildcard gateway handlers services resources models tasks networks webhooks dashboard sandbox)
 TESTS := $(wildcard tests contract_tests)
 CHECKED := $(PACKAGES) $(TESTS) $(wildcard benchmarks)
 

@@ -10,10 +10,10 @@ from dashboard.site import blueprint, show
 from dashboard.webhooks import find
 from models import clock
 from models.clock import new_id
+from resources.sample import sample_event
 from services.sender import send_test_delivery
 from webhooks.client import Answer
 from webhooks.kinds import EventKind
-from webhooks.sample import sample_event
 
 MAX_PAYLOAD = 64_000
 MEMBERS = {"event": str, "timestamp": str, "data": dict}

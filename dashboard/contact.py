@@ -9,9 +9,10 @@ from models import clock
 from models.database import writing
 from models.messages.contact import CONTACT, OPTED_OUT, Contact, ContactChange, Source
 from models.messages.conversation import newest_messages
+from models.messages.message import Direction
 from models.numbers.number import Number
+from resources.contact import window_open_until
 from services import contacts, doorbells, erasing
-from services.emit import contact_resource
 
 MAX_NOTE = 1000  # As in the contract, UpdateContactRequest.
 MAX_MESSAGES = 20
@@ -124,11 +125,14 @@ def _path_of(row: Contact) -> str:
 def _page(
     row: Contact, status: int = 200, *, note: str | None = None, problem: str = ""
 ) -> Response:
+    inbound, outbound = map(row.last_message_at, (Direction.INBOUND, Direction.OUTBOUND))
     return show(
         "contact.html",
         status,
         contact=row,
-        shown=contact_resource(row),
+        window_open_until=window_open_until(inbound),
+        last_inbound_at=inbound,
+        last_outbound_at=outbound,
         number=Number.get_by_id(row.number_id),
         note=row.note or "" if note is None else note,
         problem=problem,

@@ -14,7 +14,7 @@ from models.messages.contact import Contact
 from models.messages.conversation import last_inbound
 from models.numbers.number import Number
 from models.page import Page
-from services.emit import window_open_until
+from resources.contact import window_open_until
 
 PATH = "/dashboard/contacts"
 # Separators that people type in phone numbers.

@@ -31,7 +31,7 @@ from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message
 from models.messages.template import Template, TemplateList, TemplateStatus
 from models.numbers.number import Number, NumberStatus
-from services.emit import window_open_until
+from resources.contact import window_open_until
 from webhooks.envelope import timestamp
 
 PATH = "/dashboard/inbox"

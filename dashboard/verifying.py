@@ -11,9 +11,9 @@ from flask import Response
 
 from dashboard.site import blueprint, show
 from dashboard.webhooks import find
+from resources.sample import sample_event
 from webhooks import signing
 from webhooks.kinds import EventKind
-from webhooks.sample import sample_event
 
 SNIPPETS = Path(__file__).parent / "snippets"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from handlers.errors import ApiError, ConflictError, InvalidError, NotFoundError
 from handlers.network_failures import Asked, asking
-from handlers.resources import active_number
+from handlers.owned import active_number
 from models.database import read
 from models.numbers.number import Number
 from networks.current import get_network

@@ -4,46 +4,21 @@ from typing import Any
 
 from starlette.responses import Response
 
-from handlers.resources import own_contact, owned, page_json
+from handlers.owned import own_contact, owned
 from models import clock
 from models.database import exclusively
 from models.messages import contact_search
-from models.messages.contact import CONTACT, OPTED_OUT, Contact, ContactChange, Source
+from models.messages.contact import Contact, Source
 from models.numbers.number import Number
+from resources.contact import contact_change_object, contact_object
+from resources.page import page_object
 from services import contacts, doorbells, erasing
-from services.emit import contact_resource
-from webhooks.envelope import timestamp
-
-# The contract's names of the values that may change.
-FIELDS = {
-    "phone": "phone",
-    "user_id": "userId",
-    "parent_user_id": "parentUserId",
-    "username": "username",
-    "name": "name",
-    OPTED_OUT: "optedOut",
-    CONTACT: "contact",
-}
-
-
-def render(contact: Contact) -> dict[str, Any]:
-    """The Contact object."""
-    return contact_resource(contact).as_json()
-
-
-def _render_change(change: ContactChange) -> dict[str, Any]:
-    return {
-        "field": FIELDS[change.field],
-        "old": change.old,
-        "new": change.new,
-        "because": change.because,
-        "at": timestamp(change.at),
-    }
 
 
 def _detail(contact: Contact) -> dict[str, Any]:
     """The ContactDetail object."""
-    return render(contact) | {"history": [_render_change(each) for each in contact.history()]}
+    history = [contact_change_object(change) for change in contact.history()]
+    return contact_object(contact) | {"history": history}
 
 
 def list_contacts(
@@ -60,7 +35,9 @@ def list_contacts(
     if numberId is not None:
         owned(Number, numberId, user)
     wanted = {"number": numberId, "phone": phone, "user_id": userId, "username": username}
-    return page_json(contact_search.search(user, limit, offset, name=name, **wanted), render)
+    return page_object(
+        contact_search.search(user, limit, offset, name=name, **wanted), contact_object
+    )
 
 
 def get_contact(user: str, contact_id: str) -> dict[str, Any]:

@@ -3,43 +3,14 @@
 import json
 from typing import Any
 
-from handlers.resources import no_access, owned, page_json
+from handlers.owned import no_access, owned
 from handlers.times import parse_time
 from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import UNDELIVERED, Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
+from resources.delivery import attempt_object, delivery_object
+from resources.page import page_object
 from services import redeliver
-from webhooks.envelope import timestamp
-
-
-def render(delivery: Delivery) -> dict[str, Any]:
-    """The Delivery object."""
-    # During an attempt the column is the end of its lease, not the time of the next attempt.
-    due = None if delivery.lease_token else delivery.next_attempt_at
-    return {
-        "id": delivery.id,
-        "webhookId": delivery.webhook_id,
-        "eventId": delivery.event_id,
-        "event": delivery.event_kind,
-        "state": delivery.state,
-        "attemptCount": delivery.finished_attempts,
-        "nextAttemptAt": None if due is None else timestamp(due),
-        "createdAt": timestamp(delivery.created_at),
-        "completedAt": None if delivery.completed_at is None else timestamp(delivery.completed_at),
-    }
-
-
-def _render_attempt(attempt: Attempt) -> dict[str, Any]:
-    return {
-        "id": attempt.id,
-        "number": attempt.number,
-        "startedAt": timestamp(attempt.started_at),
-        "durationMs": attempt.duration_ms,
-        "success": attempt.success,
-        "statusCode": attempt.status_code,
-        "error": attempt.error,
-        "responseBody": attempt.response_body,
-    }
 
 
 def _find(user: str, delivery_id: str) -> Delivery:
@@ -70,15 +41,15 @@ def list_webhook_deliveries(
         since=parse_time("Query parameter since", since, "/since"),
         until=parse_time("Query parameter until", until, "/until"),
     )
-    return page_json(page, render)
+    return page_object(page, delivery_object)
 
 
 def get_delivery(user: str, delivery_id: str) -> dict[str, Any]:
     """GET /deliveries/{delivery_id}."""
     delivery = _find(user, delivery_id)
-    return render(delivery) | {
+    return delivery_object(delivery) | {
         "payload": json.loads(delivery.event.payload),
-        "attempts": [_render_attempt(a) for a in Attempt.of(delivery)],
+        "attempts": [attempt_object(a) for a in Attempt.of(delivery)],
     }
 
 
@@ -86,7 +57,7 @@ def redeliver_delivery(user: str, delivery_id: str) -> dict[str, Any]:
     """POST /deliveries/{delivery_id}/redeliver."""
     delivery = _find(user, delivery_id)
     redeliver.redeliver_one(delivery)
-    return render(delivery)
+    return delivery_object(delivery)
 
 
 def redeliver_webhook_deliveries(

@@ -7,7 +7,7 @@ from connexion import request
 from starlette.responses import Response
 
 from handlers.errors import ConflictError, InvalidError
-from handlers.resources import owned
+from handlers.owned import owned
 from handlers.streams import EventStream, Stream, record
 from handlers.times import parse_time
 from models.database import read

@@ -20,7 +20,7 @@ from starlette.responses import StreamingResponse
 
 from handlers.errors import ApiError, ConflictError, InvalidError
 from handlers.network_failures import Asked, asking
-from handlers.resources import inactive, owned
+from handlers.owned import inactive, owned
 from models.database import read
 from models.messages.message import Direction, Message
 from models.numbers.number import Number, NumberStatus

@@ -5,19 +5,19 @@ from typing import Any
 
 from handlers.errors import ConflictError
 from handlers.network_failures import Asked, asking
-from handlers.resources import inactive, own_contact, owned, page_json
+from handlers.owned import inactive, own_contact, owned
 from handlers.sending import send_message  # noqa: F401 - an operation of this tag
 from handlers.times import parse_time
 from models.database import read, reading
 from models.messages import contact_search
 from models.messages.contact import Contact
-from models.messages.message import Direction, Message, StatusChange
+from models.messages.message import Direction, Message
 from models.messages.message_filter import MessageFilter
 from models.numbers.number import Number, NumberStatus
 from networks.current import get_network
-from networks.whatsapp.error_codes import codes_explained_by, explained
-from services.emit import message_resource
-from webhooks.envelope import timestamp
+from networks.whatsapp.error_codes import codes_explained_by
+from resources.message import message_object, status_object
+from resources.page import page_object
 
 MARKING = Asked(
     verb="mark messages",
@@ -27,17 +27,9 @@ MARKING = Asked(
 )
 
 
-def render(message: Message, contact: Contact | None = None) -> dict[str, Any]:
-    """The Message object. ``contact`` is its contact if the caller has read it."""
-    if contact is None and message.contact_id is not None:
-        contact = Contact.by_id(message.contact_id)
-    return message_resource(message, contact).as_json()
-
-
-def _render_step(step: StatusChange) -> dict[str, Any]:
-    code, text = step.error_code, step.error_message or ""
-    error = None if code is None else {"code": code, "message": explained(code, text)}
-    return {"status": step.status, "at": timestamp(step.at), "error": error}
+def _object(message: Message) -> dict[str, Any]:
+    contact = None if message.contact_id is None else Contact.by_id(message.contact_id)
+    return message_object(message, contact)
 
 
 def list_messages(  # noqa: PLR0913, PLR0917 - the parameters of the contract
@@ -72,7 +64,9 @@ def list_messages(  # noqa: PLR0913, PLR0917 - the parameters of the contract
     page = wanted.page(user, limit, offset)
     with reading():
         people = Contact.rows_of(message.contact_id for message in page.rows)
-    return page_json(page, lambda message: render(message, people.get(message.contact_id or "")))
+    return page_object(
+        page, lambda message: message_object(message, people.get(message.contact_id or ""))
+    )
 
 
 def _contact_ids(user: str, contact_id: str | None, phone: str | None) -> list[str] | None:
@@ -99,7 +93,7 @@ async def mark_message_read(
     async with asking(number, MARKING) as sender:
         typing = (payload or {}).get("typingIndicator", False)
         await get_network().mark_read(sender, str(message.wa_message_id), typing=typing)
-    return render(message)
+    return _object(message)
 
 
 def _to_mark(user: str, message_id: str) -> tuple[Message, Number]:
@@ -118,4 +112,4 @@ def _to_mark(user: str, message_id: str) -> tuple[Message, Number]:
 def get_message(user: str, message_id: str) -> dict[str, Any]:
     """GET /messages/{message_id}."""
     message = owned(Message, message_id, user)
-    return render(message) | {"statusHistory": [_render_step(s) for s in message.history()]}
+    return _object(message) | {"statusHistory": [status_object(s) for s in message.history()]}

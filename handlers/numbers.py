@@ -2,21 +2,17 @@
 
 from typing import Any
 
-from handlers.resources import owned, page_json
+from handlers.owned import owned
 from models.numbers.number import Number
-from services.emit import number_resource
-
-
-def render(number: Number) -> dict[str, Any]:
-    """The Number object."""
-    return number_resource(number).as_json()
+from resources.number import number_object
+from resources.page import page_object
 
 
 def list_numbers(user: str, limit: int, offset: int) -> dict[str, Any]:
     """GET /numbers."""
-    return page_json(Number.page(user, limit, offset), render)
+    return page_object(Number.page(user, limit, offset), number_object)
 
 
 def get_number(user: str, number_id: str) -> dict[str, Any]:
     """GET /numbers/{number_id}."""
-    return render(owned(Number, number_id, user))
+    return number_object(owned(Number, number_id, user))

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from handlers.network_failures import Asked, asking
-from handlers.resources import active_number
+from handlers.owned import active_number
 from models.database import read
 from networks.current import get_network
 from networks.interface import BusinessProfile

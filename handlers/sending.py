@@ -21,7 +21,7 @@ from gateway.settings import get_settings
 from handlers import first_commit, template_check
 from handlers.errors import ApiError, ConflictError, ThrottledError
 from handlers.network_failures import Asked, answer_to, unreadable_token
-from handlers.resources import inactive, no_access, owned
+from handlers.owned import inactive, no_access, owned
 from models import clock
 from models.accounts.secret import SecretUnreadableError
 from models.database import UnsureError, commit, read, write, writing

@@ -5,11 +5,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from gateway.settings import get_settings
-from handlers import numbers
 from handlers.errors import ApiError, ConflictError, InvalidError, NotFoundError, ThrottledError
 from models.numbers.number import NumberTakenError
 from networks import exceptions as network
 from networks.whatsapp.error_codes import told
+from resources.number import number_object
 from services import onboarding
 from webhooks.envelope import timestamp
 
@@ -38,7 +38,7 @@ def complete_signup(slug: str, payload: dict[str, Any]) -> tuple[dict[str, Any],
     )
     with _answering():
         number = onboarding.connect_number(onboarding.open_link(slug), claim)
-    return numbers.render(number), 201
+    return number_object(number), 201
 
 
 @contextmanager

@@ -4,7 +4,6 @@ The responses show the stored templates. If these are out of date, they are read
 (services.templates).
 """
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -12,13 +11,14 @@ from starlette.responses import Response
 
 from handlers.errors import ConflictError, NotFoundError
 from handlers.network_failures import Asked, asking
-from handlers.resources import active_number, page_json
+from handlers.owned import active_number
 from models.database import commit, read
 from models.messages.template import Template, TemplateList, active_numbers
 from models.numbers.number import Number
 from networks.current import get_network
+from resources.page import page_object
+from resources.template import template_object
 from services import doorbells, templates
-from services.emit import template_resource
 
 ACTION = "manage templates"
 READING = Asked(
@@ -43,11 +43,6 @@ DELETING = Asked(
 MOST_READS = 3
 
 
-def render(template: Template, number_ids: Sequence[str]) -> dict[str, Any]:
-    """The Template object. ``number_ids`` are the active numbers of its business account."""
-    return template_resource(template, number_ids).as_json()
-
-
 async def list_templates(
     user: str,
     number_id: str,
@@ -67,7 +62,7 @@ async def list_templates(
 
 def _page(number: Number, limit: int, offset: int, wanted: dict[str, str | None]) -> dict[str, Any]:
     page = Template.search(number, limit, offset, **wanted)
-    return page_json(page, partial(render, number_ids=_number_ids(number)))
+    return page_object(page, partial(template_object, number_ids=_number_ids(number)))
 
 
 def _number_ids(number: Number) -> list[str]:
@@ -88,7 +83,7 @@ async def create_template(
         made = await get_network().create_template(sender, number.waba_id, submitted)
     template = await commit(partial(templates.add, number, made))
     doorbells.deliveries.ring()
-    return render(template, await read(partial(_number_ids, number))), 201
+    return template_object(template, await read(partial(_number_ids, number))), 201
 
 
 def _refuse_known(number: Number, payload: dict[str, Any]) -> None:

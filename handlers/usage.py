@@ -8,13 +8,14 @@ from typing import Any
 
 from starlette.responses import Response
 
-from handlers.resources import owned, page_json
+from handlers.owned import owned
 from handlers.times import parse_date
 from models import clock
 from models.numbers.number import Number
 from models.reports.usage import UsageTotal
+from resources.page import page_object
+from resources.usage import COLUMNS, usage_object
 
-COLUMNS = ("day", "numberId", "direction", "category", "billable", "count")
 # The most days in a response. It limits the size of an export.
 MOST_DAYS = 366
 
@@ -32,12 +33,6 @@ class Days:
         return {"since": self.since.isoformat(), "until": self.until.isoformat()}
 
 
-def render(total: UsageTotal) -> dict[str, Any]:
-    """The UsageTotal object."""
-    values = total.day, total.number_id, total.direction, total.category or None, total.billable
-    return dict(zip(COLUMNS, (*values, total.total), strict=True))
-
-
 def list_usage(
     user: str,
     limit: int,
@@ -49,7 +44,7 @@ def list_usage(
     """GET /usage."""
     days = _days(user, numberId, since, until)
     page = UsageTotal.page(user, limit, offset, number_id=numberId, **days.as_text)
-    return days.as_text | page_json(page, render)
+    return days.as_text | page_object(page, usage_object)
 
 
 def export_usage(
@@ -71,7 +66,7 @@ def _as_csv(totals: list[UsageTotal]) -> str:
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
     for total in totals:
-        *values, billable, count = render(total).values()
+        *values, billable, count = usage_object(total).values()
         writer.writerow((*values, "true" if billable else "false", count))
     return text.getvalue()
 

@@ -6,28 +6,16 @@ from typing import Any
 from starlette.responses import Response
 
 from handlers.errors import ConflictError, InvalidError, NotFoundError
-from handlers.resources import no_access, owned, page_json
+from handlers.owned import no_access, owned
 from models.database import read
 from models.deliveries.webhook import Webhook
 from models.numbers.number import Number
+from resources.page import page_object
+from resources.webhook import webhook_object
 from services import subscriptions
 from services.sender import send_test_delivery
 from webhooks.address import AddressRefusedError
-from webhooks.envelope import timestamp
 from webhooks.kinds import EventKind
-
-
-def render(webhook: Webhook, *, secret: str | None = None) -> dict[str, Any]:
-    """The Webhook object. The secret is masked unless ``secret`` is given."""
-    return {
-        "id": webhook.id,
-        "url": webhook.url,
-        "secret": secret or webhook.masked_secret,
-        "events": webhook.events,
-        "numberIds": webhook.number_ids,
-        "active": webhook.active,
-        "createdAt": timestamp(webhook.created_at),
-    }
 
 
 def _checked(user: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -57,17 +45,17 @@ def create_webhook(user: str, payload: dict[str, Any]) -> tuple[dict[str, Any], 
     """POST /webhooks."""
     body = _checked(user, payload)
     webhook = subscriptions.create(user, body["url"], body["events"], body.get("numberIds", []))
-    return render(webhook, secret=webhook.secret), 201
+    return webhook_object(webhook, secret=webhook.secret), 201
 
 
 def list_webhooks(user: str, limit: int, offset: int) -> dict[str, Any]:
     """GET /webhooks."""
-    return page_json(Webhook.page(user, limit, offset), render)
+    return page_object(Webhook.page(user, limit, offset), webhook_object)
 
 
 def get_webhook(user: str, webhook_id: str) -> dict[str, Any]:
     """GET /webhooks/{webhook_id}."""
-    return render(owned(Webhook, webhook_id, user))
+    return webhook_object(owned(Webhook, webhook_id, user))
 
 
 def update_webhook(user: str, webhook_id: str, payload: dict[str, Any]) -> dict[str, Any]:
@@ -85,7 +73,7 @@ def update_webhook(user: str, webhook_id: str, payload: dict[str, Any]) -> dict[
         number_ids=body.get("numberIds"),
         active=body.get("active"),
     )
-    return render(webhook)
+    return webhook_object(webhook)
 
 
 def delete_webhook(user: str, webhook_id: str) -> Response:
@@ -98,7 +86,7 @@ def rotate_webhook_secret(user: str, webhook_id: str) -> dict[str, Any]:
     """POST /webhooks/{webhook_id}/rotate-secret."""
     webhook = owned(Webhook, webhook_id, user)
     webhook.rotate_secret()
-    return render(webhook, secret=webhook.secret)
+    return webhook_object(webhook, secret=webhook.secret)
 
 
 async def test_webhook(

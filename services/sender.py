@@ -8,12 +8,12 @@ from models.clock import new_id
 from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import Delivery
 from models.deliveries.webhook import Webhook
+from resources.sample import sample_event
 from services.fair_share import Share
 from webhooks import signing
 from webhooks.client import CONTENT_TYPE, Answer, WebhookClient
 from webhooks.faults import MachineError
 from webhooks.kinds import EventKind
-from webhooks.sample import sample_event
 
 # Concurrent tests of an account. A receiver that hangs occupies a test for ten seconds.
 TESTS = Share("tests of webhooks", 3)

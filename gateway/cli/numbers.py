@@ -7,13 +7,13 @@ import click
 from gateway.cli.accounts import find_account
 from gateway.cli.output import found, prints, rendered
 from gateway.settings import get_settings
-from handlers.numbers import render
 from models.accounts.account import Account
 from models.numbers.notice import Notice
 from models.numbers.number import Number, NumberTakenError
 from models.numbers.signup import MAX_NAME, MAX_SLUG, SLUG, SignupLink, SlugTakenError, unguessable
 from networks.exceptions import NetworkError
 from networks.whatsapp.sandbox_signup import SandboxUnreachableError, start_signup
+from resources.number import number_object
 from services import onboarding
 from webhooks.envelope import timestamp
 
@@ -32,7 +32,7 @@ def list_numbers(account_id: str | None) -> list[dict[str, Any]]:
     """List numbers."""
     if account_id is not None:
         find_account(account_id)
-    return [render(number) for number in Number.all(account_id)]
+    return [number_object(number) for number in Number.all(account_id)]
 
 
 @numbers.command()
@@ -123,7 +123,7 @@ def revoke(link_id: str) -> dict[str, Any]:
 @prints()
 def sandbox_connect(account_id: str, phone: str | None) -> dict[str, Any]:
     """Run the whole embedded signup against the sandbox."""
-    return render(connect_sandbox_number(find_account(account_id), phone))
+    return number_object(connect_sandbox_number(find_account(account_id), phone))
 
 
 def connect_sandbox_number(account: Account, phone: str | None) -> Number:

@@ -13,11 +13,11 @@ from gateway.cli.opening import open_state
 from gateway.cli.output import found, json_option, prints, show
 from gateway.cli.remote import Remote, asks, connect
 from gateway.cli.times import since_option, until_option
-from handlers import deliveries as delivery_handlers
-from handlers import webhooks as webhook_handlers
 from models.deliveries.bulk_redelivery import MAX_REDELIVERIES, Redelivery
 from models.deliveries.delivery import UNDELIVERED, Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
+from resources.delivery import delivery_object
+from resources.webhook import webhook_object
 from services import redeliver
 from services.fair_share import TooMuchAtOnceError
 from webhooks.kinds import EventKind
@@ -42,7 +42,7 @@ def webhooks() -> None:
 @prints("id", "active", "url")
 def list_webhooks() -> list[dict[str, Any]]:
     """List webhooks, secrets masked."""
-    return [webhook_handlers.render(w) | {"accountId": w.account_id} for w in Webhook.all()]
+    return [webhook_object(w) | {"accountId": w.account_id} for w in Webhook.all()]
 
 
 @webhooks.command("create")
@@ -78,7 +78,7 @@ def list_deliveries(
         chosen = [found(Webhook.by_id(webhook_id), "webhook", webhook_id).id]
     pages = [Delivery.page(each, MAX_LISTED, 0, kind=event, **which).rows for each in chosen]
     newest = sorted(chain(*pages), key=lambda row: row.id, reverse=True)[:MAX_LISTED]
-    return [delivery_handlers.render(delivery) for delivery in newest]
+    return [delivery_object(delivery) for delivery in newest]
 
 
 @deliveries.command("show")

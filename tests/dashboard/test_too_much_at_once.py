@@ -11,13 +11,13 @@ from gateway.http.exception_handlers import RETRY_AFTER
 from models.accounts.account import Account
 from models.accounts.user import User
 from models.accounts.user_session import UserSession
+from resources.sample import sample_event
 from services import notify, sender, subscriptions
 from services.fair_share import Share
 from tests import factories
 from tests.asgi import Answered, ask, http_scope
 from tests.conftest import Configure
 from webhooks.kinds import EventKind
-from webhooks.sample import sample_event
 
 PAYLOAD = sample_event(EventKind.MESSAGE_SENT, 0)
 

@@ -28,11 +28,11 @@ from models.deliveries.webhook import Webhook
 from models.messages.contact import Contact, Source
 from models.numbers.number import Number
 from models.numbers.signup import SignupLink
+from resources.sample import sample_event
 from services import contacts, subscriptions
 from tests import factories
 from tests.people import PASSWORD, app_code, member, with_two_factor
 from webhooks.kinds import EventKind
-from webhooks.sample import sample_event
 
 # What each action needs to succeed. Others need no field.
 FORMS: dict[str, dict[str, str]] = {

@@ -22,12 +22,16 @@ from models.numbers.signup import SignupLink
 from models.reports.usage import UsageCount, counting
 from networks.interface import Acceptance
 from networks.whatsapp.callback_items import StatusUpdate
+from resources.message import message_object
+from resources.number import number_object
+from resources.sample import sample_event
+from resources.template import template_object
+from resources.webhook import webhook_object
 from services import message_status
 from tests import factories
 from tests.factories import claim_due
 from tests.fake_templates import definition, known
 from webhooks.kinds import EventKind
-from webhooks.sample import sample_event
 
 CONTRACT = contract.load()
 
@@ -43,15 +47,15 @@ def check_shape(schema: str, rendered: Any) -> None:
 
 
 def test_a_number_is_the_contracts(account: Account, number: Number) -> None:
-    check_shape("ConnectedNumber", numbers.render(number))
+    check_shape("ConnectedNumber", number_object(number))
     check_shape(
-        "ConnectedNumber", numbers.render(factories.provision(account, "1002", display_name=""))
+        "ConnectedNumber", number_object(factories.provision(account, "1002", display_name=""))
     )
     with writing():
         number.learn(notice_json='{"field":"f","event":"e","description":null,"at":1}')
         number.move_to(NumberStatus.BANNED, reason="Spam")
-    assert numbers.render(number)["statusReason"] == "Spam"
-    check_shape("ConnectedNumber", numbers.render(number))
+    assert number_object(number)["statusReason"] == "Spam"
+    check_shape("ConnectedNumber", number_object(number))
     check_shape("NumberPage", numbers.list_numbers(account.id, limit=20, offset=0))
 
 
@@ -66,7 +70,7 @@ def test_a_message_in_any_state_matches_the_contract(account: Account, number: N
             update, message_status.SentMessages([update]), UsageCount()
         )
     for message in Message.select():
-        check_shape("Message", messages.render(message))
+        check_shape("Message", message_object(message))
         check_shape("MessageDetail", messages.get_message(account.id, message.id))
         if message.wa_message_id and message.direction == "OUTBOUND":
             check_shape("SentMessage", json.loads(sending.sent_response(message)))
@@ -88,15 +92,15 @@ def test_usage_is_the_contracts(account: Account, number: Number) -> None:
 def test_a_template_is_the_contracts(number: Number, status: str) -> None:
     known(number, definition(status=status, quality_score="GREEN", rejected_reason="SCAM"))
     [row] = Template.search(number, 20, 0).rows
-    check_shape("Template", templates.render(row, [number.id]))
+    check_shape("Template", template_object(row, [number.id]))
     page = asyncio.run(templates.list_templates(number.account_id, number.id, 20, 0))
     check_shape("TemplatePage", page)
 
 
 def test_a_webhook_is_the_contracts(account: Account, number: Number) -> None:
     webhook = factories.webhook(account, "https://example.com/hook", number_ids=[number.id])
-    check_shape("Webhook", webhooks.render(webhook))
-    check_shape("Webhook", webhooks.render(webhook, secret=webhook.secret))
+    check_shape("Webhook", webhook_object(webhook))
+    check_shape("Webhook", webhook_object(webhook, secret=webhook.secret))
     check_shape("WebhookPage", webhooks.list_webhooks(account.id, limit=20, offset=0))
 
 

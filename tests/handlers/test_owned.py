@@ -3,7 +3,7 @@
 import pytest
 
 from handlers.errors import ForbiddenError, NotFoundError
-from handlers.resources import inactive, owned
+from handlers.owned import inactive, owned
 from models.accounts.account import Account
 from models.numbers.number import Number, NumberStatus
 from networks.exceptions import NumberBannedError, NumberLostError

@@ -1,18 +1,13 @@
-"""Finds rows of an account by identifier, with the API's errors, and renders pages of rows."""
+"""Finds rows of an account by identifier, with the API's errors."""
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
-from peewee import Model
+from typing import TypeVar
 
 from handlers.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
 from models.deliveries.webhook import Webhook
 from models.messages.contact import Contact
 from models.messages.message import Message
 from models.numbers.number import Number, NumberStatus
-from models.page import Page
 
-Row = TypeVar("Row", bound=Model)
 Owned = TypeVar("Owned", Message, Number, Webhook)
 
 # How a number becomes ACTIVE. The number's reason may already say it (networks.whatsapp.error_codes).
@@ -66,11 +61,3 @@ def active_number(number_id: str, account_id: str, action: str) -> Number:
     if number.status != NumberStatus.ACTIVE:
         raise inactive(number, action)
     return number
-
-
-def page_json(page: Page[Row], render: Callable[[Row], dict[str, Any]]) -> dict[str, Any]:
-    """The paginated object of the contract. ``render`` renders a row."""
-    return {
-        "data": [render(row) for row in page.rows],
-        "pagination": {"total": page.total, "limit": page.limit, "offset": page.offset},
-    }

@@ -1,0 +1,64 @@
+"""The Contact object of the contract, and the changes in its history."""
+
+from typing import Any
+
+from models import clock
+from models.messages.contact import CONTACT, OPTED_OUT, Contact, ContactChange
+from models.messages.message import Direction
+from resources.person import person
+from webhooks.envelope import moment, timestamp
+
+# The customer service window: how long after a person's message free-form messages may be sent (Cloud API).
+WINDOW_MS = 24 * 60 * 60_000
+# The contract's names of the values that may change.
+FIELDS = {
+    "phone": "phone",
+    "user_id": "userId",
+    "parent_user_id": "parentUserId",
+    "username": "username",
+    "name": "name",
+    OPTED_OUT: "optedOut",
+    CONTACT: "contact",
+}
+
+
+def contact_object(contact: Contact) -> dict[str, Any]:
+    """The Contact object of a row, with the times of the newest message in each direction."""
+    inbound, outbound = map(contact.last_message_at, (Direction.INBOUND, Direction.OUTBOUND))
+    return contact_with_times(contact, inbound, outbound)
+
+
+def contact_with_times(
+    contact: Contact, inbound: int | None, outbound: int | None
+) -> dict[str, Any]:
+    """The Contact object, with the times of the newest messages in milliseconds."""
+    return {
+        "id": contact.id,
+        "numberId": contact.number_id,
+        **person(contact),
+        "optedOut": contact.opted_out_at is not None,
+        "optedOutAt": moment(contact.opted_out_at),
+        "optedOutBecause": contact.opted_out_because,
+        "note": contact.note,
+        "windowOpenUntil": moment(window_open_until(inbound)),
+        "lastInboundAt": moment(inbound),
+        "lastOutboundAt": moment(outbound),
+        "createdAt": timestamp(contact.created_at),
+    }
+
+
+def contact_change_object(change: ContactChange) -> dict[str, Any]:
+    """The ContactChange object: one change in a contact's history."""
+    return {
+        "field": FIELDS[change.field],
+        "old": change.old,
+        "new": change.new,
+        "because": change.because,
+        "at": timestamp(change.at),
+    }
+
+
+def window_open_until(last_inbound: int | None) -> int | None:
+    """When the customer service window closes, from the person's last message. None if it is closed."""
+    closes_at = None if last_inbound is None else last_inbound + WINDOW_MS
+    return closes_at if closes_at and closes_at > clock.now() else None

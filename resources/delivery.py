@@ -1,0 +1,38 @@
+"""The Delivery object of the contract, and its attempts."""
+
+from typing import Any
+
+from models.deliveries.attempt import Attempt
+from models.deliveries.delivery import Delivery
+from webhooks.envelope import moment, timestamp
+
+
+def delivery_object(delivery: Delivery) -> dict[str, Any]:
+    """The Delivery object of a row."""
+    # During an attempt the column is the end of its lease, not the time of the next attempt.
+    due = None if delivery.lease_token else delivery.next_attempt_at
+    return {
+        "id": delivery.id,
+        "webhookId": delivery.webhook_id,
+        "eventId": delivery.event_id,
+        "event": delivery.event_kind,
+        "state": delivery.state,
+        "attemptCount": delivery.finished_attempts,
+        "nextAttemptAt": moment(due),
+        "createdAt": timestamp(delivery.created_at),
+        "completedAt": moment(delivery.completed_at),
+    }
+
+
+def attempt_object(attempt: Attempt) -> dict[str, Any]:
+    """The Attempt object of a row."""
+    return {
+        "id": attempt.id,
+        "number": attempt.number,
+        "startedAt": timestamp(attempt.started_at),
+        "durationMs": attempt.duration_ms,
+        "success": attempt.success,
+        "statusCode": attempt.status_code,
+        "error": attempt.error,
+        "responseBody": attempt.response_body,
+    }

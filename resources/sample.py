@@ -1,0 +1,104 @@
+"""The sample event of a test delivery (the operation testWebhook)."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from models.messages.contact import Contact
+from models.messages.message import Direction, Message
+from models.messages.template import Template
+from models.numbers.number import Number
+from resources.contact import contact_with_times
+from resources.message import message_object
+from resources.number import number_object
+from resources.template import template_object
+from webhooks.envelope import envelope
+from webhooks.kinds import EventKind
+
+_NUMBER_STATUS = {
+    EventKind.NUMBER_ACTIVATED: "ACTIVE",
+    EventKind.NUMBER_DISCONNECTED: "DISCONNECTED",
+    EventKind.NUMBER_BANNED: "BANNED",
+    EventKind.NUMBER_UPDATED: "ACTIVE",
+}
+_OURS, _THEIRS = "15550000000", "15550000001"
+# Receivers recognize a test by these values: the message's text and number, or the number's name.
+_TEXT, _NUMBER_ID = "This is a test delivery.", "num_sample"
+_PERSON = {"phone": _THEIRS, "user_id": "US.1000000001", "username": "test.delivery", "name": _TEXT}
+
+
+def _fixed_id(prefix: str) -> str:
+    return f"{prefix}_sample"
+
+
+def sample_event(kind: EventKind, now: int, new_id: Callable[[str], str] = _fixed_id) -> str:
+    """An event of this kind about a message, number, template or contact that does not exist.
+
+    ``new_id`` creates its identifier from the prefix ``msg``, ``num``, ``tpl`` or ``ctc``. Without it, the
+    identifier is fixed.
+    """
+    if kind is EventKind.TEMPLATE_UPDATED:
+        return envelope(kind, now, _template(new_id("tpl"), now))
+    if kind in _NUMBER_STATUS:
+        return envelope(kind, now, _number(new_id("num"), _NUMBER_STATUS[kind], now))
+    if kind is EventKind.CONTACT_UPDATED:
+        return envelope(kind, now, _contact(new_id("ctc"), now))
+    return envelope(kind, now, _message(new_id("msg"), kind.removeprefix("message."), now))
+
+
+def _message(message_id: str, status: str, now: int) -> dict[str, Any]:
+    is_inbound, has_failed = status == "received", status == "failed"
+    row = Message(
+        id=message_id,
+        number_id=_NUMBER_ID,
+        direction=Direction.INBOUND if is_inbound else Direction.OUTBOUND,
+        from_number=_THEIRS if is_inbound else _OURS,
+        to_number=_OURS if is_inbound else _THEIRS,
+        type="text",
+        body_json=json.dumps({"body": _TEXT}),
+        created_at=now,
+        wa_message_id=f"wamid.{message_id}",
+        status=status,
+        error_code="131026" if has_failed else None,
+        error_message="Message undeliverable" if has_failed else None,
+    )
+    return message_object(row, Contact(**_PERSON))
+
+
+def _number(number_id: str, status: str, now: int) -> dict[str, Any]:
+    return number_object(
+        Number(
+            id=number_id,
+            phone_number=_OURS,
+            display_name=_TEXT,
+            status=status,
+            created_at=now,
+            activated_at=now,
+        )
+    )
+
+
+def _contact(contact_id: str, now: int) -> dict[str, Any]:
+    row = Contact(
+        id=contact_id,
+        number_id=_NUMBER_ID,
+        **_PERSON,
+        opted_out_at=now,
+        opted_out_because="network",
+        created_at=now,
+    )
+    return contact_with_times(row, inbound=None, outbound=now)
+
+
+def _template(template_id: str, now: int) -> dict[str, Any]:
+    row = Template(
+        network_id=template_id,
+        name="test_delivery",
+        language="en_US",
+        status="APPROVED",
+        category="UTILITY",
+        components_json=json.dumps([{"type": "BODY", "text": _TEXT}]),
+        parameter_format="POSITIONAL",
+        updated_at=now,
+    )
+    return template_object(row, [_NUMBER_ID])
