@@ -14,8 +14,8 @@ import requests
 from contract_tests.service import Gateway
 from contract_tests.waiting import START_SECONDS, WAIT_SECONDS, free_port, wait_for
 from gateway.settings import Settings
-from networks.current import wait_for as wait_for_network
 from networks.interface import Sender
+from networks.registry import wait_for as wait_for_network
 from networks.whatsapp.cloud_api import CloudApi
 from networks.whatsapp.sandbox_signup import start_signup
 

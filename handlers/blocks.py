@@ -9,8 +9,8 @@ from handlers.network_failures import Asked, asking
 from handlers.owned import active_number
 from models.database import read
 from models.numbers.number import Number
-from networks.current import get_network
 from networks.interface import BlockResult
+from networks.registry import get_network
 from networks.whatsapp.error_codes import PARAMETER, explained
 
 # The pattern of PersonId in the contract.

@@ -25,8 +25,8 @@ from models.database import read
 from models.messages.message import Direction, Message
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions as network
-from networks.current import get_network
 from networks.interface import MediaDownload, MediaUpload
+from networks.registry import get_network
 from networks.whatsapp.media_types import EXTENSIONS, LIMITS, RECEIVED
 
 logger = logging.getLogger(__name__)

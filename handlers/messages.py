@@ -14,7 +14,7 @@ from models.messages.contact import Contact
 from models.messages.message import Direction, Message
 from models.messages.message_filter import MessageFilter
 from models.numbers.number import Number, NumberStatus
-from networks.current import get_network
+from networks.registry import get_network
 from networks.whatsapp.error_codes import codes_explained_by
 from resources.message import message_object, status_object
 from resources.page import page_object

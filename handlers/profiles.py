@@ -6,8 +6,8 @@ from typing import Any
 from handlers.network_failures import Asked, asking
 from handlers.owned import active_number
 from models.database import read
-from networks.current import get_network
 from networks.interface import BusinessProfile
+from networks.registry import get_network
 
 READING = Asked(
     verb="read its profile",

@@ -33,8 +33,8 @@ from models.messages.message import Message, MessageStatus
 from models.messages.template import Template
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions as network
-from networks.current import get_network
 from networks.interface import Acceptance, OutboundMessage, Sender
+from networks.registry import get_network
 from services import contacts, doorbells, number_status, telemetry
 from services.message_status import OPTED_OUT_CODE, record_acceptance
 

@@ -15,7 +15,7 @@ from handlers.owned import active_number
 from models.database import commit, read
 from models.messages.template import Template, TemplateList, active_numbers
 from models.numbers.number import Number
-from networks.current import get_network
+from networks.registry import get_network
 from resources.page import page_object
 from resources.template import template_object
 from services import doorbells, templates

@@ -10,7 +10,7 @@ from models.accounts.account import MAX_WORD, Account
 from models.messages.contact import Contact, Source
 from models.messages.message import Message
 from models.numbers.number import Number
-from networks.whatsapp.callback_items import InboundMessage, PersonUpdate
+from networks.items import InboundMessage, PersonUpdate
 from services.emit import emit_contact
 
 

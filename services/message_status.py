@@ -15,7 +15,7 @@ from models.messages.message import UNSETTLED, Message, MessageStatus
 from models.numbers.number import Number, NumberStatus
 from models.reports.usage import UsageCount
 from networks.interface import Acceptance
-from networks.whatsapp.callback_items import StatusUpdate
+from networks.items import StatusUpdate
 from networks.whatsapp.classify import classify
 from services import contacts, doorbells, number_status
 from services.emit import emit_message

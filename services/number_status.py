@@ -19,10 +19,11 @@ from models.deliveries.attempt import NO_OUTCOME
 from models.numbers.notice import Notice, words_of
 from models.numbers.number import CONNECTED, Number, NumberStatus, NumberTakenError
 from networks import exceptions as network
-from networks.current import get_network, wait_for
+from networks import items
 from networks.interface import Sender
-from networks.whatsapp import callback_items, reasons
-from networks.whatsapp.callback_items import AccountUpdate
+from networks.items import AccountUpdate
+from networks.registry import get_network, wait_for
+from networks.whatsapp import reasons
 from networks.whatsapp.error_codes import told as told_error
 from services import doorbells, number_updates
 from services.emit import emit_number
@@ -130,9 +131,7 @@ def follow_update(update: AccountUpdate) -> None:
     """
     starting = STARTING_STATES.get((update.event, update.detail))
     if starting is None:
-        notice = callback_items.Notice(
-            update.waba_id, "account_update", None, update.value, update.at
-        )
+        notice = items.Notice(update.waba_id, "account_update", None, update.value, update.at)
         number_updates.take(notice)
     elif _concerns_us(update.value):
         with writing():
@@ -145,7 +144,7 @@ def follow_update(update: AccountUpdate) -> None:
                 _expect(ours, words_of(update.value))
 
 
-def follow_notice(notice: callback_items.Notice) -> bool:
+def follow_notice(notice: items.Notice) -> bool:
     """Store a notice, and update its numbers. Joins a transaction of the caller. False if it is known.
 
     A notice about quality requests a check, because it does not name the quality.

@@ -9,7 +9,7 @@ from typing import Any
 from models.database import writing
 from models.numbers.notice import Notice
 from models.numbers.number import CONNECTED, Number
-from networks.whatsapp import callback_items
+from networks import items
 from services.emit import emit_number
 from webhooks.kinds import EventKind
 
@@ -34,7 +34,7 @@ def tell(number: Number, **news: str | None) -> None:
             emit_number(EventKind.NUMBER_UPDATED, number)
 
 
-def take(told: callback_items.Notice) -> list[Number] | None:
+def take(told: items.Notice) -> list[Number] | None:
     """Store a notice once, and update its numbers. Returns them, or None if the notice is known.
 
     Joins a transaction of the caller.
@@ -57,7 +57,7 @@ def take(told: callback_items.Notice) -> list[Number] | None:
     return numbers
 
 
-def _concerned(told: callback_items.Notice) -> list[Number]:
+def _concerned(told: items.Notice) -> list[Number]:
     """The connected numbers of the business account, or the one that the notice names."""
     is_meant = (Number.waba_id == told.waba_id) & Number.status.in_(CONNECTED)
     if told.phone_number is not None:
@@ -67,7 +67,7 @@ def _concerned(told: callback_items.Notice) -> list[Number]:
     return list(Number.select().where(is_meant))
 
 
-def _values(told: callback_items.Notice) -> dict[str, str | None]:
+def _values(told: items.Notice) -> dict[str, str | None]:
     """The values of the number in a notice."""
     value = told.value
     name = value.get("requested_verified_name")

@@ -13,9 +13,9 @@ from models.accounts import secret
 from models.database import exclusively
 from models.numbers.number import Number, NumberStatus
 from models.numbers.signup import Signup, SignupLink
-from networks.current import get_network, wait_for
 from networks.exceptions import NetworkError
 from networks.interface import NumberProfile, Sender
+from networks.registry import get_network, wait_for
 from services import doorbells
 from services.number_status import change_status
 

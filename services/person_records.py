@@ -18,8 +18,8 @@ from models.messages.erasure import Erasure
 from models.messages.message import Message
 from models.numbers.notice import Notice
 from models.numbers.number import Number
-from networks.whatsapp.callback_items import AccountUpdate, Part
-from networks.whatsapp.callback_items import Notice as ReadNotice
+from networks.items import AccountUpdate, Part
+from networks.items import Notice as ReadNotice
 from networks.whatsapp.callbacks import parse
 
 # Rows of a page. A raw callback has up to some hundred kilobytes.

@@ -16,7 +16,7 @@ from models.database import writing
 from models.messages.template import Template, TemplateList, TemplateStatus, active_numbers
 from models.numbers.number import Number
 from networks.interface import TemplateDefinition
-from networks.whatsapp.callback_items import Notice
+from networks.items import Notice
 from networks.whatsapp.templates import NO_SCORE
 from services.emit import emit_template
 

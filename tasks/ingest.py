@@ -19,7 +19,7 @@ from models.messages.callback import MAX_TRIES, Callback, Reason, SetAside
 from models.messages.message import Direction, Message, is_identifier
 from models.numbers.number import Number
 from models.reports.usage import UsageCount, counting
-from networks.whatsapp.callback_items import (
+from networks.items import (
     AccountUpdate,
     InboundMessage,
     Item,

@@ -6,8 +6,8 @@ from models import clock
 from models.database import Prepared, reading, writing
 from models.messages.template import TemplateList
 from networks import exceptions as network
-from networks.current import get_network, wait_for
 from networks.interface import Sender
+from networks.registry import get_network, wait_for
 from services import doorbells, number_status
 from services.templates import JITTER, MAX_AGE_MS, take, varied
 

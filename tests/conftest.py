@@ -20,7 +20,7 @@ from models import database
 from models.accounts import secret
 from models.accounts.account import Account
 from models.numbers.number import Number
-from networks.current import get_network, wait_for
+from networks.registry import get_network, wait_for
 from tasks import bells, queue
 from tests import factories
 from tests.receiver import Receiver

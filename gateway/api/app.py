@@ -43,7 +43,7 @@ from gateway.settings import Settings, get_settings
 from gateway.storage import be_sole_web, connect_state, leave_state
 from handlers import sending
 from models.database import commits
-from networks.current import get_network
+from networks.registry import get_network
 
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 # Seconds that the end of a process may take beyond the longest call of the network.

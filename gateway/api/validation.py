@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope
 from gateway.api.operations import LARGE_BODY
 from gateway.api.schema_errors import Complaint, Schema, complaint
 from gateway.http.edge import replayed
-from networks.whatsapp.nesting import MOST_LEVELS, is_too_deep
+from networks.nesting import MOST_LEVELS, is_too_deep
 
 MEDIA_TYPE = "application/json"
 FORM_TYPE = "multipart/form-data"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from networks.whatsapp.callback_items import (
+from networks.items import (
     AccountUpdate,
     InboundMessage,
     Item,

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import aiohttp
 
-from networks.current import wait_for
 from networks.exceptions import NotReachedError
+from networks.registry import wait_for
 
 
 def ask_time(url: str, timeout: float) -> datetime | None:

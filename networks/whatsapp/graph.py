@@ -29,8 +29,8 @@ from networks.exceptions import (
     NetworkError,
     NotReachedError,
 )
+from networks.nesting import TOO_DEEP, is_too_deep
 from networks.whatsapp.classify import BY_STATUS, classify
-from networks.whatsapp.nesting import TOO_DEEP, is_too_deep
 
 HTTP_OK, HTTP_OK_LIMIT = 200, 300
 HTTP_NOT_FOUND = 404

@@ -20,7 +20,7 @@ from models.numbers.number import Number, NumberStatus
 from models.reports.usage import UsageCount
 from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender
-from networks.whatsapp.callback_items import StatusUpdate
+from networks.items import StatusUpdate
 from services.message_status import SentMessages, record_status
 from tasks.queue import huey
 from tests import factories

@@ -15,7 +15,7 @@ from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number, NumberStatus
 from models.reports.usage import UsageCount
 from networks.interface import Acceptance
-from networks.whatsapp.callback_items import StatusUpdate
+from networks.items import StatusUpdate
 from networks.whatsapp.error_codes import explained
 from services import message_status
 from services.message_status import SentMessages

@@ -20,7 +20,7 @@ from networks.exceptions import (
     RefusedError,
     ThrottledError,
 )
-from networks.whatsapp.callback_items import AccountUpdate
+from networks.items import AccountUpdate
 from services import number_status
 from tests import factories
 from tests.conftest import Clock

@@ -21,7 +21,7 @@ from models.numbers.number import Number, NumberStatus
 from models.numbers.signup import SignupLink
 from models.reports.usage import UsageCount, counting
 from networks.interface import Acceptance
-from networks.whatsapp.callback_items import StatusUpdate
+from networks.items import StatusUpdate
 from resources.message import message_object
 from resources.number import number_object
 from resources.sample import sample_event

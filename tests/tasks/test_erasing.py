@@ -27,7 +27,7 @@ from models.numbers.number import Number
 from models.reports.tally import MessageTally
 from models.reports.usage import UsageTotal
 from networks.interface import Acceptance
-from networks.whatsapp.callback_items import Part
+from networks.items import Part
 from networks.whatsapp.callbacks import parse
 from services import contacts, erasing, message_status
 from tasks import ingest

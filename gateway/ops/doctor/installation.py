@@ -21,8 +21,8 @@ from models.database.redis_pool import open_pool
 from models.database.sqlite import path_of
 from models.deliveries.webhook import Webhook
 from models.numbers.number import Number
-from networks.current import get_network, wait_for
 from networks.exceptions import AmbiguousError, NetworkError, NotReachedError, ThrottledError
+from networks.registry import get_network, wait_for
 from networks.whatsapp.checkup import ask_time, shake_hands
 
 MIB, GIB = 1 << 20, 1 << 30

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from networks.current import wait_for
+from networks.registry import wait_for
 from networks.whatsapp.cloud_api import CloudApi
 
 

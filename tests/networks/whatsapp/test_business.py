@@ -7,9 +7,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from networks.current import wait_for
 from networks.exceptions import AmbiguousError, NumberLostError, RefusedError
 from networks.interface import BlockedPage, BlockedPerson, BlockResult, BusinessProfile, Sender
+from networks.registry import wait_for
 from networks.whatsapp.cloud_api import CloudApi
 from tests.receiver import Exchange, Receiver, answer
 

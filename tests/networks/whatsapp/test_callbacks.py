@@ -7,8 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from networks.whatsapp import callbacks
-from networks.whatsapp.callback_items import (
+from networks.items import (
     AccountUpdate,
     InboundMessage,
     Notice,
@@ -17,6 +16,7 @@ from networks.whatsapp.callback_items import (
     StatusUpdate,
     Unreadable,
 )
+from networks.whatsapp import callbacks
 from networks.whatsapp.callbacks import parse
 
 # The time of parsing, in milliseconds since the epoch. It differs from this machine's.

@@ -11,8 +11,8 @@ from models.messages.callback import SetAside
 from models.messages.template import TemplateList
 from models.numbers.notice import Notice
 from models.numbers.number import Number
-from networks.whatsapp import callback_items
-from networks.whatsapp.callback_items import AccountUpdate, InboundMessage, Item, StatusUpdate
+from networks import items
+from networks.items import AccountUpdate, InboundMessage, Item, StatusUpdate
 from networks.whatsapp.callbacks import parse
 from tests import factories
 from tests.conftest import Clock, Configure
@@ -53,7 +53,7 @@ def made(item: Item) -> Made:
             word = item.status
         case AccountUpdate():
             word = item.event
-        case callback_items.Notice():
+        case items.Notice():
             word = item.field
         case _:
             word = getattr(item, "error", "")
@@ -62,9 +62,7 @@ def made(item: Item) -> Made:
 
 def whose(item: Item) -> str:
     """The number or account of an item."""
-    name = (
-        "waba_id" if isinstance(item, AccountUpdate | callback_items.Notice) else "phone_number_id"
-    )
+    name = "waba_id" if isinstance(item, AccountUpdate | items.Notice) else "phone_number_id"
     return str(getattr(item, name))
 
 

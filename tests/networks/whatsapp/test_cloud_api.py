@@ -10,7 +10,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from networks.current import wait_for
 from networks.exceptions import (
     AmbiguousError,
     NetworkError,
@@ -22,6 +21,7 @@ from networks.exceptions import (
     ThrottledError,
 )
 from networks.interface import NumberProfile, OutboundMessage, Sender
+from networks.registry import wait_for
 from networks.whatsapp.cloud_api import CloudApi
 from tests.receiver import Exchange, Receiver, answer, hang
 

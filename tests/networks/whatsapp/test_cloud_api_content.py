@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from networks.current import wait_for
 from networks.interface import Acceptance, OutboundMessage, Sender
+from networks.registry import wait_for
 from networks.whatsapp.cloud_api import CloudApi
 from tests.receiver import Receiver, answer
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from networks.current import wait_for
 from networks.exceptions import (
     AmbiguousError,
     MediaGoneError,
@@ -18,6 +17,7 @@ from networks.exceptions import (
     RefusedError,
 )
 from networks.interface import MediaDownload, MediaUpload, Sender
+from networks.registry import wait_for
 from networks.whatsapp.cloud_api import CloudApi
 from tests.receiver import Exchange, Receiver, answer
 

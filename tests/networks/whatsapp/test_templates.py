@@ -7,7 +7,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from networks.current import wait_for
 from networks.exceptions import (
     AmbiguousError,
     NetworkError,
@@ -17,6 +16,7 @@ from networks.exceptions import (
     ThrottledError,
 )
 from networks.interface import Sender, TemplateDefinition
+from networks.registry import wait_for
 from networks.whatsapp.cloud_api import CloudApi
 from networks.whatsapp.graph import MAX_PAGES
 from tests.receiver import Exchange, Receiver, answer

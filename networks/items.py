@@ -1,4 +1,4 @@
-"""The items that networks.whatsapp.callbacks reads from the platform's callbacks."""
+"""The items that a network reads from its callbacks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

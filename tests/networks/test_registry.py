@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from contract_tests.waiting import WAIT_SECONDS
-from networks import current
+from networks import registry as current
 from networks.exceptions import AmbiguousError
 
 THREADS = 8

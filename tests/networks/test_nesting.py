@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from networks.whatsapp.nesting import MOST_LEVELS, is_too_deep
+from networks.nesting import MOST_LEVELS, is_too_deep
 
 
 def _nested(levels: int, core: Any, *, in_list: bool) -> Any:
