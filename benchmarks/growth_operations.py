@@ -12,7 +12,7 @@ from itertools import count
 from unittest import mock
 
 from benchmarks.populate import Owner
-from handlers import deliveries, messages, sending
+from handlers import deliveries, messages
 from models import clock
 from models.database import writing
 from models.deliveries.attempt import Outcome, record_outcomes
@@ -21,6 +21,7 @@ from models.deliveries.delivery import Delivery
 from models.deliveries.event import Event
 from models.messages.callback import Callback
 from networks.interface import OutboundMessage, Sender
+from services import sending
 from tasks import ingest
 from tasks.retention import BATCH_SIZE, DAY_MS, KINDS
 from webhooks.envelope import timestamp
@@ -49,7 +50,7 @@ class AcceptingNetwork:
 @contextmanager
 def accepting_network() -> Iterator[None]:
     """Inside the block, no message leaves the process."""
-    with mock.patch("handlers.sending.get_network", AcceptingNetwork):
+    with mock.patch("services.sending.get_network", AcceptingNetwork):
         yield
 
 
@@ -119,7 +120,7 @@ def _send(owner: Owner) -> str:
     text = {"text": {"body": f"Your order {name} has left our warehouse and arrives on Tuesday."}}
     key = f"growth-{time.time_ns()}-{name}"
     answer = asyncio.run(sending.send(owner.account.id, body | text, key))
-    return str(json.loads(bytes(answer.body))["wa_message_id"])
+    return str(json.loads(answer.body)["wa_message_id"])
 
 
 def _ingest(owner: Owner) -> float:

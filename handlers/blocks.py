@@ -4,14 +4,14 @@ import re
 from functools import partial
 from typing import Any
 
-from handlers.errors import ApiError, ConflictError, InvalidError, NotFoundError
-from handlers.network_failures import Asked, asking
-from handlers.owned import active_number
 from models.database import read
 from models.numbers.number import Number
 from networks.interface import BlockResult
 from networks.registry import get_network
 from networks.whatsapp.error_codes import PARAMETER, explained
+from services.errors import ApiError, ConflictError, InvalidError, NotFoundError
+from services.network_failures import Asked, asking
+from services.owned import active_number
 
 # The pattern of PersonId in the contract.
 PERSON = re.compile(r"[1-9][0-9]{6,14}|[A-Z]{2}\.(ENT\.)?[A-Za-z0-9]{1,128}", re.ASCII)

@@ -4,7 +4,6 @@ from typing import Any
 
 from starlette.responses import Response
 
-from handlers.owned import own_contact, owned
 from models import clock
 from models.database import exclusively
 from models.messages import contact_search
@@ -13,6 +12,7 @@ from models.numbers.number import Number
 from resources.contact import contact_change_object, contact_object
 from resources.page import page_object
 from services import contacts, doorbells, erasing
+from services.owned import own_contact, owned
 
 
 def _detail(contact: Contact) -> dict[str, Any]:

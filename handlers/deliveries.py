@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-from handlers.owned import no_access, owned
 from handlers.times import parse_time
 from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import UNDELIVERED, Delivery, DeliveryState
@@ -11,6 +10,7 @@ from models.deliveries.webhook import Webhook
 from resources.delivery import attempt_object, delivery_object
 from resources.page import page_object
 from services import redeliver
+from services.owned import no_access, owned
 
 
 def _find(user: str, delivery_id: str) -> Delivery:

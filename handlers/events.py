@@ -6,14 +6,14 @@ from typing import Any
 from connexion import request
 from starlette.responses import Response
 
-from handlers.errors import ConflictError, InvalidError
-from handlers.owned import owned
 from handlers.streams import EventStream, Stream, record
 from handlers.times import parse_time
 from models.database import read
 from models.deliveries.event import Event
 from models.deliveries.feed import START, LostPlaceError, Place, Wanted, newest
 from models.numbers.number import Number
+from services.errors import ConflictError, InvalidError
+from services.owned import owned
 from webhooks.envelope import timestamp
 
 

@@ -18,9 +18,6 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
-from handlers.errors import ApiError, ConflictError, InvalidError
-from handlers.network_failures import Asked, asking
-from handlers.owned import inactive, owned
 from models.database import read
 from models.messages.message import Direction, Message
 from models.numbers.number import Number, NumberStatus
@@ -28,6 +25,9 @@ from networks import exceptions as network
 from networks.interface import MediaDownload, MediaUpload
 from networks.registry import get_network
 from networks.whatsapp.media_types import EXTENSIONS, LIMITS, RECEIVED
+from services.errors import ApiError, ConflictError, InvalidError
+from services.network_failures import Asked, asking
+from services.owned import inactive, owned
 
 logger = logging.getLogger(__name__)
 

@@ -3,10 +3,9 @@
 from functools import partial
 from typing import Any
 
-from handlers.errors import ConflictError
-from handlers.network_failures import Asked, asking
-from handlers.owned import inactive, own_contact, owned
-from handlers.sending import send_message  # noqa: F401 - an operation of this tag
+from connexion import request
+from starlette.responses import Response
+
 from handlers.times import parse_time
 from models.database import read, reading
 from models.messages import contact_search
@@ -18,6 +17,10 @@ from networks.registry import get_network
 from networks.whatsapp.error_codes import codes_explained_by
 from resources.message import message_object, status_object
 from resources.page import page_object
+from services import sending
+from services.errors import ConflictError
+from services.network_failures import Asked, asking
+from services.owned import inactive, own_contact, owned
 
 MARKING = Asked(
     verb="mark messages",
@@ -30,6 +33,17 @@ MARKING = Asked(
 def _object(message: Message) -> dict[str, Any]:
     contact = None if message.contact_id is None else Contact.by_id(message.contact_id)
     return message_object(message, contact)
+
+
+async def send_message(user: str, payload: dict[str, Any]) -> Response:
+    """POST /messages/send."""
+    answer = await sending.send(user, payload, request.headers.get("Idempotency-Key"))
+    headers = {}
+    if answer.retry_after is not None:
+        headers["Retry-After"] = str(answer.retry_after)
+    if answer.is_replayed:
+        headers["Idempotency-Replayed"] = "true"
+    return Response(answer.body, answer.status, headers, media_type="application/json")
 
 
 def list_messages(  # noqa: PLR0913, PLR0917 - the parameters of the contract

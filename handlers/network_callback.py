@@ -8,10 +8,10 @@ import hmac
 from collections.abc import Mapping
 
 from gateway.settings import get_settings
-from handlers.errors import ApiError, ForbiddenError
 from models.messages.callback import Callback
 from networks.whatsapp import signature
 from services import doorbells, telemetry
+from services.errors import ApiError, ForbiddenError
 
 
 def verify(query: Mapping[str, str]) -> str:

@@ -3,11 +3,11 @@
 from functools import partial
 from typing import Any
 
-from handlers.network_failures import Asked, asking
-from handlers.owned import active_number
 from models.database import read
 from networks.interface import BusinessProfile
 from networks.registry import get_network
+from services.network_failures import Asked, asking
+from services.owned import active_number
 
 READING = Asked(
     verb="read its profile",

@@ -5,12 +5,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from gateway.settings import get_settings
-from handlers.errors import ApiError, ConflictError, InvalidError, NotFoundError, ThrottledError
 from models.numbers.number import NumberTakenError
 from networks import exceptions as network
 from networks.whatsapp.error_codes import told
 from resources.number import number_object
 from services import onboarding
+from services.errors import ApiError, ConflictError, InvalidError, NotFoundError, ThrottledError
 from webhooks.envelope import timestamp
 
 RETRY_AFTER_THROTTLED = 60

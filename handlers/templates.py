@@ -9,9 +9,6 @@ from typing import Any
 
 from starlette.responses import Response
 
-from handlers.errors import ConflictError, NotFoundError
-from handlers.network_failures import Asked, asking
-from handlers.owned import active_number
 from models.database import commit, read
 from models.messages.template import Template, TemplateList, active_numbers
 from models.numbers.number import Number
@@ -19,6 +16,9 @@ from networks.registry import get_network
 from resources.page import page_object
 from resources.template import template_object
 from services import doorbells, templates
+from services.errors import ConflictError, NotFoundError
+from services.network_failures import Asked, asking
+from services.owned import active_number
 
 ACTION = "manage templates"
 READING = Asked(

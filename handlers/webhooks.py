@@ -5,14 +5,14 @@ from typing import Any
 
 from starlette.responses import Response
 
-from handlers.errors import ConflictError, InvalidError, NotFoundError
-from handlers.owned import no_access, owned
 from models.database import read
 from models.deliveries.webhook import Webhook
 from models.numbers.number import Number
 from resources.page import page_object
 from resources.webhook import webhook_object
 from services import subscriptions
+from services.errors import ConflictError, InvalidError, NotFoundError
+from services.owned import no_access, owned
 from services.sender import send_test_delivery
 from webhooks.address import AddressRefusedError
 from webhooks.kinds import EventKind

@@ -1,6 +1,6 @@
 """The errors of the network. Callers handle only these classes.
 
-Each has the network's ``code`` and ``reason``. handlers.network_failures maps each class to a response
+Each has the network's ``code`` and ``reason``. services.network_failures maps each class to a response
 of the API.
 """
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from handlers import sending
 from networks.interface import Acceptance, OutboundMessage, Sender
+from services import sending
 
 
 def accept_all(

@@ -41,9 +41,9 @@ from gateway.ops.logs import configure_logging
 from gateway.ops.watchdog import Watchdog
 from gateway.settings import Settings, get_settings
 from gateway.storage import be_sole_web, connect_state, leave_state
-from handlers import sending
 from models.database import commits
 from networks.registry import get_network
+from services import sending
 
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 # Seconds that the end of a process may take beyond the longest call of the network.

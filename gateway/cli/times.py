@@ -4,8 +4,8 @@ from functools import partial
 
 import click
 
-from handlers.errors import InvalidError
 from handlers.times import parse_date, parse_time
+from services.errors import InvalidError
 
 DATE_LENGTH = len("2026-11-20")
 FORMS = "ISO 8601, or a date (UTC)."

@@ -22,9 +22,9 @@ from gateway.http.address_limit import AddressLimit
 from gateway.http.auth import NOBODY
 from gateway.http.exception_handlers import response_to
 from gateway.http.vanished import notice_vanished
-from handlers.errors import ApiError
 from handlers.streams import streams
 from models.clock import new_id
+from services.errors import ApiError
 
 logger = logging.getLogger(__name__)
 

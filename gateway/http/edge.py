@@ -29,9 +29,9 @@ from gateway.http.connections import EDGE
 from gateway.http.rate_limit import RateLimiter, Window
 from gateway.http.request_log import RequestLog
 from gateway.ops.metrics import RATE_LIMITED
-from handlers.errors import ApiError, ThrottledError
 from handlers.streams import streams
 from models.database import answers_at_once
+from services.errors import ApiError, ThrottledError
 from services.fair_share import Share
 
 METERED = {Part.API, Part.PAGES, Part.UPLOADS}

@@ -10,8 +10,8 @@ from werkzeug.exceptions import HTTPException as FlaskError
 
 from dashboard.error_pages import error_page, is_page
 from dashboard.pages import CONTENT_TYPE as HTML
-from handlers.errors import CODES, ApiError, ConflictError, NotFoundError
 from models.database import UnsureError
+from services.errors import CODES, ApiError, ConflictError, NotFoundError
 from services.fair_share import TooMuchAtOnceError
 from services.redeliver import InactiveWebhookError
 from services.subscriptions import NotCheckedError, TooManyWebhooksError

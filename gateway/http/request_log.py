@@ -21,10 +21,10 @@ from gateway.api.operations import KEY, Operation
 from gateway.http.access_log import Response
 from gateway.http.auth import CALLER, NOBODY, Caller
 from gateway.ops.metrics import REQUEST_LOG_DROPPED
-from handlers.errors import CODES
 from models import clock
 from models.accounts.api_request import ERROR, ApiRequest
 from models.database import commit
+from services.errors import CODES
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,6 @@ from werkzeug.test import EnvironBuilder
 
 from dashboard import api_calls, inbox, media_replies
 from dashboard.api_calls import Answer, Body
-from handlers.errors import ApiError, ConflictError, InvalidError
 from models.accounts.account import Account
 from models.database import writing
 from models.messages.contact import Contact
@@ -20,6 +19,7 @@ from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message
 from models.messages.template import Template
 from models.numbers.number import Number, NumberStatus
+from services.errors import ApiError, ConflictError, InvalidError
 from tests import factories
 from tests.conftest import Clock
 from tests.dashboard.conftest import Submit, Visit

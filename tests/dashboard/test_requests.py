@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from dashboard import requests
-from handlers.errors import CODES
 from models import keyset
 from models.accounts.account import Account
 from models.accounts.api_key import ApiKey
 from models.accounts.api_request import ApiRequest
+from services.errors import CODES
 from tests.conftest import Clock
 from tests.dashboard.conftest import Visit
 

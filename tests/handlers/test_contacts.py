@@ -6,8 +6,6 @@ from collections.abc import Mapping
 import pytest
 
 from handlers import contacts as handlers
-from handlers import sending
-from handlers.errors import ConflictError, ForbiddenError, NotFoundError
 from models.accounts.account import Account
 from models.database import writing
 from models.deliveries.event import Event
@@ -16,6 +14,8 @@ from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message
 from models.numbers.number import Number
 from networks import exceptions
+from services import sending
+from services.errors import ConflictError, ForbiddenError, NotFoundError
 from tests import factories
 from tests.conftest import Clock
 from tests.fake_templates import Network, definition, known
@@ -241,7 +241,7 @@ def test_a_send_ends_as_usual_while_its_person_is_erased(
     network.meanwhile = erase
     body = {"number_id": number.id, "to": "US.1", "type": "text", "text": {"body": "Yes"}}
     response = asyncio.run(sending.send(number.account_id, body, "key-1"))
-    assert response.status_code == status
+    assert response.status == status
     assert [row.select().count() for row in (Message, Event, Contact)] == [0] * 3
     [key] = IdempotencyKey.select()
     assert (key.message_id, key.fingerprint, key.response_body) == (None, "", None)
@@ -259,4 +259,4 @@ def test_the_key_of_an_erased_message_never_sends_again(
             asyncio.run(sending.send(number.account_id, body | changed, "key-1"))
     assert len(network.asked) == 1
     clock.advance(hours=24)
-    assert asyncio.run(sending.send(number.account_id, body, "key-1")).status_code == 200
+    assert asyncio.run(sending.send(number.account_id, body, "key-1")).status == 200

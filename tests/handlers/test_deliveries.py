@@ -7,7 +7,6 @@ import pytest
 
 from contract_tests.stored import Stored
 from handlers import deliveries
-from handlers.errors import ForbiddenError, InvalidError, NotFoundError
 from models.accounts.account import Account
 from models.database import database, writing
 from models.deliveries.attempt import record_outcomes
@@ -15,6 +14,7 @@ from models.deliveries.bulk_redelivery import Redelivery
 from models.deliveries.claim import Terms
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
+from services.errors import ForbiddenError, InvalidError, NotFoundError
 from services.redeliver import InactiveWebhookError
 from tasks import redeliver
 from tests import factories

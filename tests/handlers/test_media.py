@@ -10,7 +10,6 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from handlers import media, messages
-from handlers.errors import ApiError, ConflictError, NotFoundError
 from models.database import database, writing
 from models.deliveries.event import Event
 from models.messages.message import Message
@@ -18,6 +17,7 @@ from models.numbers.number import Number, NumberStatus
 from networks import exceptions
 from networks.interface import MediaUpload, Sender
 from networks.whatsapp import media_types
+from services.errors import ApiError, ConflictError, NotFoundError
 from tests import factories
 from tests.asgi import http_scope, one_message
 

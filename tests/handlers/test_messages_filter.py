@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from handlers import messages
-from handlers.errors import InvalidError, NotFoundError
 from models.accounts.account import Account
 from models.database import writing
 from models.messages import contact_search
 from models.messages.contact import Contact, Source
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number
+from services.errors import InvalidError, NotFoundError
 from tests import factories
 from tests.conftest import Clock
 from webhooks.envelope import timestamp

@@ -8,12 +8,12 @@ import pytest
 
 from gateway.api import contract
 from handlers import blocks, profiles
-from handlers.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
 from models.accounts.account import Account
 from models.database import database, writing
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions
 from networks.interface import BlockedPage, BlockedPerson, BlockResult, BusinessProfile, Sender
+from services.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
 from tests.structure.test_contract_shapes import check_shape
 
 PHONE, USER = "15551234567", "US.13491208655302741918"

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from handlers import templates as handlers
-from handlers.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
 from models.accounts.account import Account
 from models.database import writing
 from models.deliveries.delivery import Delivery
@@ -17,6 +16,7 @@ from models.numbers.number import Number, NumberStatus
 from networks import exceptions
 from networks.interface import TemplateDefinition
 from services import templates
+from services.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
 from tests import factories
 from tests.conftest import Clock
 from tests.fake_templates import BODY, Network, definition

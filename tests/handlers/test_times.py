@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
-from handlers.errors import InvalidError
 from handlers.times import parse_date, parse_time
+from services.errors import InvalidError
 from webhooks.envelope import timestamp
 
 

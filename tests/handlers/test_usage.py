@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from handlers.errors import ForbiddenError, InvalidError, NotFoundError
 from handlers.usage import export_usage, list_usage
 from models.accounts.account import Account
 from models.database import writing
 from models.messages.message import Message
 from models.numbers.number import Number
 from models.reports.usage import counting
+from services.errors import ForbiddenError, InvalidError, NotFoundError
 from tests import factories
 
 # The tests' clock is at the 20th.

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from handlers import webhooks
-from handlers.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
 from models.accounts.account import Account
 from models.deliveries.webhook import Webhook
 from models.numbers.number import Number
 from services import subscriptions
+from services.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
 from services.subscriptions import NotCheckedError, TooManyWebhooksError
 from tests import factories
 from tests.conftest import Configure

@@ -11,7 +11,7 @@ from itertools import product
 
 import pytest
 
-from handlers import deliveries, events, messages, sending, usage
+from handlers import deliveries, events, messages, usage
 from handlers.live_blocks import LiveBlocks, Source
 from models import clock
 from models.accounts.account import Account
@@ -42,7 +42,7 @@ from models.numbers.number import Number
 from models.reports import activity, tally
 from models.reports.incident import AlertTarget, Incident
 from networks.interface import Acceptance
-from services import incidents
+from services import incidents, sending
 from tasks import ingest, template_lists
 from tasks.retention import KINDS, remove_deleted, remove_old
 from tasks.sweep import recall
@@ -92,7 +92,7 @@ def small_files() -> None:
 
 @pytest.fixture
 def world(account: Account, number: Number, monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.setattr("handlers.sending.get_network", AcceptingNetwork)
+    monkeypatch.setattr("services.sending.get_network", AcceptingNetwork)
     AlertTarget.keep(account.id, ["ada@example.com"], None)
     webhook = factories.webhook(account)
     message = factories.outbound(number)

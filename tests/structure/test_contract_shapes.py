@@ -8,8 +8,7 @@ import pytest
 from openapi_schema_validator import OAS30Validator
 
 from gateway.api import contract
-from handlers import deliveries, messages, numbers, sending, signup, templates, usage, webhooks
-from handlers.errors import CODES, ApiError
+from handlers import deliveries, messages, numbers, signup, templates, usage, webhooks
 from models.accounts.account import Account
 from models.database import writing
 from models.deliveries.attempt import record_outcomes
@@ -27,7 +26,8 @@ from resources.number import number_object
 from resources.sample import sample_event
 from resources.template import template_object
 from resources.webhook import webhook_object
-from services import message_status
+from services import message_status, sending
+from services.errors import CODES, ApiError
 from tests import factories
 from tests.factories import claim_due
 from tests.fake_templates import definition, known

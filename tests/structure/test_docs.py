@@ -11,8 +11,8 @@ import pytest
 from contract_tests.contract import load_contract
 from contract_tests.doc_blocks import RUN_BY, Block, blocks, pages_of_use
 from contract_tests.doc_reader import ACTIONS
-from handlers.network_failures import ANSWERS
 from networks.whatsapp.error_codes import ERROR_CODES, PERMISSIONS, explanation
+from services.network_failures import ANSWERS
 from tooling.api_reference import METHODS, anchor, code, reference
 from tooling.docs_hooks import LOADS, decisions, list_of_decisions
 

@@ -14,7 +14,6 @@ from psycopg import sql
 from contract_tests.servers import PgBouncer, PostgresServer
 from contract_tests.stored import Stored
 from contract_tests.wrong_settings import WRONG, of_database, of_role, set_on
-from handlers import sending
 from models import database
 from models.accounts import secret
 from models.accounts.account import Account
@@ -29,6 +28,7 @@ from models.messages.callback import Callback
 from models.messages.message import Message, MessageStatus
 from models.messages.search import find
 from models.messages.words import words_of
+from services import sending
 from tasks import bells, ingest
 from tasks.queue import open_storage
 from tests import factories
@@ -105,7 +105,7 @@ def _tell_the_story(url: str) -> None:
     factories.webhook(account)
     body = {"number_id": number.id, "to": "15551234567", "type": "text", "text": {"body": TEXT}}
     answers = [asyncio.run(sending.send(account.id, body, f"key \\ {n}")) for n in (1, 1)]
-    assert [answer.status_code for answer in answers] == [200, 200]
+    assert [answer.status for answer in answers] == [200, 200]
     told = text("wamid.IN", text={"body": TEXT}), status_of("wamid.1", "delivered")
     raw = json.dumps({"entry": [messages(messages=[told[0]], statuses=[told[1]])]}).encode()
     Callback.store(raw)

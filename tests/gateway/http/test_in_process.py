@@ -16,8 +16,8 @@ from gateway.api.operations import KEY
 from gateway.http import in_process
 from gateway.http.auth import CALLER
 from gateway.http.in_process import InProcess
-from handlers.errors import ConflictError
 from models.accounts.account import Account
+from services.errors import ConflictError
 from tests.asgi import OPERATIONS
 
 

@@ -14,10 +14,10 @@ from gateway.http.edge import Edge
 from gateway.http.rate_limit import RateLimiter
 from gateway.http.request_log import HIDDEN, RequestLog, plain_query, without_values
 from gateway.ops.metrics import REQUEST_LOG_DROPPED
-from handlers.errors import ConflictError
 from models.accounts.account import Account
 from models.accounts.api_key import ApiKey
 from models.accounts.api_request import ApiRequest
+from services.errors import ConflictError
 from tests.asgi import OPERATIONS, PLANS, ask_in_loop, http_scope
 from tests.conftest import Clock
 

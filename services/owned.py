@@ -2,11 +2,11 @@
 
 from typing import TypeVar
 
-from handlers.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
 from models.deliveries.webhook import Webhook
 from models.messages.contact import Contact
 from models.messages.message import Message
 from models.numbers.number import Number, NumberStatus
+from services.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
 
 Owned = TypeVar("Owned", Message, Number, Webhook)
 

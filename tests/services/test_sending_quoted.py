@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from handlers.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
-from handlers.sending import quoted
 from models.accounts.account import Account
 from models.messages.message import Message
 from models.numbers.number import Number
+from services.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
+from services.sending import quoted
 from tests import factories
 
 

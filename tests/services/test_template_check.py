@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from handlers import sending
-from handlers.errors import ApiError, InvalidError
 from models.accounts.account import Account
 from models.database import writing
 from models.messages.message import Message
 from models.messages.template import Template, TemplateList
 from models.numbers.number import Number
 from networks.interface import TemplateDefinition
+from services import sending
+from services.errors import ApiError, InvalidError
 from tests import factories
 from tests.fake_templates import BODY, Network, definition, known
 
@@ -276,5 +276,5 @@ def test_a_refused_request_with_a_key_leaves_the_key_free(number: Number, networ
     with writing():
         Template.update(status="APPROVED").execute()
     body["template"] = content | {"components": [_body(TEXT, TEXT)]}
-    assert asyncio.run(sending.send(number.account_id, body, "key-1")).status_code == 200
+    assert asyncio.run(sending.send(number.account_id, body, "key-1")).status == 200
     assert len(network.asked) == 1

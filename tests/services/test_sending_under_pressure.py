@@ -4,10 +4,7 @@ import asyncio
 
 import pytest
 from prometheus_client import REGISTRY
-from starlette.responses import Response
 
-from handlers import sending
-from handlers.errors import ThrottledError
 from models.accounts.account import Account
 from models.database import writing
 from models.deliveries.backlog import Pressure
@@ -15,6 +12,9 @@ from models.deliveries.webhook import Webhook
 from models.messages.callback import Callback
 from models.messages.message import Message
 from models.numbers.number import Number
+from services import sending
+from services.errors import ThrottledError
+from services.sending import Answer
 from tests import factories
 from tests.conftest import Configure
 from tests.fake_network import accept_all
@@ -31,7 +31,7 @@ def network(monkeypatch: pytest.MonkeyPatch, configure: Configure) -> None:
     monkeypatch.setattr("models.deliveries.backlog.LOOK_SECONDS", 0)
 
 
-def _send(number: Number, key: str) -> Response:
+def _send(number: Number, key: str) -> Answer:
     body = {"number_id": number.id, "to": "15551234567", "type": "text", "text": {"body": "Hi"}}
     return asyncio.run(sending.send(number.account_id, body, key))
 
@@ -50,7 +50,7 @@ def _fall_behind(account: Account) -> Webhook:
 def test_past_the_limit_a_send_is_refused_and_a_stored_response_is_returned(
     account: Account, number: Number
 ) -> None:
-    assert _send(number, "key-1").status_code == 200
+    assert _send(number, "key-1").status == 200
     _fall_behind(account)
     before, counted = Message.select().count(), _refused()
     with pytest.raises(ThrottledError, match="behind") as refused:
@@ -58,10 +58,10 @@ def test_past_the_limit_a_send_is_refused_and_a_stored_response_is_returned(
     assert refused.value.headers["Retry-After"]
     assert _refused() == counted + 1
     assert Message.select().count() == before
-    assert _send(number, "key-1").headers["Idempotency-Replayed"] == "true"
+    assert _send(number, "key-1").is_replayed
     with writing():
         Callback.finish(Callback.get().id)
-    assert _send(number, "key-2").status_code == 200
+    assert _send(number, "key-2").status == 200
 
 
 @pytest.mark.parametrize("change", [{"slow": True}, {"trial_minute_at": 0}, {"active": False}])
@@ -71,7 +71,7 @@ def test_deliveries_that_delay_no_others_do_not_count_against_the_limit(
     webhook = _fall_behind(account)
     with writing():
         Webhook.update(change).where(Webhook.id == webhook.id).execute()
-    assert _send(number, "key-1").status_code == 200
+    assert _send(number, "key-1").status == 200
 
 
 def test_without_a_limit_no_send_is_refused(
@@ -79,4 +79,4 @@ def test_without_a_limit_no_send_is_refused(
 ) -> None:
     configure(DUE_LIMIT="0")
     _fall_behind(account)
-    assert _send(number, "key-1").status_code == 200
+    assert _send(number, "key-1").status == 200

@@ -2,12 +2,12 @@
 
 import pytest
 
-from handlers.errors import ForbiddenError, NotFoundError
-from handlers.owned import inactive, owned
 from models.accounts.account import Account
 from models.numbers.number import Number, NumberStatus
 from networks.exceptions import NumberBannedError, NumberLostError
 from networks.whatsapp.error_codes import told
+from services.errors import ForbiddenError, NotFoundError
+from services.owned import inactive, owned
 from tests import factories
 
 

@@ -4,13 +4,12 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
-from starlette.responses import Response
 
-from handlers import sending
-from handlers.errors import ApiError
 from models.database import UnsureError, outage
 from models.numbers.number import Number
-from services import doorbells
+from services import doorbells, sending
+from services.errors import ApiError
+from services.sending import Answer
 from tests.fake_network import accept_all
 
 UNAVAILABLE = outage.UNAVAILABLE[0]
@@ -32,7 +31,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     async def sleep(seconds: float) -> None:
         pauses.append(seconds)
 
-    monkeypatch.setattr("handlers.sending.asyncio.sleep", sleep)
+    monkeypatch.setattr("services.sending.asyncio.sleep", sleep)
     return pauses
 
 
@@ -41,12 +40,12 @@ def network(monkeypatch: pytest.MonkeyPatch) -> None:
     accept_all(monkeypatch)
 
 
-def _fail_with(monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> list[Callable[[], Response]]:
+def _fail_with(monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> list[Callable[[], Answer]]:
     """Let the commits of outcomes fail with these errors, then succeed. Returns what was tried."""
-    tried: list[Callable[[], Response]] = []
+    tried: list[Callable[[], Answer]] = []
     left = iter(errors)
 
-    async def commit(record: Callable[[], Response]) -> Response:
+    async def commit(record: Callable[[], Answer]) -> Answer:
         tried.append(record)
         if (error := next(left, None)) is not None:
             raise error
@@ -56,7 +55,7 @@ def _fail_with(monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> list[Call
     return tried
 
 
-async def _send(number: Number) -> Response:
+async def _send(number: Number) -> Answer:
     body = {"number_id": number.id, "to": "15551234567", "type": "text", "text": {"body": "Hi"}}
     return await sending.send(number.account_id, body, "key-1")
 
@@ -72,7 +71,7 @@ def test_the_pauses_double_up_to_the_longest_and_then_the_engine_is_woken(
     monkeypatch.setattr(sending, "FIRST_PAUSE_SECONDS", 1)
     monkeypatch.setattr(sending, "MOST_PAUSE_SECONDS", 5)
     tried = _fail_with(monkeypatch, *[UNAVAILABLE("away")] * 4)
-    asyncio.run(sending._record_later("msg_1", Response))
+    asyncio.run(sending._record_later("msg_1", lambda: Answer(200, "{}")))
     assert pauses == [1, 2, 4, 5, 5]
     assert (len(tried), len(rings)) == (5, 1)
 
@@ -81,7 +80,7 @@ def test_an_error_that_no_wait_can_heal_ends_the_tries(
     rings: list[None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried = _fail_with(monkeypatch, ValueError())
-    asyncio.run(sending._record_later("msg_1", Response))
+    asyncio.run(sending._record_later("msg_1", lambda: Answer(200, "{}")))
     assert (len(tried), rings) == (1, [])
 
 
@@ -92,7 +91,7 @@ def test_only_a_server_that_answers_is_asked_again_at_once(
     error = UnsureError("lost", is_silent=is_silent)
     tried = _fail_with(monkeypatch, error, error)
     with pytest.raises(UnsureError):
-        asyncio.run(sending._record_at_once(Response))
+        asyncio.run(sending._record_at_once(lambda: Answer(200, "{}")))
     assert len(tried) == at_once
 
 

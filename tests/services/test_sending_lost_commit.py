@@ -9,8 +9,6 @@ from peewee import OperationalError
 
 from contract_tests import backends
 from contract_tests.chaos.thief import Thief
-from handlers import first_commit, sending
-from handlers.errors import ApiError, ConflictError
 from models import database
 from models.accounts import secret
 from models.accounts.account import Account
@@ -19,6 +17,8 @@ from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number
 from networks.interface import OutboundMessage
+from services import first_commit, sending
+from services.errors import ApiError, ConflictError
 from tasks import bells
 from tests import factories
 from tests.conftest import AtOnce, Configure
@@ -76,9 +76,9 @@ def test_a_send_continues_when_its_first_commit_had_succeeded(
 ) -> None:
     _steal(thief)
     response = asyncio.run(sending.send(number.account_id, _body(number), key))
-    assert (response.status_code, thief.stolen) == (200, 1)
+    assert (response.status, thief.stolen) == (200, 1)
     assert len(asked) == 1
-    message = Message.get_by_id(json.loads(bytes(response.body))["id"])
+    message = Message.get_by_id(json.loads(response.body)["id"])
     assert message.status == MessageStatus.SENT
 
 
@@ -87,7 +87,7 @@ def test_an_outcome_whose_commit_is_lost_is_recorded_again_at_once(
 ) -> None:
     asked = accept_all(monkeypatch, before=lambda: _steal(thief))
     response = asyncio.run(sending.send(number.account_id, _body(number), "key-4"))
-    assert (response.status_code, thief.stolen, len(asked)) == (200, 1, 1)
+    assert (response.status, thief.stolen, len(asked)) == (200, 1, 1)
     assert Message.get_by_id(asked[0].reference).status == MessageStatus.SENT
 
 
@@ -105,7 +105,7 @@ def test_a_send_begins_again_when_its_first_commit_had_failed(
 
     monkeypatch.setattr(sending, "_begin", begin_or_fail)
     response = asyncio.run(sending.send(number.account_id, _body(number), "key-2"))
-    assert response.status_code == 200
+    assert response.status == 200
     assert len(asked) == 1
 
 
@@ -136,7 +136,7 @@ def test_when_the_database_stays_away_nothing_was_sent_and_the_key_is_released(
         )
         assert IdempotencyKey.find(number.account_id, "key-3") is None
         response = await sending.send(number.account_id, _body(number), "key-3")
-        assert response.status_code == 200
+        assert response.status == 200
 
     monkeypatch.setattr(first_commit, "PATIENCE_SECONDS", 0.05)
     monkeypatch.setattr(sending, "_is_stored", ask)

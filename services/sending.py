@@ -9,19 +9,14 @@ import hashlib
 import logging
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import orjson
-from connexion import request
 from opentelemetry.trace import SpanKind
-from starlette.responses import Response
 
 from gateway.settings import get_settings
-from handlers import first_commit, template_check
-from handlers.errors import ApiError, ConflictError, ThrottledError
-from handlers.network_failures import Asked, answer_to, unreadable_token
-from handlers.owned import inactive, no_access, owned
 from models import clock
 from models.accounts.secret import SecretUnreadableError
 from models.database import UnsureError, commit, read, write, writing
@@ -35,15 +30,17 @@ from models.numbers.number import Number, NumberStatus
 from networks import exceptions as network
 from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.registry import get_network
-from services import contacts, doorbells, number_status, telemetry
+from services import contacts, doorbells, first_commit, number_status, telemetry, template_check
+from services.errors import ApiError, ConflictError, ThrottledError
 from services.message_status import OPTED_OUT_CODE, record_acceptance
+from services.network_failures import Asked, answer_to, unreadable_token
+from services.owned import inactive, no_access, owned
 
 logger = logging.getLogger(__name__)
 
 RETRY_AFTER_RUNNING = 2
 MARKETING = "MARKETING"
 RETRY_AFTER_PRESSURE = 5
-REPLAYED = "Idempotency-Replayed"
 
 Result = TypeVar("Result")
 
@@ -52,6 +49,19 @@ FIRST_PAUSE_SECONDS, MOST_PAUSE_SECONDS = 0.5, 8.0
 
 # Sends whose outcome is not recorded yet.
 _under_way: set[asyncio.Task[Any]] = set()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to a send: the contract's status and JSON text. The one to a key is stored.
+
+    ``is_replayed``: the send itself was answered before.
+    """
+
+    status: int
+    body: str
+    retry_after: int | None = None
+    is_replayed: bool = False
 
 
 class _KeyTakenError(Exception):
@@ -72,12 +82,7 @@ class _Send(NamedTuple):
     outbound: OutboundMessage
 
 
-async def send_message(user: str, payload: dict[str, Any]) -> Response:
-    """POST /messages/send."""
-    return await send(user, payload, request.headers.get("Idempotency-Key"))
-
-
-async def send(account_id: str, body: dict[str, Any], key: str | None) -> Response:
+async def send(account_id: str, body: dict[str, Any], key: str | None) -> Answer:
     """Send a message, or replay the response to its key. Raises ApiError."""
     fingerprint = hashlib.sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).hexdigest()
     try:
@@ -242,18 +247,7 @@ def sent_response(message: Message) -> str:
     return orjson.dumps(sent).decode()
 
 
-def _response(
-    status: int, body: str, retry_after: int | None = None, *, replayed: bool = False
-) -> Response:
-    response = Response(body, status, media_type="application/json")
-    if retry_after is not None:
-        response.headers["Retry-After"] = str(retry_after)
-    if replayed:
-        response.headers[REPLAYED] = "true"
-    return response
-
-
-async def _replay(known: IdempotencyKey, fingerprint: str) -> Response:
+async def _replay(known: IdempotencyKey, fingerprint: str) -> Answer:
     if known.message_id is None:
         raise ConflictError(
             "The message of this Idempotency-Key was erased with its contact. Nothing was sent."
@@ -266,7 +260,7 @@ async def _replay(known: IdempotencyKey, fingerprint: str) -> Response:
     telemetry.note(message_id=known.message_id)
     if known.response_status is not None:
         body = known.response_body or ""
-        return _response(known.response_status, body, known.retry_after, replayed=True)
+        return Answer(known.response_status, body, known.retry_after, is_replayed=True)
     message = await read(partial(Message.get_by_id, known.message_id))
     if message.wa_message_id is None:
         raise ConflictError(
@@ -275,10 +269,10 @@ async def _replay(known: IdempotencyKey, fingerprint: str) -> Response:
             retry_after=RETRY_AFTER_RUNNING,
             message_id=known.message_id,
         )
-    return _response(200, sent_response(message), replayed=True)
+    return Answer(200, sent_response(message), is_replayed=True)
 
 
-async def _finish_sending(send: _Send) -> Response:
+async def _finish_sending(send: _Send) -> Answer:
     """Send the message and record the outcome, even if the client disconnects or the service stops.
 
     Raises ApiError with the message's identifier if the outcome cannot be recorded now.
@@ -320,7 +314,7 @@ async def finish(seconds: float) -> None:
         logger.error("%d outcomes of sends were not recorded", len(_under_way))
 
 
-async def _hand_over(send: _Send) -> Response:
+async def _hand_over(send: _Send) -> Answer:
     """Call the network, outside any transaction, and record the outcome."""
     message = send.message
     try:
@@ -342,7 +336,7 @@ async def _hand_over(send: _Send) -> Response:
     return response
 
 
-async def _record_at_once(record: Callable[[], Response]) -> Response:
+async def _record_at_once(record: Callable[[], Answer]) -> Answer:
     """Record an outcome, and again if the connection ended during the commit. See _record_later."""
     try:
         return await commit(record)
@@ -352,7 +346,7 @@ async def _record_at_once(record: Callable[[], Response]) -> Response:
     return await commit(record)
 
 
-async def _record_later(message_id: str, record: Callable[[], Response]) -> None:
+async def _record_later(message_id: str, record: Callable[[], Answer]) -> None:
     """Repeat the recording of an outcome until the database is writable, so that the outcome is not lost.
 
     A commit may succeed although its response is lost, so ``record`` may run twice.
@@ -374,16 +368,16 @@ async def _record_later(message_id: str, record: Callable[[], Response]) -> None
             return
 
 
-def _record_success(contact: Contact, message: Message, accepted: Acceptance) -> Response:
-    def accept() -> Response:
+def _record_success(contact: Contact, message: Message, accepted: Acceptance) -> Answer:
+    def accept() -> Answer:
         # A copy, because a run that is rolled back must not leave its changes for the next run.
         known = Contact(**contact.__data__)
-        return _response(200, sent_response(record_acceptance(message, accepted, known)))
+        return Answer(200, sent_response(record_acceptance(message, accepted, known)))
 
     return write(accept, message.id, accepted.wa_message_id)
 
 
-def _record_failure(number: Number, message: Message, error: network.NetworkError) -> Response:
+def _record_failure(number: Number, message: Message, error: network.NetworkError) -> Answer:
     """Record the error, and the number's status after it, in one transaction."""
     sending = Asked(
         verb="send",
@@ -412,4 +406,4 @@ def _record_failure(number: Number, message: Message, error: network.NetworkErro
             number_status.apply_error(number, error)
             if error.code == OPTED_OUT_CODE:
                 contacts.opt_out(message)
-    return _response(answer.status, answer.body, answer.retry_after)
+    return Answer(answer.status, answer.body, answer.retry_after)

@@ -7,9 +7,9 @@ network decides.
 from collections.abc import Iterator
 from typing import Any
 
-from handlers.errors import InvalidError
 from models.messages.template import VARIABLE, Template, TemplateList, TemplateStatus
 from models.numbers.number import Number
+from services.errors import InvalidError
 
 PLACE = "/template"
 # Statuses of templates that cannot be sent, and what to do.

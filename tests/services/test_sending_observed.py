@@ -6,15 +6,14 @@ from typing import Any
 
 import pytest
 from prometheus_client import REGISTRY
-from starlette.responses import Response
 
-from handlers import sending
-from handlers.errors import ApiError, ConflictError
 from models.messages.message import Message
 from models.numbers.number import Number
 from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender
-from services import telemetry
+from services import sending, telemetry
+from services.errors import ApiError, ConflictError
+from services.sending import Answer
 
 Answers = Callable[[Acceptance | Exception], None]
 ACCEPTED = Acceptance("wamid.1")
@@ -36,7 +35,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
     return install
 
 
-def _send(number: Number, text: str = "Hello") -> Response:
+def _send(number: Number, text: str = "Hello") -> Answer:
     body = {"number_id": number.id, "to": "15551234567", "type": "text", "text": {"body": text}}
     return asyncio.run(sending.send(number.account_id, body, "key-1"))
 

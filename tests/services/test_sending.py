@@ -7,10 +7,7 @@ from typing import Any
 
 import pytest
 from peewee import OperationalError
-from starlette.responses import Response
 
-from handlers import sending
-from handlers.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
 from models.accounts.account import Account
 from models.database import database, writing
 from models.deliveries.event import Event
@@ -21,7 +18,10 @@ from models.reports.usage import UsageCount
 from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.items import StatusUpdate
+from services import sending
+from services.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
 from services.message_status import SentMessages, record_status
+from services.sending import Answer
 from tasks.queue import huey
 from tests import factories
 
@@ -55,7 +55,7 @@ def _refuse(error: exceptions.NetworkError) -> Callable[[OutboundMessage], str]:
     return answer
 
 
-def _send(number: Number, text: str = "Hello", key: str | None = "key-1") -> Response:
+def _send(number: Number, text: str = "Hello", key: str | None = "key-1") -> Answer:
     body = {"number_id": number.id, "to": "15551234567", "type": "text", "text": {"body": text}}
     return asyncio.run(sending.send(number.account_id, body, key))
 
@@ -82,15 +82,15 @@ def _kinds() -> list[str]:
     return [event.kind for event in Event.select().order_by(Event.id)]
 
 
-def _json(response: Response) -> Any:
-    return json.loads(bytes(response.body))
+def _json(response: Answer) -> Any:
+    return json.loads(response.body)
 
 
 def test_an_accepted_message_is_sent(number: Number, network: Network) -> None:
     asked = network(lambda _: "wamid.1")
     response = _send(number)
     [message] = Message.select()
-    assert response.status_code == 200
+    assert response.status == 200
     assert _json(response) == {"id": message.id, "wa_message_id": "wamid.1", "status": "sent"}
     assert asked == [OutboundMessage("15551234567", "text", {"body": "Hello"}, message.id)]
     assert (message.status, _kinds()) == (MessageStatus.SENT, ["message.sent"])
@@ -111,7 +111,7 @@ def test_the_message_and_its_key_are_committed_before_the_network_is_asked(
         return "wamid.1"
 
     network(look_from_outside)
-    assert _send(number).status_code == 200
+    assert _send(number).status == 200
 
 
 @pytest.mark.parametrize(
@@ -139,13 +139,13 @@ def test_each_outcome_of_the_network_has_its_answer(
 ) -> None:
     network(_refuse(error("131026", "The reason.")))
     response = _send(number)
-    assert response.status_code == status
+    assert response.status == status
     told = _json(response)["error"]
     assert (told["code"], told["status"]) == (code, status)
     assert told["details"] == {"networkCode": 131026, "messageId": Message.get().id}
     if not issubclass(error, exceptions.NotReachedError | exceptions.AmbiguousError):
         assert "131026 The reason. The message cannot be delivered" in told["message"]
-    assert ("Retry-After" in response.headers) == (status == 429)
+    assert (response.retry_after is not None) == (status == 429)
     message = Message.get()
     assert message.status == message_status
     # Of an unknown outcome nothing is certain, not even an error.
@@ -171,10 +171,10 @@ def test_a_send_that_did_not_reach_the_network_can_be_repeated_with_the_same_key
     number: Number, network: Network
 ) -> None:
     network(_refuse(exceptions.NotReachedError("unreachable", "No route.")))
-    assert _send(number).status_code == 500
+    assert _send(number).status == 500
     network(lambda _: "wamid.1")
     again = _send(number)
-    assert (again.status_code, again.headers.get(sending.REPLAYED)) == (200, None)
+    assert (again.status, again.is_replayed) == (200, False)
 
 
 @pytest.mark.parametrize(
@@ -192,9 +192,9 @@ def test_a_repeated_request_gets_the_same_answer_and_sends_nothing(
 ) -> None:
     asked = network(answer)
     first, second = _send(number), _send(number)
-    assert (first.status_code, first.body) == (second.status_code, second.body)
-    assert first.headers.get("Retry-After") == second.headers.get("Retry-After")
-    assert (first.headers.get(sending.REPLAYED), second.headers[sending.REPLAYED]) == (None, "true")
+    assert (first.status, first.body) == (second.status, second.body)
+    assert first.retry_after == second.retry_after
+    assert (first.is_replayed, second.is_replayed) == (False, True)
     assert (len(asked), Message.select().count()) == (1, 1)
 
 
@@ -250,7 +250,7 @@ def test_after_a_crash_a_status_completes_the_response_of_a_repeated_request(
     message = Message.get()
     _report(message, status)
     response = _send(number)
-    assert (response.status_code, response.headers[sending.REPLAYED]) == (200, "true")
+    assert (response.status, response.is_replayed) == (200, True)
     assert _json(response) == {"id": message.id, "wa_message_id": "wamid.1", "status": "sent"}
     assert len(asked) == 1
 
@@ -260,7 +260,7 @@ def test_a_status_does_not_change_the_stored_response(number: Number, network: N
     first = _send(number)
     _report(Message.get(), "delivered")
     again = _send(number)
-    assert (again.status_code, again.body) == (500, first.body)
+    assert (again.status, again.body) == (500, first.body)
 
 
 def test_an_inactive_number_sends_nothing(number: Number, network: Network) -> None:

@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 
-from handlers.errors import ApiError, ConflictError, InvalidError, NotFoundError, ThrottledError
 from models.accounts.secret import SecretUnreadableError
 from models.database import commit, writing
 from models.numbers.number import Number
@@ -14,6 +13,7 @@ from networks import exceptions as network
 from networks.interface import Sender
 from networks.whatsapp.error_codes import told
 from services import doorbells, number_status
+from services.errors import ApiError, ConflictError, InvalidError, NotFoundError, ThrottledError
 
 logger = logging.getLogger(__name__)
 

@@ -1,6 +1,6 @@
 """The stored form of a message's content."""
 
-from handlers.sending import as_stored
+from services.sending import as_stored
 
 
 def test_an_object_is_kept_as_it_is_and_an_array_under_its_name() -> None:
