@@ -4,7 +4,7 @@ So a new database needs none of the later migrations (models.database.migrate).
 """
 
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import Any
 
 from peewee import NotSupportedError
@@ -35,7 +35,7 @@ def up(_migrator: object, db: Any) -> None:
 
 def _tables(base: type[BaseModel]) -> list[type[BaseModel]]:
     """The models with tables. Base classes have none."""
-    for module in iter_modules(models.__path__, "models."):
+    for module in walk_packages(models.__path__, "models."):
         import_module(module.name)
     derived = [model for each in base.__subclasses__() for model in _tables(each)]
     return derived or [base]

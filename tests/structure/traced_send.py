@@ -23,7 +23,17 @@ from models.accounts.api_key import ApiKey
 from tests import factories
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("gateway", "handlers", "dashboard", "tasks", "models", "networks", "webhooks")
+PACKAGES = (
+    "gateway",
+    "handlers",
+    "services",
+    "resources",
+    "dashboard",
+    "tasks",
+    "models",
+    "networks",
+    "webhooks",
+)
 WARM_UP = 2
 # The modules of the worker's wake-up and of the log line.
 AFTERWARDS = {"tasks/queue.py", "gateway/ops/logs.py"}
