@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 # A newcomer reads all of them, so the number grows only if a send does more.
-MOST = 34
+MOST = 38
 TEST = "tests/structure/test_one_request.py"
 
 

@@ -133,7 +133,7 @@ def test_of_several_web_processes_each_shows_the_sum(
     monkeypatch.setenv(metrics.SHARED, "so that it is put back")
     metrics.share(tmp_path / "metrics")
     for _ in range(2):
-        count = "from tasks import telemetry; telemetry.count_send(None)"
+        count = "from services import telemetry; telemetry.count_send(None)"
         subprocess.run([sys.executable, "-c", count], check=True)
     seen = _read()
     assert seen["sends_total", "accepted"] == 2
