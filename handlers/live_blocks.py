@@ -27,6 +27,8 @@ logger = logging.getLogger(__name__)
 
 # The most blocks that wait for one client. At 200 attempts per second, 50 come between two polls.
 MOST_WAITING = 200
+# The name of a block about what the stream does not contain.
+OMITTED = "omitted"
 
 
 class Source(StrEnum):
@@ -63,7 +65,7 @@ class Backlog:
     def take(self) -> str:
         """Take all waiting blocks, after the counts of the dropped ones."""
         counts = [{"kind": kind, "count": count} for kind, count in self._omitted.items()]
-        omitted = [_block("omitted", count) for count in counts]
+        omitted = [_block(OMITTED, count) for count in counts]
         text = "".join(block.text for block in (*omitted, *self._blocks))
         self._blocks.clear()
         self._omitted.clear()
@@ -138,3 +140,7 @@ def _of_notice(row: RecordedNotice) -> Block:
 
 def _block(kind: str, data: dict[str, Any]) -> Block:
     return Block(kind, f"event: {kind}\ndata: {json.dumps(data)}\n\n")
+
+
+# Events before it may be missing: the page's position is of another history, or has expired.
+LOST = _block(OMITTED, {"kind": "events"})

@@ -114,7 +114,8 @@ def test_a_flood_hides_no_rare_records_and_shows_the_omitted_number(
     attempt = {"timestamp": "2026-11-20T09:30:00.000Z", "deliveryId": "dlv_1", "attempt": 1}
     attempt |= {"event": "message.sent", "url": "https://a.example/", "durationMs": 10_000}
     failed = attempt | {"statusCode": None, "error": "No response within 10 s."}
-    blocks = [("attempt.failed", failed), ("omitted", {"kind": "attempt.failed", "count": 12})]
+    blocks = [("omitted", {"kind": "events"}), ("attempt.failed", failed)]
+    blocks += [("omitted", {"kind": "attempt.failed", "count": 12})]
     blocks += [("attempt.succeeded", attempt | {"statusCode": 200, "error": None})] * 500
     body = "".join(f"event: {kind}\ndata: {json.dumps(data)}\n\n" for kind, data in blocks)
     # Only once: the browser would request the same again.
@@ -122,6 +123,7 @@ def test_a_flood_hides_no_rare_records_and_shows_the_omitted_number(
     signed_in(page, person, LIVE)
     rows = page.locator(ROWS)
     expect(rows.filter(has_text="Delivered: 200")).to_have_count(100)
+    expect(rows.last).to_contain_text("earlier events")
     page.get_by_label("Show").press_sequentially("Failed")
     expect(rows).to_have_count(2)
     expect(rows.first).to_contain_text("12 more failed delivery attempts")

@@ -12,6 +12,7 @@
   const OMITTED = {
     "attempt.succeeded": "successful delivery attempts", "attempt.failed": "failed delivery attempts", notice: "notices of WhatsApp",
   };
+  const LOST = "The database was restored, another server took over, or the events are no longer kept.";
   // Rows, the newest first.
   let waiting = [], isPaused = false, isOpen = false, isCut = false, timer = null;
 
@@ -50,6 +51,7 @@
     return [element("strong", "Notice"), link, `${inWords(field)}: ${inWords(event)}`];
   }
   function ofOmitted({kind, count}) {
+    if (kind === "events") return [element("strong", "Not shown"), element("strong", "earlier events"), LOST];
     return [element("strong", "Not shown"), element("strong", `${count} more ${OMITTED[kind]}`), ""];
   }
   function parts(kind, data) {

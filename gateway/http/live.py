@@ -4,7 +4,6 @@ Flask would hold a thread for each stream. On the event loop it is a stream like
 with delivery attempts and notices of WhatsApp besides the events.
 """
 
-from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 
@@ -15,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from dashboard.permissions import RULES
 from gateway.api.operations import LIVE
 from gateway.http.auth import CALLER, Caller
-from handlers.live_blocks import Source
+from handlers.live_blocks import LOST, Block, Source
 from handlers.streams import EventStream, Stream
 from models.accounts.user import Role
 from models.database import read
@@ -49,17 +48,21 @@ async def _answer(scope: Scope) -> Response:
     wanted = Wanted(account_id)
     # A browser that reconnects sends its last position.
     last = Place.at(Headers(scope=scope).get("last-event-id", ""))
-    place = await read(partial(_begin, wanted, last))
-    return EventStream(Stream(wanted, place, caller.session_id, sources_of(caller.user.role)))
+    place, blocks = await read(partial(_begin, wanted, last))
+    stream = Stream(wanted, place, caller.session_id, sources_of(caller.user.role))
+    stream.add(blocks)
+    return EventStream(stream)
 
 
-def _begin(wanted: Wanted, last: Place | None) -> Place:
-    """After the last event that the page has. If its place is lost, new events follow."""
-    if last is not None:
-        with suppress(LostPlaceError):
-            wanted.read(last, 1)
-            return last
-    return newest(wanted.account_id)
+def _begin(wanted: Wanted, last: Place | None) -> tuple[Place, list[Block]]:
+    """After the last event that the page has. If its place is lost, new events follow a block about it."""
+    if last is None:
+        return newest(wanted.account_id), []
+    try:
+        wanted.read(last, 1)
+    except LostPlaceError:
+        return newest(wanted.account_id), [LOST]
+    return last, []
 
 
 def sources_of(role: str) -> list[Source]:

@@ -1,7 +1,8 @@
-"""The addresses of the hosts of a PostgreSQL URL. No look-up of a name exceeds its time-out.
+"""The addresses of the hosts of a PostgreSQL URL, or of Redis. No look-up of a name exceeds its time-out.
 
-psycopg resolves names without a time-out: with a silent name server, a connection would take what resolv.conf
-says. With addresses beside the names it resolves none, and certificates are still verified by name.
+psycopg and redis-py resolve names without a time-out: with a silent name server, a connection would take
+what resolv.conf says. With addresses beside the names psycopg resolves none, and certificates are still
+verified by name. redis-py has no place for addresses: it resolves a name that has just been resolved again.
 """
 
 import os
@@ -23,12 +24,14 @@ Addresses = list[str]
 def resolve(url: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Hosts, addresses and ports that override those of ``url`` and of ``options``, which override the URL.
 
-    Empty if there is no name to resolve. Waits for at most ``connect_timeout``, in seconds, which ``options``
-    must have. Raises psycopg.OperationalError if no host has an address.
+    Empty if there is no name to resolve. PGHOST and PGPORT count where they have no value. Waits for at most
+    ``connect_timeout``, in seconds, which ``options`` must have. Raises psycopg.OperationalError if no host
+    has an address.
     """
     given = conninfo_to_dict(url, **options)
-    hosts = str(given.get("host", "")).split(",")
-    ports = str(given.get("port", "")).split(",")
+    hosts = str(given.get("host") or os.environ.get("PGHOST", "")).split(",")
+    given_ports = str(given.get("port") or os.environ.get("PGPORT", ""))
+    ports = given_ports.split(",")
     ports = ports * len(hosts) if len(ports) == 1 else ports
     names = [host for host in hosts if _is_name(host)]
     # libpq pairs addresses and hosts by their position. It refuses another number of ports.
@@ -46,8 +49,14 @@ def resolve(url: str, options: Mapping[str, Any]) -> dict[str, Any]:
     ]
     if not places:
         raise _error(problems)
-    columns = {"host": 0, "hostaddr": 1} | ({"port": 2} if "port" in given else {})
+    columns = {"host": 0, "hostaddr": 1} | ({"port": 2} if given_ports else {})
     return {name: ",".join(place[at] for place in places) for name, at in columns.items()}
+
+
+def check(host: str, seconds: float) -> None:
+    """Resolve the name of a host. Raises OSError, which is TimeoutError after so many seconds."""
+    if _is_name(host) and isinstance(found := _look_up([host], seconds)[host], OSError):
+        raise found
 
 
 def _is_name(host: str) -> bool:

@@ -21,7 +21,7 @@ from psycopg.errors import error_from_result
 from psycopg.pq import ConnStatus, DiagnosticField, ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 
-from models.database.session import STEP_SECONDS, NotPrimaryError, Session, is_ready
+from models.database.session import NotPrimaryError, Session, is_ready
 
 # A connection keeps the plan of a prepared statement, also one made while the tables were empty and a
 # sequential scan was the cheapest. Each statement here has an index that serves it
@@ -168,10 +168,7 @@ class Pipeline(Session):
 
     def _await(self, events: int) -> None:
         """Wait for the server. Raises ConnectionTimeout."""
-        began = time.monotonic()
-        if is_ready(self.pgconn.socket, STEP_SECONDS, events):
-            return
-        for seconds in self.waits(began):
+        for seconds in self.waits(time.monotonic()):
             if is_ready(self.pgconn.socket, seconds, events):
                 return
 

@@ -10,8 +10,9 @@ from typing import Any
 from urllib.parse import unquote
 
 from pydantic_core import MultiHostUrl
+from redis import Connection, ConnectionPool, Redis, ResponseError, SSLConnection
 from redis import ConnectionError as RedisConnectionError
-from redis import ConnectionPool, Redis, ResponseError
+from redis import TimeoutError as RedisTimeoutError
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 from redis.sentinel import (
@@ -20,6 +21,8 @@ from redis.sentinel import (
     SentinelManagedConnection,
     SentinelManagedSSLConnection,
 )
+
+from models.database import names
 
 SENTINEL_PORT = 26379
 # As for PostgreSQL (models/database/session.py): the kernel ends a connection to a lost machine.
@@ -31,7 +34,29 @@ KEEPALIVES = {
 }
 
 
-class _Connection(SentinelManagedConnection):
+class _Resolved(Connection):
+    """Resolves the name of its host within its time-out to connect."""
+
+    def connect_check_health(self, *args: Any, **options: Any) -> None:
+        """Like redis-py's."""
+        seconds: Any = self.socket_connect_timeout
+        try:
+            names.check(self.host, seconds)
+        except TimeoutError:
+            raise RedisTimeoutError(f"no name server gave the address of {self.host}") from None
+        except OSError as error:
+            raise RedisConnectionError(f"no address of {self.host}: {error}") from None
+        super().connect_check_health(*args, **options)
+
+
+class _ResolvedEncrypted(_Resolved, SSLConnection):
+    """The same over TLS."""
+
+
+_RESOLVED = {Connection: _Resolved, SSLConnection: _ResolvedEncrypted}
+
+
+class _ManagedConnection(_Resolved, SentinelManagedConnection):
     """Closes itself after a time-out, unlike redis-py's.
 
     Otherwise it would stay at a former primary, and a late response would answer the next request.
@@ -42,7 +67,7 @@ class _Connection(SentinelManagedConnection):
         return super().read_response(*args, **({"disconnect_on_error": True} | options))
 
 
-class _EncryptedConnection(_Connection, SentinelManagedSSLConnection):
+class _ManagedEncrypted(_ManagedConnection, SentinelManagedSSLConnection):
     """The same over TLS."""
 
 
@@ -51,7 +76,7 @@ def open_pool(url: str, seconds: float) -> ConnectionPool:
     bounds = _bounds(seconds)
     parsed = MultiHostUrl(url)
     if not parsed.scheme.endswith("+sentinel"):
-        return ConnectionPool.from_url(url, **bounds)
+        return _resolving(ConnectionPool.from_url(url, **bounds))
     secret = dict(parsed.query_params())
     is_encrypted = parsed.scheme.startswith("rediss")
     own = {name: secret.get(f"sentinel_{name}") for name in ("username", "password")}
@@ -60,15 +85,23 @@ def open_pool(url: str, seconds: float) -> ConnectionPool:
     sentinel = Sentinel(  # type: ignore[no-untyped-call]
         places, sentinel_kwargs={**bounds, **own, "ssl": is_encrypted}
     )
+    for client in sentinel.sentinels:
+        _resolving(client.connection_pool)
     name, _, number = (parsed.path or "").strip("/").partition("/")
     account: dict[str, Any] = {
         key: unquote(str(value)) for key in ("username", "password") if (value := hosts[0][key])
     }
-    kind = _EncryptedConnection if is_encrypted else _Connection
+    kind = _ManagedEncrypted if is_encrypted else _ManagedConnection
     options = bounds | account | {"db": int(number or 0), "connection_class": kind}
     return SentinelConnectionPool(  # type: ignore[no-untyped-call]
         unquote(name), sentinel, **options
     )
+
+
+def _resolving(pool: ConnectionPool) -> ConnectionPool:
+    """The pool, whose connections now look up names in time. One to a file has no name."""
+    pool.connection_class = _RESOLVED.get(pool.connection_class, pool.connection_class)
+    return pool
 
 
 def is_cluster(url: str, seconds: float) -> bool:

@@ -4,7 +4,7 @@ import pytest
 
 from dashboard.permissions import ALL, OWNERS, RULES, Rule
 from gateway.http.live import _begin, sources_of
-from handlers.live_blocks import Source
+from handlers.live_blocks import LOST, Source
 from models.accounts.account import Account
 from models.accounts.user import Role
 from models.deliveries.feed import START, Wanted, newest
@@ -17,9 +17,9 @@ def test_a_role_gets_what_the_pages_would_show_it(monkeypatch: pytest.MonkeyPatc
     assert sources_of(Role.VIEWER) == [Source.NOTICES]
 
 
-def test_a_page_whose_place_is_lost_gets_new_events(account: Account) -> None:
+def test_a_page_whose_place_is_lost_is_told_and_gets_new_events(account: Account) -> None:
     factories.event(account)
     place, wanted = newest(account.id), Wanted(account.id)
-    assert _begin(wanted, None) == place
-    assert _begin(wanted, START) == START
-    assert _begin(wanted, place._replace(history="0123456789ab")) == place
+    assert _begin(wanted, None) == (place, [])
+    assert _begin(wanted, START) == (START, [])
+    assert _begin(wanted, place._replace(history="0123456789ab")) == (place, [LOST])

@@ -1,4 +1,4 @@
-"""Names of PostgreSQL's hosts are resolved with a deadline, and the addresses are what psycopg would use."""
+"""Names of hosts are resolved with a deadline. For PostgreSQL the addresses are what psycopg would use."""
 
 import socket
 import threading
@@ -8,10 +8,12 @@ from typing import Any
 
 import psycopg
 import pytest
+import redis
 from psycopg.errors import ConnectionTimeout
 
 from contract_tests.servers import PostgresServer
 from models.database import names, pooled_server, session
+from models.database.redis_pool import open_pool
 from models.database.session import Session
 
 KNOWN = {"one": ["127.0.0.1"], "both": ["::1", "127.0.0.1"]}
@@ -23,7 +25,7 @@ def name_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Knows the names in KNOWN. There is no response for "silent" until the test ends."""
     over = threading.Event()
 
-    def resolve(name: str, port: Any, **_: Any) -> list[Any]:
+    def resolve(name: str, port: Any, *_: Any, **__: Any) -> list[Any]:
         if name == "silent":
             over.wait(10)
         if name not in KNOWN:
@@ -48,6 +50,16 @@ def name_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 )
 def test_each_name_is_replaced_by_its_addresses(url: str, expected: list[str]) -> None:
     assert list(names.resolve(url, BRIEF).values()) == expected
+
+
+def test_hosts_of_the_environment_are_resolved_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGHOST", "both,one")
+    monkeypatch.setenv("PGPORT", "1,2")
+    assert list(names.resolve("postgresql:///db", BRIEF).values()) == [
+        "both,both,one",
+        "::1,127.0.0.1,127.0.0.1",
+        "1,1,2",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -102,4 +114,17 @@ def test_each_connection_has_a_deadline_for_its_names(monkeypatch: pytest.Monkey
     with pytest.raises(ConnectionTimeout):
         Session.open("postgresql://silent/db", {})
     assert not pooled_server.is_another("postgresql://silent/db", None)
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize("url", ["redis://{}", "rediss://{}", "redis+sentinel://{}/primary"])
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("silent", "address of silent|No master"), ("unknown", "not known|No master")],
+)
+def test_each_connection_to_redis_has_one_too(url: str, name: str, reason: str) -> None:
+    with redis.Redis.from_pool(open_pool(url.format(name), 0.05)) as client:
+        began = time.monotonic()
+        with pytest.raises((redis.ConnectionError, redis.TimeoutError), match=reason):
+            client.ping()
     assert time.monotonic() - began < 5

@@ -144,7 +144,7 @@ def test_a_url_names_sentinels_primary_and_account() -> None:
 
 def test_a_connection_ends_with_a_lost_machine() -> None:
     with RedisServer() as server:
-        pool = open_pool(server.url(0), 1)
+        pool = open_pool(f"redis://localhost:{server.port}", 1)
         connection: Any = pool.get_connection()
         line: socket.socket = connection._sock
         assert line.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
