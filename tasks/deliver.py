@@ -262,12 +262,8 @@ class Engine:
                     # A separate task, because its error must not end the engine.
                     await asyncio.wait([asyncio.create_task(self._attempt(claimed, claimed_at))])
 
-    @property
-    def _is_pausing(self) -> bool:
-        return self._loop.time() < self._trouble.until
-
     def _may_claim(self) -> bool:
-        return not (self._stopping or self._has_unrecorded or self._is_pausing)
+        return not (self._stopping or self._has_unrecorded or self._trouble.is_pausing)
 
     async def _claim(self, claim: Callable[[], Result]) -> Result | None:
         try:
@@ -329,11 +325,15 @@ class Engine:
         """Claim nothing for a while: no attempt can be made on this machine."""
         if (seconds := self._trouble.note(error)) is None:
             return
-        self._loop.call_later(seconds, self._wake_lanes)
+        self._loop.call_later(seconds, self._resume)
         try:
             await self._in_database(partial(Heartbeat.note_trouble, error.cause))
         except UNAVAILABLE as unavailable:
             logger.warning("/readyz does not show it: %s", unavailable)
+
+    def _resume(self) -> None:
+        self._trouble.resume()
+        self._wake_lanes()
 
     async def _give_back(self, claimed: ClaimedDelivery) -> None:
         try:

@@ -30,9 +30,9 @@ class Trouble:
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
-        # The length of the last pause in seconds, 0 without trouble, and its end.
+        # The length of the last pause in seconds, 0 without trouble.
         self.pause = 0.0
-        self.until = 0.0
+        self.is_pausing = False
         self._logged: dict[str, float] = {}
 
     def note(self, error: MachineError) -> float | None:
@@ -43,11 +43,15 @@ class Trouble:
             self._logged[error.cause] = now
             fields = {"cause": error.cause}
             logger.error("deliveries wait: %s", error, extra={"fields": fields})
-        if now < self.until:
+        if self.is_pausing:
             return None
+        self.is_pausing = True
         self.pause = min(max(FIRST_PAUSE_SECONDS, 2 * self.pause), LONGEST_PAUSE_SECONDS)
-        self.until = now + self.pause
         return self.pause
+
+    def resume(self) -> None:
+        """The pause is over. The caller has a timer."""
+        self.is_pausing = False
 
     def end(self) -> None:
         """A receiver responded. The next pause is short again."""

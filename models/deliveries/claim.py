@@ -7,13 +7,14 @@ import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import ceil
 from typing import Any, NamedTuple
 
 from peewee import OP, Case, Expression, Select, fn
 
 from models import clock
-from models.database import Prepared, Rows, is_among, is_in, reading, write
+from models.database import Prepared, Rows, UnsureError, is_among, is_in, reading, write
 from models.deliveries.attempt import NO_OUTCOME, Attempt, Outcome
 from models.deliveries.delivery import CLAIMS, IS_DUE_AGAIN, IS_WAITING, Delivery, DeliveryState
 from models.deliveries.event import Event
@@ -29,6 +30,9 @@ STALE_SECONDS = 0.5
 MOST_TOGETHER = 10
 # The most deliveries that one transaction makes due again.
 MOST_BACK = 500
+# Claims of this process whose commit had no response, with their webhooks. If one is stored, nobody attempts
+# what it holds.
+_unsure: dict[str, list[str]] = {}
 
 
 @dataclass(frozen=True)
@@ -197,6 +201,17 @@ def _lease(which: Any) -> Prepared:
     return Prepared(lease)
 
 
+def _undoing(now: Any) -> Any:
+    return Delivery.update(
+        due=True,
+        lease_token=None,
+        next_attempt_at=clock.shared(now),
+        # 0 if it was redelivered meanwhile.
+        tries=Case(None, [(Delivery.tries > 0, Delivery.tries - 1)], 0),
+        attempt_count=Delivery.attempt_count - 1,
+    )
+
+
 def _is_held(delivery_id: Any, token: Any) -> tuple[Any, Any]:
     return Delivery.id == delivery_id, Delivery.lease_token == token
 
@@ -243,6 +258,11 @@ _WANTED = Prepared(
 _BRING_BACK = Prepared(
     lambda ids: Delivery.update(due=True, lease_token=None).where(is_in(Delivery.id, ids))
 )
+_UNDO = Prepared(
+    lambda webhook_ids, token, now: _undoing(now).where(
+        is_in(Delivery.webhook, webhook_ids), Delivery.lease_token == token
+    )
+)
 _GIVE_UP = Prepared(
     lambda ids, now: Delivery.update(
         state=DeliveryState.FAILED, next_attempt_at=None, lease_token=None, completed_at=now
@@ -251,11 +271,12 @@ _GIVE_UP = Prepared(
 
 
 def bring_back(last_try: int) -> tuple[bool, bool]:
-    """Make deliveries due whose wait or lease has ended; at most MOST_BACK.
+    """Make deliveries due whose wait or lease has ended, at most MOST_BACK, or whose claim was lost.
 
     A delivery fails if its worker died in the attempt ``last_try``. Returns whether one is due or a suspect,
     and whether more may be waiting.
     """
+    _give_back_unsure()
     with reading():
         [(any_due, any_waited)] = _LOOK.execute(clock.now())
     back = write(lambda: _bring_back(clock.now(), last_try), CLAIMS) if any_waited else 0
@@ -293,9 +314,13 @@ def claim_due(room: int, terms: Terms) -> Claim:
         if not webhook_ids:
             return Claim([], full, more=False)
         now, token = found[0][-1], uuid.uuid4().hex
-        webhooks, rows, crowded = write(
-            lambda: _claim(webhook_ids, token, now, room, terms), CLAIMS
-        )
+        try:
+            webhooks, rows, crowded = write(
+                lambda: _claim(webhook_ids, token, now, room, terms), CLAIMS
+            )
+        except UnsureError:
+            _unsure[token] = webhook_ids
+            raise
         claimed = [ClaimedDelivery(token, webhooks[id_], *rest) for id_, *rest in rows]
         return Claim(claimed, full | crowded, more=bool(crowded))
 
@@ -391,16 +416,11 @@ def is_wanted(claimed: ClaimedDelivery, left_ms: int) -> bool:
 
 def give_back(claimed: ClaimedDelivery) -> None:
     """Undo a claim whose attempt has not started."""
+    held = _is_held(claimed.delivery_id, claimed.lease_token)
+    write(lambda: _undoing(clock.now()).where(*held).execute(), CLAIMS)
 
-    def undo() -> None:
-        given_back = Delivery.update(
-            due=True,
-            lease_token=None,
-            next_attempt_at=clock.now(),
-            # 0 if it was redelivered meanwhile.
-            tries=Case(None, [(Delivery.tries > 0, Delivery.tries - 1)], 0),
-            attempt_count=Delivery.attempt_count - 1,
-        )
-        given_back.where(*_is_held(claimed.delivery_id, claimed.lease_token)).execute()
 
-    write(undo, CLAIMS)
+def _give_back_unsure() -> None:
+    for token, webhook_ids in list(_unsure.items()):
+        write(partial(_UNDO.execute, webhook_ids, token, clock.now()), CLAIMS)
+        del _unsure[token]

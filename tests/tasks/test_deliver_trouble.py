@@ -84,13 +84,12 @@ def test_nothing_is_claimed_during_the_pause(
 
 
 def test_the_pause_grows_until_a_receiver_responds() -> None:
-    at = [100.0]
-    noted = Trouble(lambda: at[0])
+    noted = Trouble()
     pauses = []
     for _ in range(6):
         pauses.append(noted.note(MachineError(DESCRIPTORS)))
         assert noted.note(MachineError(DESCRIPTORS)) is None, "one pause for all attempts"
-        at[0] = noted.until
+        noted.resume()
     assert pauses == [0.5, 1, 2, 4, 8, 8]
     noted.end()
     assert noted.note(MachineError(DESCRIPTORS)) == 0.5

@@ -12,7 +12,7 @@ import pytest
 
 from gateway.settings import get_settings
 from models.accounts.account import Account
-from models.database import database, writing
+from models.database import UnsureError, database, write, writing
 from models.deliveries import claim
 from models.deliveries.attempt import NO_OUTCOME, Attempt, record_outcomes
 from models.deliveries.claim import (
@@ -376,6 +376,31 @@ def test_a_claim_that_another_worker_took_over_is_not_given_back(
     assert (row.due, row.lease_token, row.tries) == (False, current.lease_token, 2)
     assert not is_wanted(late, 0)
     assert is_wanted(current, 0)
+
+
+@pytest.mark.parametrize("is_stored", [True, False])
+def test_a_claim_whose_commit_had_no_response_is_given_back_at_once(
+    account: Account, monkeypatch: pytest.MonkeyPatch, *, is_stored: bool
+) -> None:
+    """Nobody would attempt its deliveries before the lease ends."""
+    factories.deliveries(account, factories.webhook(account), factories.webhook(account))
+    [other] = _claim(room=1)
+
+    def lose(work: Callable[[], object], *keys: str) -> None:
+        if is_stored:
+            write(work, *keys)
+        raise UnsureError("lost", is_silent=False)
+
+    with monkeypatch.context() as lost:
+        lost.setattr(claim, "write", lose)
+        with pytest.raises(UnsureError):
+            claim.claim_due(1, Terms(100, LEASE_MS))
+    assert Delivery.select().where(Delivery.due).count() == 1 - is_stored
+    [again] = _claim()
+    assert (again.attempt_number, again.delivery_id != other.delivery_id) == (1, True)
+    assert _claim() == []
+    assert is_wanted(other, 0)
+    assert is_wanted(again, 0)
 
 
 @pytest.fixture
