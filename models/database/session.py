@@ -220,7 +220,7 @@ class Session(psycopg.Connection[Any]):
 
         ``began``: since when it is awaited, by time.monotonic().
         """
-        may_look = not self.is_patient and (self.needs_primary or self.is_pooled)
+        may_look = not self.is_patient and (self.needs_primary or self._may_be_pooled)
         while True:
             while (rest := began + self.answer_seconds - time.monotonic()) > 0:
                 yield min(STEP_SECONDS, rest) if may_look else rest
@@ -231,6 +231,11 @@ class Session(psycopg.Connection[Any]):
                 self._give_up(f"the server has not responded for {self.answer_seconds:g} s")
             began = time.monotonic()
 
+    @property
+    def _may_be_pooled(self) -> bool:
+        """Whether a pooler is in between. A session that is not configured yet goes by earlier ones."""
+        return self.is_pooled or self.server is not None
+
     def note_server(self) -> None:
         """Call it before a transaction begins."""
         self.server = pooled_server.seen(self.url)
@@ -240,7 +245,7 @@ class Session(psycopg.Connection[Any]):
             return True
         if time.monotonic() - began < LOOK_SECONDS:
             return False
-        if self.is_pooled:
+        if self._may_be_pooled:
             return pooled_server.is_another(self.url, self.server)
         return not hosts.responds(self.url, self.info)
 

@@ -1,7 +1,7 @@
 """A server that accepts data and never responds: each wait ends, and counts as an outage."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
@@ -9,11 +9,12 @@ from typing import Any
 import psycopg
 import pytest
 from peewee import OperationalError
+from psycopg.errors import ConnectionTimeout
 
 from contract_tests.relay import Relay
 from contract_tests.servers import PostgresServer
 from gateway.ops.logs import is_outage
-from models.database import session
+from models.database import pooled_server, session
 from models.database.postgresql import LostError, PostgresEngine
 from models.database.session import (
     ANSWER_SECONDS,
@@ -124,6 +125,25 @@ def test_a_new_connection_is_given_up_while_it_is_configured(url: str, relay: Re
     relay.hold()
     _fails_in_time(lambda: opened.execute("SELECT 1"))
     assert opened.closed
+
+
+def test_a_connection_through_a_pooler_is_given_up_too_when_another_server_responds(
+    url: str, relay: Relay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pooler is known from earlier connections. This one would wait for the whole time of a response."""
+    configure = Session._configure
+
+    def hold_and_configure(opened: Session, settings: Mapping[str, str]) -> None:
+        relay.hold()
+        configure(opened, settings)
+
+    monkeypatch.setattr(Session, "_configure", hold_and_configure)
+    monkeypatch.setattr(session, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(session, "STEP_SECONDS", 0.1)
+    monkeypatch.setitem(pooled_server._seen, url, "the one that is silent")
+    monkeypatch.setattr(pooled_server, "is_another", lambda *_: True)
+    with pytest.raises(ConnectionTimeout, match="another server may respond"):
+        Session.open(url, {})
 
 
 def test_a_migration_may_take_long_while_the_server_works(
