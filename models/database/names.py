@@ -29,8 +29,11 @@ def resolve(url: str, options: Mapping[str, Any]) -> dict[str, Any]:
     has an address.
     """
     given = conninfo_to_dict(url, **options)
-    hosts = str(given.get("host") or os.environ.get("PGHOST", "")).split(",")
-    given_ports = str(given.get("port") or os.environ.get("PGPORT", ""))
+    # A service file comes before these variables.
+    has_service = bool(given.get("service") or os.environ.get("PGSERVICE"))
+    known = {} if has_service else os.environ
+    hosts = str(given.get("host") or known.get("PGHOST", "")).split(",")
+    given_ports = str(given.get("port") or known.get("PGPORT", ""))
     ports = given_ports.split(",")
     ports = ports * len(hosts) if len(ports) == 1 else ports
     names = [host for host in hosts if _is_name(host)]

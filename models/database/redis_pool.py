@@ -38,7 +38,9 @@ class _Resolved(Connection):
     """Resolves the name of its host within its time-out to connect."""
 
     def connect_check_health(self, *args: Any, **options: Any) -> None:
-        """Like redis-py's."""
+        """Like redis-py's, which calls it for each use of an open connection, too."""
+        if self.is_connected:
+            return
         seconds: Any = self.socket_connect_timeout
         try:
             names.check(self.host, seconds)

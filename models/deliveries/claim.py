@@ -33,6 +33,8 @@ MOST_BACK = 500
 # Claims of this process whose commit had no response, with their webhooks. If one is stored, nobody attempts
 # what it holds.
 _unsure: dict[str, list[str]] = {}
+# The same of suspects, with the delivery and the number of the attempt that was lost before.
+_unsure_suspects: dict[str, tuple[str, int]] = {}
 
 
 @dataclass(frozen=True)
@@ -263,6 +265,13 @@ _UNDO = Prepared(
         is_in(Delivery.webhook, webhook_ids), Delivery.lease_token == token
     )
 )
+_UNDO_SUSPECT = Prepared(
+    lambda id_, token, now: Delivery.update(
+        next_attempt_at=clock.shared(now),
+        tries=Delivery.tries - 1,
+        attempt_count=Delivery.attempt_count - 1,
+    ).where(*_is_held(id_, token))
+)
 _GIVE_UP = Prepared(
     lambda ids, now: Delivery.update(
         state=DeliveryState.FAILED, next_attempt_at=None, lease_token=None, completed_at=now
@@ -379,6 +388,7 @@ def claim_suspect(last_try: int, lease_ms: int) -> ClaimedDelivery | None:
     Suspects are claimed one at a time: if one kills its worker, no other delivery is in flight with it.
     """
     now, token = clock.now(), uuid.uuid4().hex
+    held: list[tuple[str, int]] = []
 
     def claim() -> tuple[Webhook, Rows[Any]] | None:
         # Another worker may have been faster.
@@ -391,13 +401,19 @@ def claim_suspect(last_try: int, lease_ms: int) -> ClaimedDelivery | None:
             return None
         _note_lost(delivery_id, number, now)
         _LEASE_ONE.execute(token, now, lease_ms, delivery_id)
+        held.append((delivery_id, number))
         return webhook, _details.execute([delivery_id])
 
     with reading():
-        if (
-            _suspects.execute(now, last_try).first() is None
-            or (made := write(claim, CLAIMS)) is None
-        ):
+        if _suspects.execute(now, last_try).first() is None:
+            return None
+        try:
+            made = write(claim, CLAIMS)
+        except UnsureError:
+            if held:
+                _unsure_suspects[token] = held[-1]
+            raise
+        if made is None:
             return None
         webhook, rows = made
         [(_, *rest)] = rows
@@ -424,3 +440,12 @@ def _give_back_unsure() -> None:
     for token, webhook_ids in list(_unsure.items()):
         write(partial(_UNDO.execute, webhook_ids, token, clock.now()), CLAIMS)
         del _unsure[token]
+    for token, (delivery_id, number) in list(_unsure_suspects.items()):
+        write(partial(_undo_suspect, token, delivery_id, number), CLAIMS)
+        del _unsure_suspects[token]
+
+
+def _undo_suspect(token: str, delivery_id: str, number: int) -> None:
+    """It is a suspect again, and the next claim notes the lost attempt."""
+    if _UNDO_SUSPECT.execute(delivery_id, token, clock.now()).count:
+        Attempt.delete().where(Attempt.delivery == delivery_id, Attempt.number == number).execute()

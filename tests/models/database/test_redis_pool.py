@@ -142,6 +142,19 @@ def test_a_url_names_sentinels_primary_and_account() -> None:
     assert {each["socket_timeout"] for each in [*clients, given]} == {1}
 
 
+def test_an_open_connection_needs_no_name_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    with RedisServer() as server:
+        client = Redis.from_pool(open_pool(f"redis://localhost:{server.port}", 1))
+        client.ping()
+
+        def fail(*_: object, **__: object) -> None:
+            raise socket.gaierror
+
+        monkeypatch.setattr(socket, "getaddrinfo", fail)
+        assert [client.ping() for _ in range(3)] == [True] * 3
+        client.close()
+
+
 def test_a_connection_ends_with_a_lost_machine() -> None:
     with RedisServer() as server:
         pool = open_pool(f"redis://localhost:{server.port}", 1)

@@ -1,13 +1,14 @@
 """What is due again after a wait or a lost lease, and what may be claimed alone."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from models.accounts.account import Account
-from models.database import writing
+from models.database import UnsureError, write, writing
 from models.deliveries import claim
-from models.deliveries.attempt import record_outcomes
+from models.deliveries.attempt import Attempt, record_outcomes
 from models.deliveries.claim import LEAST_TRIES, ClaimedDelivery, Terms, is_wanted
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.webhook import MINUTE_MS, MOST_ON_TRIAL, Webhook
@@ -69,6 +70,33 @@ def test_two_ordinary_failures_and_a_death_are_no_suspect(account: Account, cloc
         _fail(0)
     _die(clock)
     assert claim.claim_suspect(LEAST_TRIES, LEASE_MS) is None
+
+
+@pytest.mark.parametrize("is_stored", [True, False])
+def test_a_claim_of_a_suspect_whose_commit_had_no_response_is_made_again(
+    account: Account, clock: Clock, monkeypatch: pytest.MonkeyPatch, *, is_stored: bool
+) -> None:
+    """Its last attempt would count as lost, and the delivery as failed, without an attempt."""
+    factories.deliveries(account, factories.webhook(account))
+    for _ in range(LEAST_TRIES - 1):
+        _die(clock)
+
+    def lose(work: Callable[[], object], *keys: str) -> None:
+        if is_stored:
+            write(work, *keys)
+        raise UnsureError("lost", is_silent=False)
+
+    with monkeypatch.context() as lost:
+        lost.setattr(claim, "write", lose)
+        with pytest.raises(UnsureError):
+            claim.claim_suspect(LEAST_TRIES, LEASE_MS)
+    assert _claim() == []
+    suspect = claim.claim_suspect(LEAST_TRIES, LEASE_MS)
+    assert suspect is not None
+    assert suspect.attempt_number == LEAST_TRIES
+    assert is_wanted(suspect, 0)
+    numbers = [attempt.number for attempt in Attempt.select().order_by(Attempt.number)]
+    assert numbers == list(range(1, LEAST_TRIES))
 
 
 def test_a_failed_delivery_is_never_due_again(account: Account, clock: Clock) -> None:
