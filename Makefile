@@ -48,7 +48,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: receivers odd-answers wrong-settings upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos kills failover matrix mutants check style types imports lint breaks release docs format lock clean chromium runtimes servers backends
+.PHONY: trace receivers odd-answers wrong-settings upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos kills failover matrix mutants check style types imports lint breaks release docs format lock clean chromium runtimes servers backends
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -98,6 +98,9 @@ matrix: $(VENV)/.dev node_modules/.installed | servers ## Run the tests on each 
 # tooling/mutants/mutants.toml has the modules and their tests, equivalent.toml the mutants that change nothing.
 mutants: $(VENV)/.dev | servers ## Inject a fault at each place of the modules that decide; the tests must notice (ARGS="models/deliveries/claim.py")
 	@$(BIN)/python -m tooling.mutants $(ARGS)
+
+trace: $(VENV)/.dev ## Print the modules that a send, status, delivery, number and overview enter (ARGS=send: all names)
+	@mkdir -p build && $(BIN)/python -m tooling.trace $(ARGS) 2> build/trace.log || { tail build/trace.log; exit 1; }
 
 upgrades: $(VENV)/.dev | servers ## Upgrade, roll back, back up and restore under load, on each backend (TEST_BACKEND=redis: one)
 	@for backend in $${TEST_BACKEND:-sqlite postgresql redis}; do \

@@ -50,7 +50,7 @@ class AcceptingNetwork:
 @contextmanager
 def accepting_network() -> Iterator[None]:
     """Inside the block, no message leaves the process."""
-    with mock.patch("services.sending.get_network", AcceptingNetwork):
+    with mock.patch("services.sending.network_of", return_value=AcceptingNetwork()):
         yield
 
 

@@ -23,16 +23,16 @@ from services.number_status import MAX_TRIES as MAX_CHECKS
 WORKER = """
 import os, signal, sys
 from gateway.cli import main
+from networks.whatsapp.cloud_api import CloudApi
 from services import number_status
-from tasks import ingest
 
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
-def parse(body, now, parse=ingest.parse):
-    return die() if b"poison" in body else parse(body, now)
+def parse(network, body, now, parse=CloudApi.parse):
+    return die() if b"poison" in body else parse(network, body, now)
 
-ingest.parse, number_status.get_network = parse, die
+CloudApi.parse, number_status.network_of = parse, lambda number: die()
 sys.argv = ["gateway", "worker"]
 main()
 """

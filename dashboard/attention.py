@@ -12,7 +12,7 @@ from models.deliveries.recent_failures import failed_in_a_day
 from models.deliveries.webhook import Deactivation, Webhook
 from models.messages.template import Template
 from models.numbers.number import Number, NumberStatus
-from networks.whatsapp.reasons import in_words
+from networks.registry import network_of
 
 # Shorter waits are normal: the first attempt is running.
 LATE_MS = 60_000
@@ -125,7 +125,7 @@ def _numbers(numbers: Sequence[Number]) -> Iterator[Item]:
                 MEANS[number.status],
                 f"/dashboard/numbers/{number.id}",
                 "See number",
-                in_words(number.status_reason or ""),
+                network_of(number).in_words(number.status_reason or ""),
             )
 
 

@@ -21,7 +21,8 @@ from models.database import reading, writing
 from models.messages.contact import Contact
 from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message
-from networks.whatsapp.media_types import EXTENSIONS
+from models.numbers.number import Number
+from networks.registry import network_of
 
 CHUNK = 64 * 1024
 MAX_NAME = 240
@@ -56,8 +57,9 @@ def _send_file(contact: Contact, typed: Mapping[str, str], file: FileStorage, ke
         return _send(contact, typed, *first, key)
     uploaded = _upload(contact, file)
     if uploaded.status == UNSUPPORTED:
+        accepted = network_of(Number.get_by_id(contact.number_id)).files.extensions
         raise NoMediaError(
-            f"WhatsApp does not accept this type of file. It accepts {', '.join(EXTENSIONS)}."
+            f"WhatsApp does not accept this type of file. It accepts {', '.join(accepted)}."
         )
     if not uploaded.is_ok:
         return uploaded

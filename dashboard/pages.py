@@ -13,9 +13,8 @@ from dashboard.assets import asset
 from dashboard.message_summary import excerpt
 from dashboard.wording import beside_badge, breakable, words
 from gateway.settings import get_settings
-from networks.whatsapp.error_codes import explained
-from networks.whatsapp.media_types import EXTENSIONS, MOST
-from networks.whatsapp.reasons import in_words
+from networks.explanations import explained
+from networks.registry import network_of
 from webhooks.envelope import timestamp
 
 CONTENT_TYPE = "text/html; charset=utf-8"
@@ -31,9 +30,8 @@ _TEMPLATES.globals |= {
     "asset": asset,
     # Before each path of a page: links are those of the public URL.
     "root": lambda: get_settings().public_path,
-    # Files that can be sent: their extensions, and their maximum size in bytes.
-    "accepted": ",".join(EXTENSIONS),
-    "most_bytes": MOST,
+    # The files that can be sent from a number (networks.interface.FileTypes).
+    "files_of": lambda number: network_of(number).files,
 }
 _TEMPLATES.filters |= {
     "beside_badge": beside_badge,
@@ -45,7 +43,7 @@ _TEMPLATES.filters |= {
     "second": lambda at: timestamp(at)[: len("2026-11-20T09:30:15")].replace("T", " "),
     # The sender or recipient of a message: a user id has no plus sign.
     "party": lambda who: f"+{who}" if who and who.isdecimal() else who,
-    "reason": in_words,
+    "reason": lambda number: network_of(number).in_words(number.status_reason),
     "words": words,
     "pretty": lambda value: json.dumps(value, indent=2, ensure_ascii=False),
 }

@@ -6,10 +6,10 @@ from typing import Any
 
 from models.database import read
 from models.numbers.number import Number
-from networks.interface import BlockResult
-from networks.registry import get_network
-from networks.whatsapp.error_codes import PARAMETER, explained
-from services.errors import ApiError, ConflictError, InvalidError, NotFoundError
+from networks.explanations import explained
+from networks.interface import Blocking, BlockResult
+from networks.registry import network_of, offered
+from services.errors import ApiError, ConflictError, NotFoundError
 from services.network_failures import Asked, asking
 from services.owned import active_number
 
@@ -44,15 +44,8 @@ async def list_blocked(
 ) -> dict[str, Any]:
     """GET /numbers/{number_id}/blocked."""
     number = await _number(user, number_id, LISTING)
-    try:
-        async with asking(number, LISTING) as sender:
-            page = await get_network().list_blocked(sender, limit, after)
-    except InvalidError as error:
-        if after is None or error.details.get("networkCode") != PARAMETER:
-            raise
-        raise NotFoundError(
-            f"There is no page after {after}. Start again without `after`."
-        ) from error
+    async with asking(number, LISTING) as sender:
+        page = await offered(Blocking, network_of(number)).list_blocked(sender, limit, after)
     people = [{"phone": person.phone, "userId": person.user_id} for person in page.people]
     return {"data": people, "after": page.after}
 
@@ -62,7 +55,7 @@ async def block_people(user: str, number_id: str, payload: dict[str, Any]) -> di
     number = await _number(user, number_id, BLOCKING)
     people = list(dict.fromkeys(payload["people"]))
     async with asking(number, BLOCKING) as sender:
-        result = await get_network().block(sender, people)
+        result = await offered(Blocking, network_of(number)).block(sender, people)
     if not result.done:
         raise _refused(result, "/people/0")
     failed = [
@@ -78,7 +71,7 @@ async def unblock_person(user: str, number_id: str, person: str) -> tuple[None, 
     if not PERSON.fullmatch(person):
         raise NotFoundError(f"{person!r} is neither a phone number nor a user id.")
     async with asking(number, UNBLOCKING) as sender:
-        result = await get_network().unblock(sender, [person])
+        result = await offered(Blocking, network_of(number)).unblock(sender, [person])
     if result.failed:
         raise _refused(result)
     return None, 204

@@ -8,7 +8,7 @@ import hashlib
 import logging
 import mimetypes
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Container
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,8 @@ from models.database import read
 from models.messages.message import Direction, Message
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions as network
-from networks.interface import MediaDownload, MediaUpload
-from networks.registry import get_network
-from networks.whatsapp.media_types import EXTENSIONS, LIMITS, RECEIVED
+from networks.interface import FileTypes, Media, MediaDownload, MediaUpload
+from networks.registry import network_of, offered
 from services.errors import ApiError, ConflictError, InvalidError
 from services.network_failures import Asked, asking
 from services.owned import inactive, owned
@@ -58,11 +57,11 @@ async def upload_media(user: str, number_id: str, payload: Request) -> dict[str,
     """POST /numbers/{number_id}/media."""
     number = await read(partial(owned, Number, number_id, user))
     async with payload.form() as form:
-        upload, sha256 = await run_in_threadpool(_examine, _file(form))
+        upload, sha256 = await run_in_threadpool(_examine, _file(form), network_of(number).files)
         if number.status != NumberStatus.ACTIVE:
             raise inactive(number, "upload")
         async with asking(number, UPLOADING) as sender:
-            media_id = await get_network().upload_media(sender, upload)
+            media_id = await offered(Media, network_of(number)).upload_media(sender, upload)
     return {"id": media_id, "mimeType": upload.mime_type, "size": upload.size, "sha256": sha256}
 
 
@@ -74,10 +73,10 @@ def _file(form: FormData) -> UploadFile:
     raise InvalidError("Request body: send exactly one part named file, with a filename.")
 
 
-def _examine(file: UploadFile) -> tuple[MediaUpload, str]:
+def _examine(file: UploadFile, types: FileTypes) -> tuple[MediaUpload, str]:
     """The upload and the file's SHA-256. Raises ApiError."""
-    mime_type, size = _type_of(file), file.size or 0
-    if size > (limit := LIMITS[mime_type]):
+    mime_type, size = _type_of(file, types), file.size or 0
+    if size > (limit := types.limits[mime_type]):
         message = f"The file has {size} bytes; of {mime_type} at most {limit} are allowed."
         raise ApiError(message, status=413, field="/file")
     sha256 = hashlib.file_digest(file.file, "sha256").hexdigest()  # type: ignore[arg-type]
@@ -85,22 +84,22 @@ def _examine(file: UploadFile) -> tuple[MediaUpload, str]:
     return MediaUpload(file.file, size, mime_type), sha256
 
 
-def _type_of(file: UploadFile) -> str:
+def _type_of(file: UploadFile, types: FileTypes) -> str:
     """The content type of the part, otherwise that of the file name's extension. Raises ApiError."""
     name, given = file.filename or "", file.content_type or ""
     mime_type = given.partition(";")[0].strip().lower()
     if mime_type in UNSPECIFIC:
-        mime_type = EXTENSIONS.get(Path(name).suffix.lower(), "")
-    if mime_type in LIMITS:
+        mime_type = types.extensions.get(Path(name).suffix.lower(), "")
+    if mime_type in types.limits:
         return mime_type
     problem = (
         f"The type of the file {name[:100]!r} is unknown. Send a name with one of the extensions "
-        f"{', '.join(EXTENSIONS)}, or a content type with the part."
+        f"{', '.join(types.extensions)}, or a content type with the part."
     )
     if mime_type:
         problem = (
             f"The content type {mime_type[:100]!r} of the file is not supported. "
-            f"Send one of {', '.join(LIMITS)}."
+            f"Send one of {', '.join(types.limits)}."
         )
     raise ApiError(problem, status=415, field="/file")
 
@@ -109,24 +108,25 @@ async def download_media(user: str, message_id: str) -> StreamingResponse:
     """GET /messages/{message_id}/media."""
     message, number, media = await read(partial(_to_fetch, user, message_id))
     async with asking(number, FETCHING) as sender:
-        download = await get_network().open_media(sender, media["id"])
+        download = await offered(Media, network_of(number)).open_media(sender, media["id"])
     return _response(message, media, download)
 
 
 def _to_fetch(user: str, message_id: str) -> tuple[Message, Number, dict[str, Any]]:
     """The message, the number that received it, and its media object. Raises ApiError."""
     message = owned(Message, message_id, user)
-    media = _media_of(message.type, message.body)
+    number = Number.get_by_id(message.number_id)
+    media = _media_of(message.type, message.body, network_of(number).files.received)
     if message.direction != Direction.INBOUND or not isinstance(media.get("id"), str):
         raise ConflictError(
             f"The message {message.id} has no media. Only an inbound image, audio, video, document or "
             "sticker has media, or an edit of one."
         )
-    return message, Number.get_by_id(message.number_id), media
+    return message, number, media
 
 
-def _media_of(type_: str, body: dict[str, Any]) -> dict[str, Any]:
-    """The media object of a message's content, empty if there is none.
+def _media_of(type_: str, body: dict[str, Any], types: Container[str]) -> dict[str, Any]:
+    """The media object of a message's content, empty if it has none. ``types`` are those that can have one.
 
     An edit contains the edited message (Cloud API, Webhooks: edit messages).
     """
@@ -134,7 +134,7 @@ def _media_of(type_: str, body: dict[str, Any]) -> dict[str, Any]:
     if type_ == EDIT and isinstance(edited, dict):
         type_ = str(edited.get("type"))
         body = edited.get(type_, {})
-    return body if type_ in RECEIVED and isinstance(body, dict) else {}
+    return body if type_ in types and isinstance(body, dict) else {}
 
 
 def _response(

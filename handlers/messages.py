@@ -13,8 +13,9 @@ from models.messages.contact import Contact
 from models.messages.message import Direction, Message
 from models.messages.message_filter import MessageFilter
 from models.numbers.number import Number, NumberStatus
-from networks.registry import get_network
-from networks.whatsapp.error_codes import codes_explained_by
+from networks.explanations import codes_explained_by
+from networks.interface import Receipts
+from networks.registry import network_of, offered
 from resources.message import message_object, status_object
 from resources.page import page_object
 from services import sending
@@ -106,7 +107,8 @@ async def mark_message_read(
     message, number = await read(partial(_to_mark, user, message_id))
     async with asking(number, MARKING) as sender:
         typing = (payload or {}).get("typingIndicator", False)
-        await get_network().mark_read(sender, str(message.wa_message_id), typing=typing)
+        receipts = offered(Receipts, network_of(number))
+        await receipts.mark_read(sender, str(message.wa_message_id), typing=typing)
     return _object(message)
 
 

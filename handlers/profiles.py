@@ -4,8 +4,8 @@ from functools import partial
 from typing import Any
 
 from models.database import read
-from networks.interface import BusinessProfile
-from networks.registry import get_network
+from networks.interface import BusinessProfile, Profiles
+from networks.registry import network_of, offered
 from services.network_failures import Asked, asking
 from services.owned import active_number
 
@@ -39,7 +39,7 @@ async def get_number_profile(user: str, number_id: str) -> dict[str, Any]:
     """GET /numbers/{number_id}/profile."""
     number = await read(partial(active_number, number_id, user, READING.verb))
     async with asking(number, READING) as sender:
-        return _render(await get_network().get_profile(sender))
+        return _render(await offered(Profiles, network_of(number)).get_profile(sender))
 
 
 async def update_number_profile(
@@ -48,6 +48,6 @@ async def update_number_profile(
     """PATCH /numbers/{number_id}/profile."""
     number = await read(partial(active_number, number_id, user, CHANGING.verb))
     async with asking(number, CHANGING) as sender:
-        network = get_network()
+        network = offered(Profiles, network_of(number))
         await network.update_profile(sender, payload)
         return _render(await network.get_profile(sender))

@@ -7,7 +7,7 @@ from typing import Any
 from gateway.settings import get_settings
 from models.numbers.number import NumberTakenError
 from networks import exceptions as network
-from networks.whatsapp.error_codes import told
+from networks.explanations import described
 from resources.number import number_object
 from services import onboarding
 from services.errors import ApiError, ConflictError, InvalidError, NotFoundError, ThrottledError
@@ -74,7 +74,7 @@ def _answer_to_network(error: network.NetworkError) -> ApiError:
     match error:
         case network.ThrottledError():
             return ThrottledError(
-                f"The messaging platform throttled the signup: {told(error)}"
+                f"The messaging platform throttled the signup: {described(error)}"
                 " Send the same request again later.",
                 retry_after=RETRY_AFTER_THROTTLED,
                 network_code=code,
@@ -86,5 +86,5 @@ def _answer_to_network(error: network.NetworkError) -> ApiError:
                 network_code=code,
             )
     return InvalidError(
-        f"The messaging platform refused the signup: {told(error)}", network_code=code
+        f"The messaging platform refused the signup: {described(error)}", network_code=code
     )

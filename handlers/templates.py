@@ -12,7 +12,8 @@ from starlette.responses import Response
 from models.database import commit, read
 from models.messages.template import Template, TemplateList, active_numbers
 from models.numbers.number import Number
-from networks.registry import get_network
+from networks.interface import Templates
+from networks.registry import network_of, offered
 from resources.page import page_object
 from resources.template import template_object
 from services import doorbells, templates
@@ -80,7 +81,8 @@ async def create_template(
     if "parameterFormat" in payload:
         submitted["parameter_format"] = payload["parameterFormat"]
     async with asking(number, CREATING) as sender:
-        made = await get_network().create_template(sender, number.waba_id, submitted)
+        network = offered(Templates, network_of(number))
+        made = await network.create_template(sender, number.waba_id, submitted)
     template = await commit(partial(templates.add, number, made))
     doorbells.deliveries.ring()
     return template_object(template, await read(partial(_number_ids, number))), 201
@@ -111,7 +113,8 @@ async def delete_template(
         wanted = name if id is None else f"{name} with the id {id}"
         raise NotFoundError(f"The number {number.id} has no template {wanted}.")
     async with asking(number, DELETING) as sender:
-        await get_network().delete_template(sender, number.waba_id, name, id)
+        network = offered(Templates, network_of(number))
+        await network.delete_template(sender, number.waba_id, name, id)
     await commit(partial(templates.remove, number, rows))
     doorbells.deliveries.ring()
     return Response(status_code=204)
@@ -126,7 +129,8 @@ async def _freshen(number: Number) -> None:
         if known is None:
             known = await commit(partial(templates.begin, number))
         async with asking(number, READING) as sender:
-            listed = await get_network().list_templates(sender, number.waba_id)
+            network = offered(Templates, network_of(number))
+            listed = await network.list_templates(sender, number.waba_id)
         if await commit(partial(templates.take, known, listed)):
             doorbells.deliveries.ring()
             return

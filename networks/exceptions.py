@@ -40,6 +40,14 @@ class MediaGoneError(NetworkError):
     """The network does not have the media object, or no longer has it. The number is unchanged."""
 
 
+class PageGoneError(NetworkError):
+    """The network has no such page of a list, or no longer has it. The number is unchanged."""
+
+
+class NotOfferedError(NetworkError):
+    """The network lacks this capability. Nothing was requested."""
+
+
 class NumberLostError(NetworkError):
     """The number or its token is lost. The number must be connected again."""
 

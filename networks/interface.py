@@ -1,11 +1,19 @@
-"""The interface of a messaging network: its calls and their values.
+"""The interface of a messaging network: what each can do, what some can do besides, and the values.
 
-Every method raises a class of networks.exceptions.
+A capability is a protocol. A network has it if it has its methods: ``networks.registry.offered`` finds out.
+Every call over the wire raises a class of networks.exceptions.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, Any, Protocol
+from datetime import datetime
+from typing import IO, Any, NamedTuple, Protocol, runtime_checkable
+
+from networks.exceptions import NetworkError
+from networks.items import Part
+
+# Separates the reasons in the status reason of a number.
+BETWEEN_REASONS = "; "
 
 
 @dataclass(frozen=True)
@@ -152,11 +160,68 @@ class TemplateDefinition:
     parameter_format: str | None = None
 
 
+class FileTypes(NamedTuple):
+    """The files that a network takes. ``limits`` are the most bytes of each content type.
+
+    ``extensions`` are file name extensions with their content types. Inbound messages of the types
+    ``received`` have a media object.
+    """
+
+    limits: Mapping[str, int]
+    extensions: Mapping[str, str]
+    received: frozenset[str]
+
+
 class Network(Protocol):
-    """A messaging network."""
+    """What every messaging network can do."""
+
+    files: FileTypes
 
     async def send(self, sender: Sender, message: OutboundMessage) -> Acceptance:
         """Send a message."""
+
+    async def close(self) -> None:
+        """Close the connections of this event loop."""
+
+    def challenge(self, query: Mapping[str, str]) -> str | None:
+        """The response to a request that verifies the callback URL, None if it is not the network's."""
+
+    def is_authentic(self, body: bytes, headers: Mapping[str, str]) -> bool:
+        """Whether the network sent this callback. ``headers`` ignores the case of names."""
+
+    def parse(self, body: bytes, now: int) -> list[Part]:
+        """All items of a callback. One that is none yields one Unreadable.
+
+        ``now`` is in milliseconds since the epoch. No item has a later time.
+        """
+
+    def classify(self, code: str, reason: str) -> NetworkError | None:
+        """The exception for an error in a status. None for a code that is no code of the network."""
+
+    def explanation(self, code: str) -> str:
+        """What a code means and what to do, in sentences. Empty if it is unknown."""
+
+    def codes_explained_by(self, words: str) -> list[str]:
+        """The codes whose explanation contains this text, in any case."""
+
+    def in_words(self, reason: str) -> str:
+        """The reason why a number was lost, in sentences. The text of an error stays unchanged."""
+
+
+@runtime_checkable
+class Receipts(Protocol):
+    """Shows people that their messages were read."""
+
+    async def mark_read(self, sender: Sender, wa_message_id: str, *, typing: bool = False) -> None:
+        """Show the person that the message was read, and with ``typing`` that a reply is being written.
+
+        A repetition changes nothing.
+        """
+
+
+@runtime_checkable
+class Media(Protocol):
+    """Stores files for messages."""
 
     async def upload_media(self, sender: Sender, upload: MediaUpload) -> str:
         """Upload a file for sending. Returns the network's identifier, which is valid for 30 days."""
@@ -164,11 +229,10 @@ class Network(Protocol):
     async def open_media(self, sender: Sender, media_id: str) -> MediaDownload:
         """Open a media object from an inbound message of the number. Raises MediaGoneError."""
 
-    async def mark_read(self, sender: Sender, wa_message_id: str, *, typing: bool = False) -> None:
-        """Show the person that the message was read, and with ``typing`` that a reply is being written.
 
-        A repetition changes nothing.
-        """
+@runtime_checkable
+class Signup(Protocol):
+    """Connects numbers that their owners release in a browser."""
 
     async def exchange_code(self, code: str) -> str:
         """Exchange the code of the embedded signup (single use, 30 s) for the customer's token."""
@@ -185,8 +249,32 @@ class Network(Protocol):
     async def register(self, sender: Sender, pin: str) -> None:
         """Register a number for sending, with its two-step PIN."""
 
+
+@runtime_checkable
+class Health(Protocol):
+    """Knows the state of its numbers."""
+
     async def get_number(self, sender: Sender) -> NumberProfile:
         """The number's current state at the network."""
+
+
+@runtime_checkable
+class Checkup(Protocol):
+    """Can be checked from here, before something fails."""
+
+    async def get_time(self, seconds: float) -> datetime | None:
+        """The network's time, None if it does not say it. Waits for at most ``seconds``."""
+
+    async def verify(self, callback_url: str, seconds: float) -> int:
+        """Verify a callback URL like the network. Waits for at most ``seconds``.
+
+        Returns the HTTP status of the response, or 0 for a 200 without the challenge.
+        """
+
+
+@runtime_checkable
+class Templates(Protocol):
+    """Reviews templates of messages."""
 
     async def list_templates(self, sender: Sender, waba_id: str) -> list[TemplateDefinition]:
         """The message templates of the sender's business account."""
@@ -201,20 +289,27 @@ class Network(Protocol):
     ) -> None:
         """Delete a template by its identifier, or without one all languages of the name."""
 
+
+@runtime_checkable
+class Profiles(Protocol):
+    """Shows people a business profile of each number."""
+
     async def get_profile(self, sender: Sender) -> BusinessProfile:
         """The business profile of the number."""
 
     async def update_profile(self, sender: Sender, changes: Mapping[str, Any]) -> None:
         """Change these values of the profile. An empty text removes one."""
 
+
+@runtime_checkable
+class Blocking(Protocol):
+    """Lets numbers block people."""
+
     async def list_blocked(self, sender: Sender, limit: int, after: str | None) -> BlockedPage:
-        """A page of at most ``limit`` people whom the number has blocked."""
+        """A page of at most ``limit`` people whom the number has blocked. Raises PageGoneError."""
 
     async def block(self, sender: Sender, people: Sequence[str]) -> BlockResult:
         """Block these people (phone numbers or user ids). Some of them may fail."""
 
     async def unblock(self, sender: Sender, people: Sequence[str]) -> BlockResult:
         """Unblock these people. Some of them may fail."""
-
-    async def close(self) -> None:
-        """Close the connections of this event loop."""

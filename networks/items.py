@@ -94,11 +94,19 @@ class AccountUpdate:
 
 
 @dataclass(frozen=True)
+class TemplateChange:
+    """The new values of a template, under the names of TemplateDefinition. Empty if they are not known."""
+
+    template_id: str
+    values: dict[str, str | None]
+
+
+@dataclass(frozen=True)
 class Notice:
     """Any other information about an account or one of its numbers (digits).
 
     ``field`` is the subject. ``messages`` stands for an error without a message, a status outside of
-    STATUSES, or unknown members of a value.
+    STATUSES, or unknown members of a value. ``template`` is None if it is not about a template.
     """
 
     waba_id: str
@@ -106,6 +114,7 @@ class Notice:
     phone_number: str | None
     value: dict[str, Any]
     at: int
+    template: TemplateChange | None = None
 
 
 @dataclass(frozen=True)

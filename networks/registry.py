@@ -1,20 +1,21 @@
-"""The network of the settings."""
+"""The messaging networks of this process, by name."""
 
 import asyncio
 import atexit
 import contextlib
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import wait
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from gateway.settings import get_settings
-from networks.exceptions import AmbiguousError
+from networks.exceptions import AmbiguousError, NotOfferedError
 from networks.interface import Network
 from networks.whatsapp.cloud_api import CloudApi
 
 Result = TypeVar("Result")
+Capability = TypeVar("Capability")
 
 CLOSING_SECONDS = 1
 # The longest call, in seconds: a long list takes several requests, each with its own time-out.
@@ -23,9 +24,13 @@ MOST_SECONDS = 300
 _starting = threading.Lock()
 
 
-@cache
-def get_network() -> Network:
-    """The network of this process."""
+class OnNetwork(Protocol):
+    """A number: the name of its network."""
+
+    network: str
+
+
+def _cloud_api() -> Network:
     settings = get_settings()
     return CloudApi(
         settings.network_url,
@@ -34,7 +39,35 @@ def get_network() -> Network:
         settings.network_app_secret.get_secret_value(),
         settings.network_timeout,
         settings.network_idle,
+        settings.network_verify_token.get_secret_value(),
     )
+
+
+# How each network is opened, by its name. The first one is that of new numbers.
+NETWORKS: dict[str, Callable[[], Network]] = {"whatsapp": _cloud_api}
+DEFAULT = next(iter(NETWORKS))
+
+
+def get_network(name: str = DEFAULT) -> Network:
+    """The network with this name. The process has one of each."""
+    return _open(name)
+
+
+@cache
+def _open(name: str) -> Network:
+    return NETWORKS[name]()
+
+
+def network_of(number: OnNetwork) -> Network:
+    """The network of a number."""
+    return get_network(number.network)
+
+
+def offered(capability: type[Capability], network: Network) -> Capability:
+    """The network, for calls of this capability. Raises NotOfferedError if it lacks it."""
+    if not isinstance(network, capability):
+        raise NotOfferedError("not_offered", "The messaging network does not offer this.")
+    return network
 
 
 def wait_for(question: Coroutine[Any, Any, Result]) -> Result:
@@ -53,6 +86,12 @@ def wait_for(question: Coroutine[Any, Any, Result]) -> Result:
     return answer.result(0)
 
 
+async def close_all() -> None:
+    """Close the connections of this event loop to all networks."""
+    for name in NETWORKS:
+        await get_network(name).close()
+
+
 @cache
 def _loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
@@ -64,4 +103,4 @@ def _loop() -> asyncio.AbstractEventLoop:
 def _close(loop: asyncio.AbstractEventLoop) -> None:
     """Close the connections, because aiohttp warns of open ones when the process ends."""
     with contextlib.suppress(TimeoutError):
-        asyncio.run_coroutine_threadsafe(get_network().close(), loop).result(CLOSING_SECONDS)
+        asyncio.run_coroutine_threadsafe(close_all(), loop).result(CLOSING_SECONDS)

@@ -4,7 +4,7 @@ from typing import Any
 
 from models.messages.contact import Contact
 from models.messages.message import Message, StatusChange
-from networks.whatsapp.error_codes import explained
+from networks.explanations import explained
 from resources.person import person, unknown_person
 from webhooks.envelope import timestamp
 

@@ -12,7 +12,7 @@ from models.deliveries.webhook import Deactivation, Webhook
 from models.messages.template import IS_REJECTED, Template
 from models.numbers.number import Number, NumberStatus
 from models.reports.incident import AlertTarget, Incident, IncidentKind
-from networks.whatsapp.reasons import in_words
+from networks.registry import network_of
 
 # Debounce for webhooks that fail intermittently: their incident ends after this time without a failure.
 # The other kinds do not flap.
@@ -113,7 +113,7 @@ def _numbers() -> Iterator[Trouble]:
 
 
 def _reason_of(number: Number) -> str:
-    return in_words(number.status_reason or "not known").removesuffix(".")
+    return network_of(number).in_words(number.status_reason or "not known").removesuffix(".")
 
 
 def _templates() -> Iterator[Trouble]:

@@ -16,7 +16,7 @@ from models.numbers.number import Number, NumberStatus
 from models.reports.usage import UsageCount
 from networks.interface import Acceptance
 from networks.items import StatusUpdate
-from networks.whatsapp.classify import classify
+from networks.registry import network_of
 from services import contacts, doorbells, number_status
 from services.emit import emit_message
 from webhooks.kinds import EventKind
@@ -145,8 +145,8 @@ def _tell_number(message: Message, update: StatusUpdate) -> None:
     if number.status != NumberStatus.ACTIVE:
         return
     for code, reason in update.errors:
-        if code.isdecimal():
-            number_status.apply_error(number, classify(int(code), reason))
+        if error := network_of(number).classify(code, reason):
+            number_status.apply_error(number, error)
 
 
 def give_up(message_id: str) -> None:

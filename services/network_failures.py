@@ -10,8 +10,8 @@ from models.accounts.secret import SecretUnreadableError
 from models.database import commit, writing
 from models.numbers.number import Number
 from networks import exceptions as network
+from networks.explanations import described
 from networks.interface import Sender
-from networks.whatsapp.error_codes import told
 from services import doorbells, number_status
 from services.errors import ApiError, ConflictError, InvalidError, NotFoundError, ThrottledError
 
@@ -41,6 +41,11 @@ ANSWERS: dict[type[network.NetworkError], tuple[type[ApiError], str]] = {
     network.MediaGoneError: (
         NotFoundError,
         "The messaging network no longer has the {thing}: {error}",
+    ),
+    network.PageGoneError: (NotFoundError, "There is no such page. Start again without `after`."),
+    network.NotOfferedError: (
+        ConflictError,
+        "The messaging network of the number {number} cannot {verb}. Nothing was {done}.",
     ),
     network.ThrottledError: (
         ThrottledError,
@@ -85,7 +90,7 @@ def answer_to(
     """
     kind, text = ANSWERS[type(error)]
     return kind(
-        text.format(number=number.id, error=told(error), **asdict(asked)),
+        text.format(number=number.id, error=described(error), **asdict(asked)),
         retry_after=RETRY_AFTER_THROTTLED if kind is ThrottledError else None,
         network_code=error.network_code,
         message_id=message_id,

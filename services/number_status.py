@@ -20,11 +20,10 @@ from models.numbers.notice import Notice, words_of
 from models.numbers.number import CONNECTED, Number, NumberStatus, NumberTakenError
 from networks import exceptions as network
 from networks import items
-from networks.interface import Sender
+from networks.explanations import described
+from networks.interface import BETWEEN_REASONS, Health, Sender
 from networks.items import AccountUpdate
-from networks.registry import get_network, wait_for
-from networks.whatsapp import reasons
-from networks.whatsapp.error_codes import told as told_error
+from networks.registry import network_of, offered, wait_for
 from services import doorbells, number_updates
 from services.emit import emit_number
 from webhooks.kinds import EventKind
@@ -120,7 +119,7 @@ def apply_error(number: Number, error: network.NetworkError) -> bool:
     with writing():
         # The caller read the row before its call. A late error does not change a number that is lost by now.
         fresh = Number.get_by_id(number.id)
-        return fresh.status in CONNECTED and change_status(fresh, status, told_error(error))
+        return fresh.status in CONNECTED and change_status(fresh, status, described(error))
 
 
 def follow_update(update: AccountUpdate) -> None:
@@ -266,12 +265,12 @@ class _Answer:
 def _ask(number: Number) -> _Answer:
     sender = Sender(number.phone_number_id, number.access_token)
     try:
-        said = wait_for(get_network().get_number(sender))
+        said = wait_for(offered(Health, network_of(number)).get_number(sender))
     except _TRY_AGAIN:
         raise
     except network.NetworkError as error:
         logger.warning("the check of number %s failed: %s", number.id, error)
-        return _Answer(_STATUS_AFTER.get(type(error)), reason=told_error(error))
+        return _Answer(_STATUS_AFTER.get(type(error)), reason=described(error))
     news = {
         "display_name": said.display_name or None,
         "quality_rating": said.quality_rating,
@@ -286,7 +285,7 @@ def _reason_of(number: Number, answer: _Answer) -> str | None:
         return None
     is_banned = answer.status is NumberStatus.BANNED
     violation = Notice.last_violation(number.waba_id) if is_banned else None
-    return reasons.SEPARATOR.join(filter(None, (number.reason, violation))) or answer.word
+    return BETWEEN_REASONS.join(filter(None, (number.reason, violation))) or answer.word
 
 
 def _varied(pause_ms: float) -> int:

@@ -14,8 +14,9 @@ from models.database import exclusively
 from models.numbers.number import Number, NumberStatus
 from models.numbers.signup import Signup, SignupLink
 from networks.exceptions import NetworkError
-from networks.interface import NumberProfile, Sender
-from networks.registry import get_network, wait_for
+from networks.interface import Health, NumberProfile, Sender
+from networks.interface import Signup as SignupCalls
+from networks.registry import get_network, offered, wait_for
 from services import doorbells
 from services.number_status import change_status
 
@@ -140,7 +141,7 @@ def _connect(link: SignupLink, claim: SignupClaim) -> Number:
     )
     try:
         # Without a subscription the platform sends no callbacks of the account, and reports no error.
-        wait_for(get_network().subscribe(claim.waba_id, sender.access_token))
+        wait_for(_network().subscribe(claim.waba_id, sender.access_token))
         _register(number, signup, sender, claim.pin)
         _activate(number, link, sender)
     except Exception:
@@ -149,10 +150,14 @@ def _connect(link: SignupLink, claim: SignupClaim) -> Number:
     return Number.get_by_id(number.id)
 
 
+def _network() -> SignupCalls:
+    return offered(SignupCalls, get_network())
+
+
 def _exchange(link: SignupLink, code: str) -> Signup:
     """Exchange the code for the platform's token."""
     try:
-        token = wait_for(get_network().exchange_code(code))
+        token = wait_for(_network().exchange_code(code))
     except NetworkError as error:
         if error.code != CODE_REFUSED:
             raise
@@ -169,7 +174,7 @@ def _exchange(link: SignupLink, code: str) -> Signup:
 
 def _confirm(claim: SignupClaim, access_token: str) -> NumberProfile:
     """Raise SignupError unless the token gives access to the claimed account and number."""
-    token = wait_for(get_network().inspect_token(access_token))
+    token = wait_for(_network().inspect_token(access_token))
     missing = [scope for scope in NEEDED_SCOPES if scope not in token.scopes]
     if not token.is_valid or missing:
         raise SignupError(
@@ -178,7 +183,7 @@ def _confirm(claim: SignupClaim, access_token: str) -> NumberProfile:
     # Since mid-2026 the platform may omit these. The list below is then the proof.
     if token.waba_ids is not None and claim.waba_id not in token.waba_ids:
         raise SignupError(f"The signup did not grant the business account {claim.waba_id}.")
-    for profile in wait_for(get_network().list_numbers(claim.waba_id, access_token)):
+    for profile in wait_for(_network().list_numbers(claim.waba_id, access_token)):
         if profile.phone_number_id == claim.phone_number_id:
             return profile
     raise SignupError(
@@ -197,7 +202,7 @@ def _register(number: Number, signup: Signup, sender: Sender, pin: str | None) -
             signup.amend(sealed_pin=secret.encrypt(pin))
         try:
             sealed_pin = signup.sealed_pin or number.sealed_pin
-            wait_for(get_network().register(sender, secret.decrypt(sealed_pin)))
+            wait_for(_network().register(sender, secret.decrypt(sealed_pin)))
         except NetworkError as error:
             if error.code == PIN_MISMATCH:
                 signup.amend(sealed_pin=None)
@@ -218,4 +223,4 @@ def _activate(number: Number, link: SignupLink, sender: Sender) -> None:
 
 
 def _status(sender: Sender) -> str:
-    return wait_for(get_network().get_number(sender)).status
+    return wait_for(offered(Health, get_network()).get_number(sender)).status

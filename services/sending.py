@@ -29,7 +29,7 @@ from models.messages.template import Template
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions as network
 from networks.interface import Acceptance, OutboundMessage, Sender
-from networks.registry import get_network
+from networks.registry import network_of
 from services import contacts, doorbells, first_commit, number_status, telemetry, template_check
 from services.errors import ApiError, ConflictError, ThrottledError
 from services.message_status import OPTED_OUT_CODE, record_acceptance
@@ -319,7 +319,7 @@ async def _hand_over(send: _Send) -> Answer:
     message = send.message
     try:
         with telemetry.span("send to network", SpanKind.CLIENT, {"gateway.message_id": message.id}):
-            accepted = await get_network().send(send.sender, send.outbound)
+            accepted = await network_of(send.number).send(send.sender, send.outbound)
     except network.NetworkError as error:
         telemetry.count_send(error)
         record = partial(_record_failure, send.number, message, error)

@@ -16,8 +16,7 @@ from models.database import writing
 from models.messages.template import Template, TemplateList, TemplateStatus, active_numbers
 from models.numbers.number import Number
 from networks.interface import TemplateDefinition
-from networks.items import Notice
-from networks.whatsapp.templates import NO_SCORE
+from networks.items import TemplateChange
 from services.emit import emit_template
 
 # The greatest age of a list without callbacks. The platform allows an app 200 calls per hour and account.
@@ -25,13 +24,6 @@ MAX_AGE_MS = 3_600_000
 JITTER = 0.1
 _rng = random.SystemRandom()
 
-# The fields of callbacks about templates. Source: Cloud API, webhooks.
-STATUS, QUALITY = "message_template_status_update", "message_template_quality_update"
-CATEGORY, COMPONENTS = "template_category_update", "message_template_components_update"
-FIELDS = {STATUS, QUALITY, CATEGORY, COMPONENTS}
-# Statuses that occur in callbacks but not in lists.
-_STATUS_OF = {"REINSTATED": TemplateStatus.APPROVED, "UNPAUSED": TemplateStatus.APPROVED}
-NO_REASON = {None, "", "NONE"}
 # The columns whose changes emit an event, next to the components.
 TOLD = ("status", "category", "quality_score", "rejected_reason")
 
@@ -93,18 +85,17 @@ def remove(number: Number, rows: Sequence[Template]) -> None:
         _remove(rows, [each.id for each in active_numbers(number.account_id, number.waba_id)])
 
 
-def follow(told: Notice) -> None:
-    """Apply a callback about a template, in the caller's transaction."""
+def follow(waba_id: str, change: TemplateChange, at: int) -> None:
+    """Apply a callback about a template, in the caller's transaction. ``at`` is 0 if unknown."""
     with writing():
-        lists = TemplateList.select().where(TemplateList.waba_id == told.waba_id)
+        lists = TemplateList.select().where(TemplateList.waba_id == waba_id)
         for known in list(lists):
             TemplateList.touch(known.account_id, known.waba_id)
-            for row in _rows_about(known, told.value):
-                _follow(row, told)
+            for row in _rows_of(known, change.template_id):
+                _follow(row, change.values, at or clock.now())
 
 
-def _rows_about(known: TemplateList, value: dict[str, Any]) -> list[Template]:
-    network_id = str(value.get("message_template_id"))
+def _rows_of(known: TemplateList, network_id: str) -> list[Template]:
     return list(
         Template.select().where(
             Template.account == known.account_id,
@@ -114,35 +105,15 @@ def _rows_about(known: TemplateList, value: dict[str, Any]) -> list[Template]:
     )
 
 
-def _follow(row: Template, told: Notice) -> None:
-    at = told.at or clock.now()
+def _follow(row: Template, changes: dict[str, str | None], at: int) -> None:
     if at < row.told_at:
         return
     Template.update(told_at=at).where(Template.id == row.id).execute()
-    numbers, changes = _numbers_of(row), _told_changes(told)
+    numbers = _numbers_of(row)
     if changes.get("status") == TemplateStatus.DELETED:
         _remove([row], numbers, at)
     elif changes:
         _change(row, numbers, at, **changes)
-
-
-def _told_changes(told: Notice) -> dict[str, Any]:
-    """The new values of a template in a callback. Components are incomplete there and come from the list."""
-    value = told.value
-    if told.field == STATUS and (event := _word(value, "event")):
-        status = str(_STATUS_OF.get(event, event))
-        reason = value.get("reason") if status == TemplateStatus.REJECTED else None
-        return {"status": status, "rejected_reason": None if reason in NO_REASON else str(reason)}
-    if told.field == QUALITY and (score := _word(value, "new_quality_score")):
-        return {"quality_score": None if score == NO_SCORE else score}
-    if told.field == CATEGORY and (category := _word(value, "new_category")):
-        return {"category": category}
-    return {}
-
-
-def _word(value: dict[str, Any], name: str) -> str | None:
-    word = value.get(name)
-    return word.upper() if isinstance(word, str) and word else None
 
 
 def _values(definition: TemplateDefinition) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from networks.items import (
     StatusUpdate,
     Unreadable,
 )
-from networks.whatsapp.callbacks import parse
+from networks.registry import get_network
 from services import contacts, doorbells, number_status, telemetry, templates
 from services.emit import emit_message
 from services.message_status import SentMessages, record_status
@@ -70,7 +70,8 @@ def _ingest(callbacks: Sequence[Callback]) -> None:
         _give_up(callbacks[0])
         return
     now = clock.now()
-    read = [(callback, parse(bytes(callback.body), now)) for callback in callbacks]
+    network = get_network()
+    read = [(callback, network.parse(bytes(callback.body), now)) for callback in callbacks]
 
     def take_in_all() -> None:
         items = (part.item for _, parts in read for part in parts)
@@ -146,7 +147,7 @@ def replay(aside: SetAside) -> bool:
 
     If the row is a whole callback, each such item becomes a row.
     """
-    parts = parse(bytes(aside.body), clock.now())
+    parts = get_network().parse(bytes(aside.body), clock.now())
     are_in, _ = _take_in(aside, parts, is_last=True)
     if are_in or len(parts) > 1:
         aside.settle()
@@ -225,8 +226,8 @@ def _take(
         case AccountUpdate() as update:
             number_status.follow_update(update)
         case Notice() as told:
-            if number_status.follow_notice(told) and told.field in templates.FIELDS:
-                templates.follow(told)
+            if number_status.follow_notice(told) and told.template is not None:
+                templates.follow(told.waba_id, told.template, told.at)
     if reason is not None:
         names = ("phone_number_id", "wa_message_id", "error")
         SetAside.keep(

@@ -6,8 +6,8 @@ from models import clock
 from models.database import Prepared, reading, writing
 from models.messages.template import TemplateList
 from networks import exceptions as network
-from networks.interface import Sender
-from networks.registry import get_network, wait_for
+from networks.interface import Sender, Templates
+from networks.registry import network_of, offered, wait_for
 from services import doorbells, number_status
 from services.templates import JITTER, MAX_AGE_MS, take, varied
 
@@ -69,7 +69,8 @@ def _read(known: TemplateList) -> bool:
     number = numbers[0]
     sender = Sender(number.phone_number_id, number.access_token)
     try:
-        listed = wait_for(get_network().list_templates(sender, known.waba_id))
+        templates = offered(Templates, network_of(number))
+        listed = wait_for(templates.list_templates(sender, known.waba_id))
     except network.NetworkError as error:
         logger.warning("the templates of number %s could not be read: %s", number.id, error)
         with writing():

@@ -20,7 +20,7 @@ from models import database
 from models.accounts import secret
 from models.accounts.account import Account
 from models.numbers.number import Number
-from networks.registry import get_network, wait_for
+from networks import registry
 from tasks import bells, queue
 from tests import factories
 from tests.receiver import Receiver
@@ -93,10 +93,10 @@ def configure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Confi
 
 
 def _forget_network() -> None:
-    """Close the network. The next call creates it from the current settings."""
-    if get_network.cache_info().currsize:
-        wait_for(get_network().close())
-        get_network.cache_clear()
+    """Close the networks. The next call creates them from the current settings."""
+    if registry._open.cache_info().currsize:
+        registry.wait_for(registry.close_all())
+        registry._open.cache_clear()
 
 
 @cache

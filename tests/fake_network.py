@@ -20,5 +20,5 @@ def accept_all(
             asked.append(message)
             return Acceptance(f"wamid.{len(asked)}")
 
-    monkeypatch.setattr(sending, "get_network", Accepting)
+    monkeypatch.setattr(sending, "network_of", lambda _: Accepting())
     return asked

@@ -42,7 +42,7 @@ from gateway.ops.watchdog import Watchdog
 from gateway.settings import Settings, get_settings
 from gateway.storage import be_sole_web, connect_state, leave_state
 from models.database import commits
-from networks.registry import get_network
+from networks.registry import close_all
 from services import sending
 
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
@@ -118,7 +118,7 @@ async def _lifespan(request_log: RequestLog, calls: InProcess, _app: object) -> 
     yield
     watchdog.end_within(settings.network_timeout + STOP_SECONDS)
     await sending.finish(settings.network_timeout)
-    await get_network().close()
+    await close_all()
     await request_log.finish()
     await to_thread.run_sync(leave_state)
     tracing.stop()

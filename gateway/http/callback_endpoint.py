@@ -14,7 +14,6 @@ from starlette.types import Receive, Scope, Send
 from gateway.api.operations import MEBIBYTE
 from handlers import network_callback
 from models.database import commit
-from networks.whatsapp import signature
 
 # Bytes. A thread costs less than blocking the event loop to sign a larger body.
 LARGE = MEBIBYTE // 8
@@ -28,11 +27,11 @@ async def intake(scope: Scope, receive: Receive, send: Send) -> None:
         case "GET" | "HEAD":
             response = PlainTextResponse(network_callback.verify(request.query_params))
         case "POST":
-            body, given = await request.body(), request.headers.get(signature.HEADER)
+            body = await request.body()
             if len(body) < LARGE:
-                network_callback.authenticate(body, given)
+                network_callback.authenticate(body, request.headers)
             else:
-                await run_in_threadpool(network_callback.authenticate, body, given)
+                await run_in_threadpool(network_callback.authenticate, body, request.headers)
             await commit(partial(network_callback.store, body))
             network_callback.arrived()
         case _:

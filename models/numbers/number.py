@@ -38,8 +38,10 @@ class NumberTakenError(Exception):
 
 
 class Number(Owned):
-    """A phone number of an account, known to the network as ``phone_number_id``."""
+    """A phone number of an account, known to its network as ``phone_number_id``."""
 
+    # Its name in networks.registry. The default is also that of the column: an earlier version names none.
+    network = TextField(default="whatsapp", constraints=[SQL("DEFAULT 'whatsapp'")])
     phone_number_id = TextField(index=True)
     waba_id = TextField(index=True)
     phone_number = TextField()

@@ -6,8 +6,9 @@ Source: Cloud API, business profiles; Block Users API.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from networks.exceptions import NetworkError
+from networks.exceptions import NetworkError, PageGoneError, RefusedError
 from networks.interface import BlockedPage, BlockedPerson, BlockResult, BusinessProfile, Sender
+from networks.whatsapp.error_codes import PARAMETER
 from networks.whatsapp.graph import GraphClient, details_of, members, optional
 
 TEXTS = ("about", "address", "description", "email", "vertical", "profile_picture_url")
@@ -47,12 +48,17 @@ async def list_blocked(
     graph: GraphClient, sender: Sender, limit: int, after: str | None
 ) -> BlockedPage:
     """GET /{phone_number_id}/block_users, one page."""
-    answer = await graph.call(
-        "GET",
-        f"{sender.phone_number_id}/block_users",
-        token=sender.access_token,
-        params={"limit": str(limit)} | ({"after": after} if after else {}),
-    )
+    try:
+        answer = await graph.call(
+            "GET",
+            f"{sender.phone_number_id}/block_users",
+            token=sender.access_token,
+            params={"limit": str(limit)} | ({"after": after} if after else {}),
+        )
+    except RefusedError as error:
+        if after is None or error.network_code != PARAMETER:
+            raise
+        raise PageGoneError(error.code, error.reason) from None
     people = [person for item in members(answer, "data", list) for person in _people(item)]
     paging = answer.get("paging")
     is_more = isinstance(paging, dict) and "next" in paging

@@ -23,6 +23,7 @@ from networks.items import (
     StatusUpdate,
     Unreadable,
 )
+from networks.whatsapp import templates
 from networks.whatsapp.graph import details_of, read_json
 
 logger = logging.getLogger(__name__)
@@ -162,7 +163,8 @@ def _read_item(entry: dict[str, Any], field: str, value: Any) -> Item:
             contact = next(_objects(value, "contacts"), {})
             return read(_phone_number_id(value), item, contact)
     update = _person_update(field, value) if field in OF_PERSONS else None
-    return update or Notice(waba_id, field, _phone_number(value), value, at)
+    change = templates.read_change(field, value)
+    return update or Notice(waba_id, field, _phone_number(value), value, at, change)
 
 
 def _metadata(value: dict[str, Any]) -> dict[str, Any]:

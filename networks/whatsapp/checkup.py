@@ -11,21 +11,20 @@ from typing import NamedTuple
 import aiohttp
 
 from networks.exceptions import NotReachedError
-from networks.registry import wait_for
 
 
-def ask_time(url: str, timeout: float) -> datetime | None:
+async def ask_time(url: str, seconds: float) -> datetime | None:
     """The Date header of the server's response at ``url``, None if there is none.
 
-    ``timeout`` is in seconds. Raises NotReachedError.
+    Waits for at most ``seconds``. Raises NotReachedError.
     """
-    date = _get(url, timeout).date
+    date = (await _get(url, seconds)).date
     with contextlib.suppress(ValueError):
         return parsedate_to_datetime(date)
     return None
 
 
-def shake_hands(callback_url: str, verify_token: str, timeout: float) -> int:
+async def shake_hands(callback_url: str, verify_token: str, seconds: float) -> int:
     """Verify a callback URL like the platform.
 
     Returns the HTTP status of the response, or 0 for a 200 without the challenge. Raises NotReachedError.
@@ -37,7 +36,7 @@ def shake_hands(callback_url: str, verify_token: str, timeout: float) -> int:
         "hub.verify_token": verify_token,
         "hub.challenge": challenge,
     }
-    answer = _get(callback_url, timeout, question)
+    answer = await _get(callback_url, seconds, question)
     if answer.status == HTTPStatus.OK and answer.body != challenge.encode():
         return 0
     return answer.status
@@ -49,16 +48,14 @@ class _Answer(NamedTuple):
     body: bytes
 
 
-def _get(url: str, timeout: float, query: Mapping[str, str] | None = None) -> _Answer:
+async def _get(url: str, seconds: float, query: Mapping[str, str] | None = None) -> _Answer:
     """The response, without redirects. No error contains the URL, which may contain a token."""
     try:
-        # On the shared loop of the process, because aiohttp's resolver (pycares) once crashed a process in
-        # which several threads began to use it at the same time.
-        return wait_for(_fetch(url, timeout, query))
+        return await _fetch(url, seconds, query)
     except aiohttp.ClientSSLError:
         raise NotReachedError("tls", "Its certificate is not accepted.") from None
     except TimeoutError:
-        raise NotReachedError("timeout", f"No response within {timeout:g} s.") from None
+        raise NotReachedError("timeout", f"No response within {seconds:g} s.") from None
     except aiohttp.ClientError:
         raise NotReachedError("unreachable", "Nobody answers there.") from None
 

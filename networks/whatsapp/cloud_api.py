@@ -1,12 +1,14 @@
-"""Implements Network with the WhatsApp Business Cloud API.
+"""Implements Network and all capabilities with the WhatsApp Business Cloud API.
 
-Each method makes one call over networks.whatsapp.graph.
+Each coroutine makes one call over networks.whatsapp.graph.
 """
 
+import hmac
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
-from networks.exceptions import AmbiguousError
+from networks.exceptions import AmbiguousError, NetworkError
 from networks.interface import (
     Acceptance,
     BlockedPage,
@@ -20,7 +22,19 @@ from networks.interface import (
     TemplateDefinition,
     TokenGrant,
 )
-from networks.whatsapp import business, media, templates
+from networks.items import Part
+from networks.whatsapp import (
+    business,
+    callbacks,
+    checkup,
+    error_codes,
+    media,
+    media_types,
+    reasons,
+    signature,
+    templates,
+)
+from networks.whatsapp.classify import classify
 from networks.whatsapp.graph import IDLE_SECONDS, GraphClient, members, optional, required
 
 MANAGEMENT = "whatsapp_business_management"
@@ -34,7 +48,12 @@ def digits(phone_number: str) -> str:
 
 
 class CloudApi:
-    """The Graph API at ``base_url``, for the app with this identifier and secret."""
+    """The Graph API at ``base_url``, for the app with this identifier and secret.
+
+    ``verify_token`` is what the platform sends when it verifies the callback URL.
+    """
+
+    files = media_types.FILES
 
     def __init__(
         self,
@@ -44,8 +63,11 @@ class CloudApi:
         app_secret: str,
         timeout: float,
         idle: float = IDLE_SECONDS,
+        verify_token: str = "",
     ) -> None:
         self._graph = GraphClient(f"{base_url}/{version}", timeout, idle)
+        self._base_url = base_url
+        self._verify_token = verify_token
         self._app_id = app_id
         self._app_secret = app_secret
 
@@ -69,6 +91,46 @@ class CloudApi:
             },
         )
         return _acceptance(answer)
+
+    def challenge(self, query: Mapping[str, str]) -> str | None:
+        """The verification request of the platform. Source: Graph API, Webhooks."""
+        given = query.get("hub.verify_token", "").encode("utf-8", "surrogatepass")
+        is_ours = hmac.compare_digest(self._verify_token.encode(), given)
+        if query.get("hub.mode") != "subscribe" or not is_ours:
+            return None
+        return query.get("hub.challenge", "")
+
+    def is_authentic(self, body: bytes, headers: Mapping[str, str]) -> bool:
+        """The signature of the platform over the raw body."""
+        return signature.is_authentic(self._app_secret, body, headers.get(signature.HEADER))
+
+    def parse(self, body: bytes, now: int) -> list[Part]:
+        """The items of a callback."""
+        return callbacks.parse(body, now)
+
+    def classify(self, code: str, reason: str) -> NetworkError | None:
+        """The exception for an error code of the platform."""
+        return classify(int(code), reason) if code.isdecimal() else None
+
+    def explanation(self, code: str) -> str:
+        """The texts of the table of codes."""
+        return error_codes.explanation(code)
+
+    def codes_explained_by(self, words: str) -> list[str]:
+        """A search in the table of codes."""
+        return error_codes.codes_explained_by(words)
+
+    def in_words(self, reason: str) -> str:
+        """The platform's names of reasons."""
+        return reasons.in_words(reason)
+
+    async def get_time(self, seconds: float) -> datetime | None:
+        """The Date header of a response of the platform."""
+        return await checkup.ask_time(self._base_url, seconds)
+
+    async def verify(self, callback_url: str, seconds: float) -> int:
+        """The verification request of the platform, from here."""
+        return await checkup.shake_hands(callback_url, self._verify_token, seconds)
 
     async def upload_media(self, sender: Sender, upload: MediaUpload) -> str:
         """POST /{phone_number_id}/media."""

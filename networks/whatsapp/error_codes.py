@@ -293,14 +293,3 @@ def codes_explained_by(words: str) -> list[str]:
     """The codes whose explanation contains this text, in any case."""
     wanted = words.casefold()
     return [str(code) for code in ERROR_CODES if wanted in explanation(str(code)).casefold()]
-
-
-def explained(code: str, reason: str) -> str:
-    """The network's text, followed by the explanation of the code."""
-    sentences = (f"{reason.rstrip('.')}." if reason else "", explanation(code))
-    return " ".join(filter(None, sentences))
-
-
-def told(error: NetworkError) -> str:
-    """An error for people: its code, the network's text, and the explanation."""
-    return f"{error.code} {explained(error.code, error.reason)}".strip()

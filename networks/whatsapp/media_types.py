@@ -1,5 +1,7 @@
 """The media types of the platform and their size limits (Cloud API, Media: supported types)."""
 
+from networks.interface import FileTypes
+
 MEBIBYTE = 1024 * 1024
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
@@ -33,15 +35,15 @@ _MEDIA: dict[str, tuple[int, dict[str, str]]] = {
         },
     ),
 }
-# Inbound messages of these types have a media object. A voice note is an audio with ``voice``. The
-# platform's earlier API had a separate type for it, which clients of the Cloud API still accept.
-RECEIVED = frozenset(_MEDIA) | {"voice"}
-LIMITS = {mime_type: limit for limit, types in _MEDIA.values() for mime_type in sorted(types)}
-# For any type.
-MOST = max(LIMITS.values())
-EXTENSIONS = {
-    extension: mime_type
-    for _, types in _MEDIA.values()
-    for mime_type, extensions in types.items()
-    for extension in extensions.split()
-}
+FILES = FileTypes(
+    limits={kind: limit for limit, types in _MEDIA.values() for kind in sorted(types)},
+    extensions={
+        extension: mime_type
+        for _, types in _MEDIA.values()
+        for mime_type, extensions in types.items()
+        for extension in extensions.split()
+    },
+    # A voice note is an audio with ``voice``. The platform's earlier API had a separate type for it, which
+    # clients of the Cloud API still accept.
+    received=frozenset(_MEDIA) | {"voice"},
+)

@@ -1,8 +1,8 @@
 """Converts the platform's names of the reasons for a ban or disconnection to sentences for people."""
 
+from networks.interface import BETWEEN_REASONS
+
 VIOLATION = "ACCOUNT_VIOLATION"
-# Separates the names in a reason.
-SEPARATOR = "; "
 # The keys are the event and detail of an account update, or the status of a number. Source: Cloud API,
 # webhooks, account_update; business phone numbers.
 _SENTENCES = {
@@ -26,7 +26,7 @@ def in_words(reason: str) -> str:
     """The platform's names in a reason as sentences. The text of an error stays unchanged."""
     if not reason.isupper():
         return reason
-    return " ".join(_sentence(name) for name in reason.split(SEPARATOR))
+    return " ".join(_sentence(name) for name in reason.split(BETWEEN_REASONS))
 
 
 def _sentence(name: str) -> str:

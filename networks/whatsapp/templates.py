@@ -10,6 +10,7 @@ from typing import Any
 
 from networks.exceptions import NumberInDoubtError, NumberLostError
 from networks.interface import Sender, TemplateDefinition
+from networks.items import TemplateChange
 from networks.whatsapp.graph import GraphClient, required
 
 FIELDS = (
@@ -19,6 +20,11 @@ FIELDS = (
 NO_REASON = {"", "NONE"}
 # The quality of a template with too few sends for a score.
 NO_SCORE = "UNKNOWN"
+# The fields of callbacks about templates. Source: Cloud API, webhooks.
+STATUS, QUALITY = "message_template_status_update", "message_template_quality_update"
+CATEGORY, COMPONENTS = "template_category_update", "message_template_components_update"
+# Statuses that occur in callbacks but not in lists.
+_STATUS_OF = {"REINSTATED": "APPROVED", "UNPAUSED": "APPROVED"}
 
 
 async def fetch(graph: GraphClient, sender: Sender, waba_id: str) -> list[TemplateDefinition]:
@@ -85,3 +91,28 @@ async def _of_account() -> AsyncIterator[None]:
         if error.code == "100":
             raise NumberInDoubtError(error.code, error.reason) from None
         raise
+
+
+def read_change(field: str, value: dict[str, Any]) -> TemplateChange | None:
+    """The change in a callback, None if it is about something else. Its components are incomplete."""
+    if field not in {STATUS, QUALITY, CATEGORY, COMPONENTS}:
+        return None
+    return TemplateChange(str(value.get("message_template_id")), _changed(field, value))
+
+
+def _changed(field: str, value: dict[str, Any]) -> dict[str, str | None]:
+    if field == STATUS and (event := _word(value, "event")):
+        status = _STATUS_OF.get(event, event)
+        reason = value.get("reason") if status == "REJECTED" else None
+        is_given = reason is not None and reason not in NO_REASON
+        return {"status": status, "rejected_reason": str(reason) if is_given else None}
+    if field == QUALITY and (score := _word(value, "new_quality_score")):
+        return {"quality_score": None if score == NO_SCORE else score}
+    if field == CATEGORY and (category := _word(value, "new_category")):
+        return {"category": category}
+    return {}
+
+
+def _word(value: dict[str, Any], name: str) -> str | None:
+    word = value.get(name)
+    return word.upper() if isinstance(word, str) and word else None

@@ -34,7 +34,7 @@ def meet(number: Number, told: Mapping[str, str | None]) -> Contact:
 def network(monkeypatch: pytest.MonkeyPatch) -> Network:
     """The network that a send calls."""
     network = Network()
-    monkeypatch.setattr(sending, "get_network", lambda: network)
+    monkeypatch.setattr(sending, "network_of", lambda _: network)
     return network
 
 

@@ -16,7 +16,7 @@ from models.messages.message import Message
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions
 from networks.interface import MediaUpload, Sender
-from networks.whatsapp import media_types
+from networks.whatsapp.media_types import FILES
 from services.errors import ApiError, ConflictError, NotFoundError
 from tests import factories
 from tests.asgi import http_scope, one_message
@@ -43,6 +43,8 @@ class Download:
 
 class Network:
     """A network with preset results, which records its calls."""
+
+    files = FILES
 
     def __init__(self) -> None:
         self.failure: exceptions.NetworkError | None = None
@@ -82,7 +84,7 @@ def network(monkeypatch: pytest.MonkeyPatch) -> Network:
     """The network, installed for the test."""
     network = Network()
     for module in (media, messages):
-        monkeypatch.setattr(module, "get_network", lambda: network)
+        monkeypatch.setattr(module, "network_of", lambda _: network)
     return network
 
 
@@ -176,7 +178,7 @@ def test_an_upload_hands_the_whole_file_over(number: Number, network: Network) -
 
 
 def test_each_type_has_an_extension_and_each_extension_a_type() -> None:
-    assert set(media_types.EXTENSIONS.values()) == set(media_types.LIMITS)
+    assert set(FILES.extensions.values()) == set(FILES.limits)
 
 
 @pytest.mark.parametrize(
@@ -244,7 +246,7 @@ def test_an_empty_file_is_passed_to_the_network(number: Number, network: Network
     assert network.uploaded == [(b"", 0, "image/png")]
 
 
-@pytest.mark.parametrize(("mime_type", "limit"), media_types.LIMITS.items())
+@pytest.mark.parametrize(("mime_type", "limit"), FILES.limits.items())
 def test_a_file_past_the_limit_of_its_type_never_reaches_the_network(
     number: Number,
     network: Network,
@@ -253,7 +255,7 @@ def test_a_file_past_the_limit_of_its_type_never_reaches_the_network(
     limit: int,
 ) -> None:
     assert limit in {5 << 20, 16 << 20, 100 << 20, 500 << 10}
-    monkeypatch.setitem(media_types.LIMITS, mime_type, 10)
+    monkeypatch.setitem(FILES.limits, mime_type, 10)
     _upload(number, b"x" * 10, mime_type)
     with pytest.raises(ApiError) as caught:
         _upload(number, b"x" * 11, mime_type)

@@ -60,7 +60,7 @@ class Network:
 def network(monkeypatch: pytest.MonkeyPatch) -> Network:
     network = Network()
     for module in (profiles, blocks):
-        monkeypatch.setattr(module, "get_network", lambda: network)
+        monkeypatch.setattr(module, "network_of", lambda _: network)
     return network
 
 

@@ -32,7 +32,7 @@ def network(monkeypatch: pytest.MonkeyPatch) -> Network:
         definition(template_id="501", language="de", status="PAUSED"),
         definition("hello", template_id="503", category="MARKETING"),
     )
-    monkeypatch.setattr(handlers, "get_network", lambda: network)
+    monkeypatch.setattr(handlers, "network_of", lambda _: network)
     return network
 
 

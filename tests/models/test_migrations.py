@@ -34,6 +34,7 @@ LATER: dict[str, dict[str, tuple[str, ...]]] = {
         "user": ("role", "signed_in_at", "sealed_totp", "totp_since", "totp_step"),
         "user_session": ("address", "browser"),
     },
+    "0018_network": {"number": ("network",)},
 }
 # Later migrations that add an index to a table of an earlier one.
 AMENDED_BY = {"0005_templates": ("0012_incidents",)}

@@ -30,7 +30,7 @@ INTERVAL_MS = 900_000
 @pytest.fixture
 def platform(monkeypatch: pytest.MonkeyPatch) -> AskedPlatform:
     platform = AskedPlatform()
-    monkeypatch.setattr(number_status, "get_network", lambda: platform)
+    monkeypatch.setattr(number_status, "network_of", lambda _: platform)
     return platform
 
 

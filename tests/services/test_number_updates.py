@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("clock")
 @pytest.fixture
 def platform(monkeypatch: pytest.MonkeyPatch) -> AskedPlatform:
     platform = AskedPlatform()
-    monkeypatch.setattr(number_status, "get_network", lambda: platform)
+    monkeypatch.setattr(number_status, "network_of", lambda _: platform)
     return platform
 
 

@@ -5,7 +5,7 @@ import pytest
 from models.accounts.account import Account
 from models.numbers.number import Number, NumberStatus
 from networks.exceptions import NumberBannedError, NumberLostError
-from networks.whatsapp.error_codes import told
+from networks.explanations import described
 from services.errors import ForbiddenError, NotFoundError
 from services.owned import inactive, owned
 from tests import factories
@@ -66,5 +66,5 @@ def test_the_error_of_an_inactive_number_says_what_to_do(
 def test_a_reason_that_says_what_to_do_is_not_repeated(
     number: Number, status: NumberStatus, error: NumberLostError | NumberBannedError, remedy: str
 ) -> None:
-    number.status, number.reason = status, told(error)
+    number.status, number.reason = status, described(error)
     assert inactive(number, "send").message.count(remedy) == 1

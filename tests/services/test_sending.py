@@ -42,7 +42,7 @@ def network(monkeypatch: pytest.MonkeyPatch) -> Network:
                 asked.append(message)
                 return Acceptance(answer(message))
 
-        monkeypatch.setattr(sending, "get_network", Fake)
+        monkeypatch.setattr(sending, "network_of", lambda _: Fake())
         return asked
 
     return install

@@ -30,7 +30,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
                     raise answer
                 return answer
 
-        monkeypatch.setattr(sending, "get_network", Fake)
+        monkeypatch.setattr(sending, "network_of", lambda _: Fake())
 
     return install
 

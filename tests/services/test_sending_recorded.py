@@ -77,7 +77,7 @@ class Outage:
 @pytest.fixture
 def network(monkeypatch: pytest.MonkeyPatch) -> Network:
     made = Network()
-    monkeypatch.setattr(sending, "get_network", lambda: made)
+    monkeypatch.setattr(sending, "network_of", lambda _: made)
     # The tries follow one another at once.
     monkeypatch.setattr(sending, "FIRST_PAUSE_SECONDS", 0)
     return made

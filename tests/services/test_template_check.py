@@ -39,7 +39,7 @@ BUTTONS = {
 def network(monkeypatch: pytest.MonkeyPatch) -> Network:
     """The network that a send calls."""
     network = Network()
-    monkeypatch.setattr(sending, "get_network", lambda: network)
+    monkeypatch.setattr(sending, "network_of", lambda _: network)
     return network
 
 

@@ -36,7 +36,7 @@ pytestmark = pytest.mark.usefixtures("clock")
 def network(monkeypatch: pytest.MonkeyPatch) -> Network:
     """The network that the worker calls."""
     network = Network(definition())
-    monkeypatch.setattr(template_lists, "get_network", lambda: network)
+    monkeypatch.setattr(template_lists, "network_of", lambda _: network)
     return network
 
 

@@ -28,7 +28,7 @@ from models.reports.tally import MessageTally
 from models.reports.usage import UsageTotal
 from networks.interface import Acceptance
 from networks.items import Part
-from networks.whatsapp.callbacks import parse
+from networks.whatsapp.cloud_api import CloudApi
 from services import contacts, erasing, message_status
 from tasks import ingest
 from tasks.erasing import work_off
@@ -308,13 +308,13 @@ def test_a_callback_that_is_erased_after_its_claim_brings_nothing_back(
     ana = factories.contact(number, **ANA)
     store(messages(messages=[_of(BEA, "wamid.BEA"), _of(ANA, "wamid.ANA")]))
 
-    def parse_slowly(body: bytes, now: int) -> list[Part]:
+    def parse_slowly(network: CloudApi, body: bytes, now: int) -> list[Part]:
         monkeypatch.undo()
-        parts = list(parse(body, now))
+        parts = network.parse(body, now)
         erasing.erase(ana)
         return parts
 
-    monkeypatch.setattr(ingest, "parse", parse_slowly)
+    monkeypatch.setattr(CloudApi, "parse", parse_slowly)
     ingest.work_off()
     ingest.work_off()
     assert [row.from_number for row in Message.select()] == [BEA["phone"]]

@@ -16,7 +16,7 @@ from models.messages.callback import LEASE_MS, MAX_TRIES, Callback, Reason, SetA
 from models.messages.message import Message, MessageStatus
 from models.numbers.notice import Notice
 from models.numbers.number import Number, NumberStatus
-from networks.whatsapp.error_codes import explained
+from networks.explanations import explained
 from tasks import bells, ingest, sweep
 from tasks.queue import huey
 from tests import factories

@@ -22,8 +22,8 @@ from models.database.sqlite import path_of
 from models.deliveries.webhook import Webhook
 from models.numbers.number import Number
 from networks.exceptions import AmbiguousError, NetworkError, NotReachedError, ThrottledError
-from networks.registry import get_network, wait_for
-from networks.whatsapp.checkup import ask_time, shake_hands
+from networks.interface import Checkup, Signup
+from networks.registry import get_network, offered, wait_for
 
 MIB, GIB = 1 << 20, 1 << 30
 SCARCE, TOO_LITTLE = GIB, GIB // 10
@@ -196,7 +196,7 @@ def check_network(settings: Settings) -> str:
     """The network responds, and its clock agrees with ours."""
     where = settings.network_url
     try:
-        its_time = ask_time(where, ANSWER_SECONDS)
+        its_time = wait_for(offered(Checkup, get_network()).get_time(ANSWER_SECONDS))
     except NotReachedError as error:
         fix = "Correct GATEWAY_NETWORK_URL, or allow outgoing connections to it in the firewall."
         if settings.uses_sandbox:
@@ -214,7 +214,7 @@ def check_app(settings: Settings) -> str:
     """The network accepts the app's identifier and secret."""
     app = settings.network_app_id
     try:
-        wait_for(get_network().inspect_token(NO_TOKEN))
+        wait_for(offered(Signup, get_network()).inspect_token(NO_TOKEN))
     except (NotReachedError, AmbiguousError, ThrottledError) as error:
         raise UnwellError(f"Not known: {error.reason}", "Try again later.") from None
     except NetworkError as error:
@@ -228,9 +228,8 @@ def check_app(settings: Settings) -> str:
 def check_callback_address(settings: Settings) -> str:
     """PUBLIC_URL leads to a web part that has our verify token."""
     url = f"{settings.public_url}/network/callback"
-    token = settings.network_verify_token.get_secret_value()
     try:
-        status = shake_hands(url, token, ANSWER_SECONDS)
+        status = wait_for(offered(Checkup, get_network()).verify(url, ANSWER_SECONDS))
     except NotReachedError as error:
         raise BrokenError(
             f"{url} is not reached. {error.reason}",

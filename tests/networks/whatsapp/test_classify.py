@@ -98,8 +98,8 @@ def test_a_code_belongs_to_its_class(
 
 
 def test_no_class_of_errors_is_left_out_of_the_table() -> None:
-    # These have no code: there was no response, or it was not an error of the Graph API.
-    without_code = {"NotReachedError", "MediaGoneError"}
+    # No code alone means these: there was no response, or the call decides.
+    without_code = {"NotReachedError", "MediaGoneError", "PageGoneError", "NotOfferedError"}
     by_code = {
         error for error in NetworkError.__subclasses__() if error.__name__ not in without_code
     }
