@@ -178,6 +178,7 @@ class Settings(BaseSettings):
     idle_seconds: PositiveInt = 75
     secret_key: SecretStr = SecretStr("")
 
+    network: Literal["whatsapp", "memory"] = "whatsapp"
     sandbox_port: _Port = 8081
     network_url: _BaseUrl = ""
     network_version: str = Field(default="v25.0", pattern=r"^v\d+\.\d+$")
@@ -238,14 +239,14 @@ class Settings(BaseSettings):
         beside = _sqlite_url(self.data_dir / "queue.db") if is_file else self.database_url
         self.queue_url = self.queue_url or beside
         self.network_url = self.network_url or f"http://127.0.0.1:{self.sandbox_port}"
-        if not self.uses_sandbox and self.network_url.startswith("http:"):
+        if not self.is_local and self.network_url.startswith("http:"):
             raise ValueError(
                 f"{PREFIX}NETWORK_URL must be https: tokens travel there. A loopback address may be http"
             )
         if self.is_production:
             self._refuse_weak_secrets()
         if self.allow_local_webhooks is None:
-            self.allow_local_webhooks = self.uses_sandbox
+            self.allow_local_webhooks = self.is_local
         if self.smtp_url.get_secret_value() and not self.smtp_from:
             raise ValueError(f"{PREFIX}SMTP_FROM is missing: {PREFIX}SMTP_URL needs a sender")
         if self.workers > 1 and self.rate_limit_url == "memory":
@@ -259,7 +260,7 @@ class Settings(BaseSettings):
             raise ValueError(
                 f"{PREFIX}SECRET_KEY must have at least {MIN_KEY} characters in production"
             )
-        for name in NETWORK_SECRETS if self.uses_sandbox else (*NETWORK_SECRETS, *NETWORK_IDS):
+        for name in NETWORK_SECRETS if self.is_local else (*NETWORK_SECRETS, *NETWORK_IDS):
             if getattr(self, name) == Settings.model_fields[name].default:
                 raise ValueError(
                     f"{PREFIX}{name.upper()} must be set in production: everybody can read the sandbox's"
@@ -268,7 +269,7 @@ class Settings(BaseSettings):
     @property
     def is_production(self) -> bool:
         """Whether PUBLIC_URL is https, or the network is a real one."""
-        return not self.uses_sandbox or urlsplit(self.public_url).scheme == "https"
+        return not self.is_local or urlsplit(self.public_url).scheme == "https"
 
     @property
     def public_path(self) -> str:
@@ -276,9 +277,15 @@ class Settings(BaseSettings):
         return urlsplit(self.public_url).path
 
     @property
+    def is_local(self) -> bool:
+        """Whether no message leaves this machine."""
+        return self.network == "memory" or self.uses_sandbox
+
+    @property
     def uses_sandbox(self) -> bool:
         """Whether the messaging network is a sandbox on this machine."""
-        return bool(_LOOPBACK.fullmatch(urlsplit(self.network_url).hostname or ""))
+        host = urlsplit(self.network_url).hostname or ""
+        return self.network == "whatsapp" and bool(_LOOPBACK.fullmatch(host))
 
     @property
     def user_agent(self) -> str:

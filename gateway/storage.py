@@ -17,6 +17,8 @@ from models.accounts import secret
 from models.database import sole_web
 from models.database.redis_pool import is_cluster
 from models.deliveries import event_history
+from networks import registry
+from services import receiving
 from tasks import bells, queue
 
 logger = logging.getLogger(__name__)
@@ -55,6 +57,7 @@ def connect_state(settings: Settings) -> None:
     with usable("QUEUE_URL"):
         queue.connect(settings.queue_url)
     bells.connect()
+    registry.store_with(receiving.receive)
 
 
 def reach_database() -> None:

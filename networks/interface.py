@@ -189,6 +189,9 @@ class Network(Protocol):
     def is_authentic(self, body: bytes, headers: Mapping[str, str]) -> bool:
         """Whether the network sent this callback. ``headers`` ignores the case of names."""
 
+    def recognizes(self, body: bytes) -> bool:
+        """Whether the network wrote this callback."""
+
     def parse(self, body: bytes, now: int) -> list[Part]:
         """All items of a callback. One that is none yields one Unreadable.
 

@@ -12,6 +12,8 @@ from typing import Any, Protocol, TypeVar
 from gateway.settings import get_settings
 from networks.exceptions import AmbiguousError, NotOfferedError
 from networks.interface import Network
+from networks.items import Part
+from networks.memory.network import MemoryNetwork
 from networks.whatsapp.cloud_api import CloudApi
 
 Result = TypeVar("Result")
@@ -43,14 +45,35 @@ def _cloud_api() -> Network:
     )
 
 
-# How each network is opened, by its name. The first one is that of new numbers.
-NETWORKS: dict[str, Callable[[], Network]] = {"whatsapp": _cloud_api}
-DEFAULT = next(iter(NETWORKS))
+class _Inbox:
+    """Stores callbacks that do not come over HTTP."""
+
+    store: Callable[[bytes], object] | None = None
 
 
-def get_network(name: str = DEFAULT) -> Network:
-    """The network with this name. The process has one of each."""
-    return _open(name)
+def _memory() -> Network:
+    return MemoryNetwork(lambda body: _Inbox.store and _Inbox.store(body))
+
+
+# How each network is opened, by its name in Settings.network and Number.network.
+NETWORKS: dict[str, Callable[[], Network]] = {"whatsapp": _cloud_api, "memory": _memory}
+
+
+def get_network(name: str | None = None) -> Network:
+    """The network with this name, by default that of the settings. The process has one of each."""
+    return _open(name or get_settings().network)
+
+
+def store_with(store: Callable[[bytes], object]) -> None:
+    """Store the callbacks of networks inside this process with this function, in any thread."""
+    _Inbox.store = store
+
+
+def parse(body: bytes, now: int) -> list[Part]:
+    """The items of a callback of any network. See networks.interface.Network."""
+    networks = [get_network(name) for name in NETWORKS]
+    network = next((each for each in networks if each.recognizes(body)), get_network())
+    return network.parse(body, now)
 
 
 @cache

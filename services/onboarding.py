@@ -10,6 +10,7 @@ import secrets
 from dataclasses import dataclass, field
 
 from models.accounts import secret
+from models.accounts.account import Account
 from models.database import exclusively
 from models.numbers.number import Number, NumberStatus
 from models.numbers.signup import Signup, SignupLink
@@ -147,6 +148,22 @@ def _connect(link: SignupLink, claim: SignupClaim) -> Number:
     except Exception:
         number.abandon()
         raise
+    return Number.get_by_id(number.id)
+
+
+def connect_without_signup(account: Account, network: str, phone: str) -> Number:
+    """Connect a number of a network inside this process. Raises NumberTakenError."""
+    number = Number.provision(
+        account.id,
+        network=network,
+        phone_number_id=f"{network}-{phone}",
+        waba_id=network,
+        phone_number=phone,
+        display_name=None,
+        access_token=network,
+        pin="000000",
+    )
+    change_status(number, NumberStatus.ACTIVE)
     return Number.get_by_id(number.id)
 
 

@@ -20,7 +20,7 @@ from models.numbers.notice import Notice
 from models.numbers.number import Number
 from networks.items import AccountUpdate, Part
 from networks.items import Notice as ReadNotice
-from networks.registry import get_network
+from networks.registry import parse
 
 # Rows of a page. A raw callback has up to some hundred kilobytes.
 FEW, MANY = 100, 1_000
@@ -100,7 +100,7 @@ class _Person:
         """The callback's items of other people, or None if it has no item of the person."""
         if not self._known(body.decode(errors="replace")):
             return None
-        parts = get_network().parse(body, clock.now())
+        parts = parse(body, clock.now())
         kept = [part.body() for part in parts if not self._is_theirs(part)]
         return None if parts and len(kept) == len(parts) else kept
 

@@ -29,7 +29,7 @@ from networks.items import (
     StatusUpdate,
     Unreadable,
 )
-from networks.registry import get_network
+from networks.registry import parse
 from services import contacts, doorbells, number_status, telemetry, templates
 from services.emit import emit_message
 from services.message_status import SentMessages, record_status
@@ -70,8 +70,7 @@ def _ingest(callbacks: Sequence[Callback]) -> None:
         _give_up(callbacks[0])
         return
     now = clock.now()
-    network = get_network()
-    read = [(callback, network.parse(bytes(callback.body), now)) for callback in callbacks]
+    read = [(callback, parse(bytes(callback.body), now)) for callback in callbacks]
 
     def take_in_all() -> None:
         items = (part.item for _, parts in read for part in parts)
@@ -147,7 +146,7 @@ def replay(aside: SetAside) -> bool:
 
     If the row is a whole callback, each such item becomes a row.
     """
-    parts = get_network().parse(bytes(aside.body), clock.now())
+    parts = parse(bytes(aside.body), clock.now())
     are_in, _ = _take_in(aside, parts, is_last=True)
     if are_in or len(parts) > 1:
         aside.settle()

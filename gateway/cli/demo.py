@@ -28,8 +28,10 @@ def demo(*, as_json: bool) -> None:
     Only digests of keys and passwords are stored, so the old ones cannot be shown. The demo user gets a new
     password; earlier keys stay valid.
     """
-    if not open_state().uses_sandbox:
-        raise click.ClickException("The demo account is for the sandbox, which is not used here.")
+    if not open_state().is_local:
+        raise click.ClickException(
+            "The demo account is for trials, and this network is a real one."
+        )
     account = next((each for each in Account.all() if each.name == NAME), None)
     if account is None:
         hint = "gateway up makes one on its first run, without --no-demo."

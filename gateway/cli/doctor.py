@@ -44,6 +44,7 @@ CHECKS: dict[str, tuple[Probe, str | None]] = {
     "callback address": (installation.check_callback_address, None),
     "mail server": (mail.check_mail, None),
 }
+OF_WHATSAPP = {"public address", "network", "app", "callback address"}
 CORRECT = (
     "Correct it in the environment or in .env; see the page Configuration of the documentation."
 )
@@ -105,7 +106,8 @@ def examine(settings: Settings) -> list[Check]:
     threads = {
         name: threading.Thread(target=run, args=(name, *check), name=THREAD, daemon=True)
         for name, check in CHECKS.items()
-        if name != "rate limits" or settings.rate_limit_url != "memory"
+        if not (name == "rate limits" and settings.rate_limit_url == "memory")
+        and not (name in OF_WHATSAPP and settings.network != "whatsapp")
     }
     for thread in threads.values():
         thread.start()

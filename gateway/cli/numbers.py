@@ -18,6 +18,8 @@ from services import onboarding
 from webhooks.envelope import timestamp
 
 MAX_LISTED = 100
+# The number of the demo account on a network without a signup.
+DEMO_PHONE = "15550001000"
 
 
 @click.group()
@@ -124,6 +126,14 @@ def revoke(link_id: str) -> dict[str, Any]:
 def sandbox_connect(account_id: str, phone: str | None) -> dict[str, Any]:
     """Run the whole embedded signup against the sandbox."""
     return number_object(connect_sandbox_number(find_account(account_id), phone))
+
+
+def connect_demo_number(account: Account) -> Number:
+    """Connect a number for a trial. Raises ClickException with the reason."""
+    settings = get_settings()
+    if settings.uses_sandbox:
+        return connect_sandbox_number(account, None)
+    return onboarding.connect_without_signup(account, settings.network, DEMO_PHONE)
 
 
 def connect_sandbox_number(account: Account, phone: str | None) -> Number:

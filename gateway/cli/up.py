@@ -4,6 +4,7 @@ import os
 import socket
 import time
 from pathlib import Path
+from typing import get_args
 
 import click
 
@@ -19,6 +20,7 @@ from gateway.storage import connect_state, make_folder, reach_database, reach_qu
 from models.accounts.account import Account
 from models.numbers.number import Number
 
+NETWORKS = get_args(Settings.model_fields["network"].annotation)
 # Seconds between two lines about parts that have not started.
 LATE_SECONDS = 30
 LOOPBACK = "127.0.0.1"
@@ -33,15 +35,22 @@ Places = dict[str, tuple[str, int]]
 @click.command()
 @host_option
 @port_option
+@click.option("--network", type=click.Choice(NETWORKS), help="The network to send over.")
 @click.option("--sandbox-port", type=click.IntRange(1, 65535), help="Port of the sandbox.")
 @click.option("--data-dir", type=click.Path(path_type=Path), help="Directory of all data.")
 @click.option("--no-demo", is_flag=True, help="Start without a demo account, key and number.")
 def up(
-    host: str, port: int, sandbox_port: int | None, data_dir: Path | None, *, no_demo: bool
+    host: str,
+    port: int,
+    network: str | None,
+    sandbox_port: int | None,
+    data_dir: Path | None,
+    *,
+    no_demo: bool,
 ) -> None:
     """Run web, worker and sandbox on this machine."""
     # The parts are processes, and read these options from the environment.
-    given = {"SANDBOX_PORT": sandbox_port, "DATA_DIR": data_dir}
+    given = {"NETWORK": network, "SANDBOX_PORT": sandbox_port, "DATA_DIR": data_dir}
     os.environ.update({PREFIX + name: str(value) for name, value in given.items() if value})
     if "public_url" not in load_settings().model_fields_set:
         os.environ[f"{PREFIX}PUBLIC_URL"] = url_at(host, port)
@@ -147,7 +156,7 @@ def _why_late(name: str, port: int) -> str:
 
 def _greet(settings: Settings, *, demo: bool) -> None:
     """Print the addresses, and the credentials of the demo account or how to make new ones."""
-    demo = demo and settings.uses_sandbox
+    demo = demo and settings.is_local
     accounts = Account.all() if demo else []
     is_first_run = demo and not Number.all() and all(a.name == demo_account.NAME for a in accounts)
     # Before the first line, because connecting a number makes the web process log a request. Lines that are
@@ -170,12 +179,12 @@ def _greet(settings: Settings, *, demo: bool) -> None:
 
 def _demo_account(accounts: list[Account]) -> Account | None:
     """The demo account with a number. None, and the reason on stderr, if no number can be connected."""
-    from gateway.cli.numbers import connect_sandbox_number  # noqa: PLC0415 - only a first start needs it
+    from gateway.cli.numbers import connect_demo_number  # noqa: PLC0415 - only a first start needs it
 
     # An earlier first run may have stopped after this step.
     account = accounts[0] if accounts else Account.open(demo_account.NAME, "starter")
     try:
-        connect_sandbox_number(account, None)
+        connect_demo_number(account)
     except click.ClickException as error:
         click.echo(f"No demo number: {error.message}", err=True)
         return None

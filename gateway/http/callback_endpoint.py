@@ -12,8 +12,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from gateway.api.operations import MEBIBYTE
-from handlers import network_callback
 from models.database import commit
+from services import receiving
 
 # Bytes. A thread costs less than blocking the event loop to sign a larger body.
 LARGE = MEBIBYTE // 8
@@ -25,15 +25,15 @@ async def intake(scope: Scope, receive: Receive, send: Send) -> None:
     response = Response()
     match request.method:
         case "GET" | "HEAD":
-            response = PlainTextResponse(network_callback.verify(request.query_params))
+            response = PlainTextResponse(receiving.verify(request.query_params))
         case "POST":
             body = await request.body()
             if len(body) < LARGE:
-                network_callback.authenticate(body, request.headers)
+                receiving.authenticate(body, request.headers)
             else:
-                await run_in_threadpool(network_callback.authenticate, body, request.headers)
-            await commit(partial(network_callback.store, body))
-            network_callback.arrived()
+                await run_in_threadpool(receiving.authenticate, body, request.headers)
+            await commit(partial(receiving.store, body))
+            receiving.arrived()
         case _:
             raise HTTPException(405, headers={"Allow": "GET, HEAD, POST"})
     await response(scope, receive, send)

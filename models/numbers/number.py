@@ -97,12 +97,14 @@ class Number(Owned):
         display_name: str | None,
         access_token: str,
         pin: str,
+        network: str = "whatsapp",
     ) -> Self:
         """Begin to connect a number, or reconnect one of the account.
 
         Raises NumberTakenError when another account has it connected.
         """
         values: dict[str, Any] = {
+            "network": network,
             "waba_id": waba_id,
             "phone_number": phone_number,
             "display_name": display_name,

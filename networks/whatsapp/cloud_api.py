@@ -104,6 +104,10 @@ class CloudApi:
         """The signature of the platform over the raw body."""
         return signature.is_authentic(self._app_secret, body, headers.get(signature.HEADER))
 
+    def recognizes(self, body: bytes) -> bool:
+        """Whether it names the object of the platform's callbacks."""
+        return b"whatsapp_business_account" in body
+
     def parse(self, body: bytes, now: int) -> list[Part]:
         """The items of a callback."""
         return callbacks.parse(body, now)

@@ -9,7 +9,7 @@ from handlers import blocks
 from models.numbers.number import Number
 from networks import interface
 from networks.exceptions import NotOfferedError
-from networks.registry import DEFAULT, NETWORKS, get_network, network_of, offered
+from networks.registry import NETWORKS, get_network, network_of, offered
 from services.errors import ConflictError
 
 CAPABILITIES = [
@@ -29,8 +29,8 @@ def test_the_network_of_a_number_is_the_one_that_it_names(name: str) -> None:
     assert network_of(SimpleNamespace(network=name)) is get_network(name)
 
 
-def test_a_number_is_of_the_default_network(number: Number) -> None:
-    assert Number.get_by_id(number.id).network == DEFAULT
+def test_a_number_is_of_whatsapp_by_default(number: Number) -> None:
+    assert Number.get_by_id(number.id).network == "whatsapp"
 
 
 @pytest.mark.parametrize("capability", CAPABILITIES)

@@ -43,7 +43,7 @@ OLDEST_POSTGRESQL = 13
 def check_public_url(settings: Settings) -> str:
     """The platform can call the address."""
     url = settings.public_url
-    if settings.uses_sandbox or url.startswith("https:"):
+    if settings.is_local or url.startswith("https:"):
         return url
     raise BrokenError(
         f"{url} is not https; the network calls https only.",

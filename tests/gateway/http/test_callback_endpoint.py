@@ -13,8 +13,8 @@ from contract_tests.stored import Stored
 from contract_tests.waiting import wait_for
 from gateway.api.operations import CALLBACK
 from gateway.http import callback_endpoint
-from handlers import network_callback
 from models.messages.callback import Callback
+from services import receiving
 from tasks.queue import huey
 from tests.asgi import Answered, ask, edge_of, http_scope
 from tests.conftest import Configure
@@ -115,6 +115,6 @@ def test_a_callback_that_cannot_be_stored_is_not_acknowledged(
     def fail(_body: bytes) -> str:
         raise sqlite3.OperationalError("disk is full")
 
-    monkeypatch.setattr(network_callback, "store", fail)
+    monkeypatch.setattr(receiving, "store", fail)
     answered = _post(b"{}", _sign(b"{}"))
     assert (answered.status, answered.error["code"]) == (500, "INTERNAL_ERROR")

@@ -1,8 +1,4 @@
-"""The endpoint of the network's callbacks, /network/callback, which is not part of the contract.
-
-A callback is stored unchanged before the response, and ingested later (docs/architecture.md, One callback).
-gateway.http.callback_endpoint is its HTTP part.
-"""
+"""Receives callbacks: stored unchanged, and ingested later (docs/architecture.md, One callback)."""
 
 from collections.abc import Mapping
 
@@ -36,3 +32,9 @@ def arrived() -> None:
     """Count a stored callback, and wake the worker that ingests it."""
     telemetry.CALLBACKS.labels(outcome="accepted").inc()
     doorbells.callbacks.ring()
+
+
+def receive(body: bytes) -> None:
+    """Store a callback that came from inside this process."""
+    store(body)
+    arrived()

@@ -1,0 +1,1 @@
+"""A messaging network inside the process, for tests and for trying the API alone."""

@@ -1,0 +1,153 @@
+"""What services rely on, of every network: WhatsApp as the sandbox plays it, and the one in this process."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from contract_tests.waiting import wait_for
+from models import clock
+from networks import registry
+from networks.exceptions import AmbiguousError, NetworkError, RefusedError, ThrottledError
+from networks.interface import Acceptance, Health, Network, OutboundMessage, Sender
+from networks.items import InboundMessage, Item, StatusUpdate, Unreadable
+from networks.memory.network import MemoryNetwork
+from networks.registry import get_network, offered
+from networks.whatsapp.cloud_api import CloudApi
+from tests.sandbox.harness import APP_ID, APP_SECRET, Receiver, Sandbox
+
+USUAL, REFUSED, FAILED, THROTTLED, UNCLEAR = (
+    "15557654321",
+    "15550100001",
+    "15550100002",
+    "15550100003",
+    "15550100004",
+)
+
+
+@dataclass
+class World:
+    """A network, one of its numbers, and its callbacks."""
+
+    name: str
+    network: Network
+    sender: Sender
+    bodies: Callable[[], list[bytes]]
+    sent: int = field(default=0)
+
+    def send(self, to: str = USUAL, text: str = "Hello") -> tuple[Acceptance, str]:
+        """Send a text. Returns the acceptance and our reference."""
+        self.sent += 1
+        message = OutboundMessage(to, "text", {"body": text}, f"msg_{self.sent}")
+        return registry.wait_for(self.network.send(self.sender, message)), message.reference
+
+    def items(self) -> list[Item]:
+        """All items of the callbacks until now."""
+        parts = (self.network.parse(body, clock.now()) for body in self.bodies())
+        return [part.item for each in parts for part in each]
+
+    def statuses(self, accepted: Acceptance) -> dict[str, StatusUpdate]:
+        """The statuses of a message until now."""
+        found = [item for item in self.items() if isinstance(item, StatusUpdate)]
+        return {item.status: item for item in found if item.wa_message_id == accepted.wa_message_id}
+
+
+def _memory() -> Iterator[World]:
+    bodies: list[bytes] = []
+    sender = Sender("memory-15550001000", "memory")
+    yield World("memory", MemoryNetwork(bodies.append), sender, lambda: list(bodies))
+
+
+def _whatsapp(folder: Path) -> Iterator[World]:
+    receiver = Receiver()
+    sandbox = Sandbox(folder / "var", receiver.url)
+    sandbox.control("PUT", "behaviour", {"status_delay_ms": 10})
+    business = sandbox.connect()
+    network = CloudApi(sandbox.url, "v25.0", APP_ID, APP_SECRET, 5)
+    sender = Sender(business.number_id, business.token)
+    yield World("whatsapp", network, sender, lambda: [each.raw for each in receiver.callbacks])
+    sandbox.close()
+    receiver.close()
+
+
+@pytest.fixture(scope="module", params=["memory", "whatsapp"])
+def world(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[World]:
+    made = _memory() if request.param == "memory" else _whatsapp(tmp_path_factory.mktemp("world"))
+    for each in made:
+        yield each
+        registry.wait_for(each.network.close())
+
+
+def test_the_statuses_of_a_message_name_it_and_our_reference(world: World) -> None:
+    accepted, reference = world.send()
+    wait_for(lambda: {"delivered", "read"} <= world.statuses(accepted).keys(), "its statuses")
+    for status in world.statuses(accepted).values():
+        assert status.reference == reference
+        assert status.phone_number_id == world.sender.phone_number_id
+        assert status.person.phone == USUAL
+        assert 0 < status.at <= clock.now()
+
+
+@pytest.mark.parametrize(
+    ("to", "expected"),
+    [(REFUSED, RefusedError), (THROTTLED, ThrottledError), (UNCLEAR, AmbiguousError)],
+)
+def test_an_error_has_its_class_and_a_code_that_is_explained(
+    world: World, to: str, expected: type[NetworkError]
+) -> None:
+    with pytest.raises(NetworkError) as failed:
+        world.send(to)
+    assert type(failed.value) is expected
+    explanation = world.network.explanation(failed.value.code)
+    assert explanation.endswith(".")
+    assert failed.value.code in world.network.codes_explained_by(explanation[:20].upper())
+
+
+def test_a_failure_that_comes_later_is_classified_and_explained(world: World) -> None:
+    accepted, _ = world.send(FAILED)
+    wait_for(lambda: "failed" in world.statuses(accepted), "the failure")
+    [(code, reason)] = world.statuses(accepted)["failed"].errors
+    assert isinstance(world.network.classify(code, reason), NetworkError)
+    assert world.network.explanation(code)
+
+
+def test_an_unknown_code_has_no_explanation(world: World) -> None:
+    assert world.network.classify("outcome_unknown", "") is None
+    assert world.network.explanation("outcome_unknown") == ""
+    assert world.network.codes_explained_by("no text has these words") == []
+
+
+def test_callbacks_are_recognized_by_their_own_network_alone(world: World) -> None:
+    world.send()
+    wait_for(world.bodies, "a callback")
+    for body in world.bodies():
+        known = [name for name in registry.NETWORKS if get_network(name).recognizes(body)]
+        assert known == [world.name]
+        assert registry.parse(body, clock.now()) != []
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b'"text"', b"\xff", b'{"network": "memory", "kind": "Path"}']
+)
+def test_what_is_no_callback_is_unreadable(world: World, body: bytes) -> None:
+    items = [part.item for part in world.network.parse(body, clock.now())]
+    assert all(isinstance(item, Unreadable) for item in items)
+    assert not world.network.is_authentic(body, {})
+
+
+def test_a_number_is_known(world: World) -> None:
+    found = registry.wait_for(offered(Health, world.network).get_number(world.sender))
+    assert found.phone_number_id == world.sender.phone_number_id
+    assert found.status == "CONNECTED"
+
+
+def test_people_of_the_memory_answer_questions() -> None:
+    world = next(_memory())
+    world.send(text="Is it you?")
+    world.send(text="It is you.")
+    wait_for(lambda: InboundMessage in map(type, world.items()), "an answer")
+    [answer] = [item for item in world.items() if isinstance(item, InboundMessage)]
+    assert (answer.sender, answer.content) == (USUAL, {"body": "Yes."})
