@@ -7,6 +7,7 @@ Every call over the wire raises a class of networks.exceptions.
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import IO, Any, NamedTuple, Protocol, runtime_checkable
 
 from networks.exceptions import NetworkError
@@ -55,16 +56,27 @@ class Acceptance:
     message_status: str | None = None
 
 
+class NumberState(StrEnum):
+    """The state of a number at its network. OTHER changes nothing: it is a warning, or temporary."""
+
+    CONNECTED = "connected"
+    BANNED = "banned"
+    LOST = "lost"
+    OTHER = "other"
+
+
 @dataclass(frozen=True)
 class NumberProfile:
-    """A number at the network. ``status`` is the network's value, for example CONNECTED.
+    """A number at the network. ``status`` is the network's name of its ``state``.
 
-    So are ``quality_rating`` (GREEN) and ``messaging_limit`` (TIER_2K), None if they were not requested.
+    ``quality_rating`` (GREEN) and ``messaging_limit`` (TIER_2K) are the network's values, None if they were
+    not requested.
     """
 
     phone_number_id: str
     phone_number: str
     display_name: str | None
+    state: NumberState
     status: str
     quality_rating: str | None = None
     messaging_limit: str | None = None
@@ -109,14 +121,32 @@ class BlockResult:
 
 @dataclass(frozen=True)
 class TokenGrant:
-    """The permissions of a customer's token.
+    """The permissions of a customer's token: the needed ones that it lacks.
 
     ``waba_ids`` are the business accounts that it gives access to, None if unknown.
     """
 
     is_valid: bool
-    scopes: frozenset[str]
+    missing: tuple[str, ...]
     waba_ids: frozenset[str] | None
+
+
+class ProblemKind(StrEnum):
+    """What a signup must ask for again."""
+
+    CODE = "code"
+    PIN = "pin"
+
+
+class SignupProblem(NamedTuple):
+    """An error of a signup in the words of the number's owner.
+
+    ``wait_seconds`` is None unless the network limits the retries.
+    """
+
+    text: str | None
+    wait_seconds: int | None
+    kind: ProblemKind | None
 
 
 @dataclass(frozen=True)
@@ -201,6 +231,9 @@ class Network(Protocol):
     def classify(self, code: str, reason: str) -> NetworkError | None:
         """The exception for an error in a status. None for a code that is no code of the network."""
 
+    def is_opt_out(self, code: str) -> bool:
+        """Whether the code of an error says that the person opted out of marketing."""
+
     def explanation(self, code: str) -> str:
         """What a code means and what to do, in sentences. Empty if it is unknown."""
 
@@ -236,6 +269,9 @@ class Media(Protocol):
 @runtime_checkable
 class Signup(Protocol):
     """Connects numbers that their owners release in a browser."""
+
+    def signup_problem(self, code: str) -> SignupProblem | None:
+        """What the code of an error means for a signup. None for any other code."""
 
     async def exchange_code(self, code: str) -> str:
         """Exchange the code of the embedded signup (single use, 30 s) for the customer's token."""

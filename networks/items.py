@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 
@@ -78,17 +79,26 @@ class PersonUpdate:
     at: int
 
 
+class AccountEffect(StrEnum):
+    """What an event of a business account may have done to its numbers."""
+
+    SUSPENDED = "suspended"
+    REINSTATED = "reinstated"
+    RECONNECTED = "reconnected"
+    LOST = "lost"
+    # Another provider of the account lost it.
+    OF_ANOTHER_APP = "of another app"
+
+
 @dataclass(frozen=True)
 class AccountUpdate:
     """An event of a business account, and so of all numbers of it.
 
-    ``event`` is the platform's name of the event, ``detail`` the ban state or None. ``at`` is in
-    milliseconds, 0 if unknown.
+    ``effect`` is None for mere information. ``at`` is in milliseconds, 0 if unknown.
     """
 
     waba_id: str
-    event: str
-    detail: str | None
+    effect: AccountEffect | None
     value: dict[str, Any]
     at: int
 

@@ -22,7 +22,6 @@ from services.emit import emit_message
 from webhooks.kinds import EventKind
 
 # The person opted out of marketing messages (Cloud API, error codes).
-OPTED_OUT_CODE = "131050"
 STATUS_OF = {
     "sent": MessageStatus.SENT,
     "delivered": MessageStatus.DELIVERED,
@@ -105,7 +104,7 @@ def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -
         _accept(message, Acceptance(update.wa_message_id), at, contact, webhooks)
     if status is MessageStatus.FAILED and not message.has_been(status):
         _tell_number(message, update)
-    if contact is not None and any(code == OPTED_OUT_CODE for code, _ in update.errors):
+    if contact is not None and _says_opt_out(message, update):
         # An earlier item may have merged the contact, or opted it out or in.
         fresh = Contact.find(contact.id) or contact
         contacts.opt(fresh, out=True, because=Source.ERROR, at=at)
@@ -137,6 +136,13 @@ def _accept(
         acceptance=accepted.message_status,
     )
     emit_message(EventKind.MESSAGE_SENT, message, shown_at, contact=contact, webhooks=webhooks)
+
+
+def _says_opt_out(message: Message, update: StatusUpdate) -> bool:
+    if not update.errors:
+        return False
+    network = network_of(Number.get_by_id(message.number_id))
+    return any(network.is_opt_out(code) for code, _ in update.errors)
 
 
 def _tell_number(message: Message, update: StatusUpdate) -> None:

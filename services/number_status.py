@@ -10,7 +10,6 @@ import logging
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from gateway.settings import get_settings
 from models import clock
@@ -21,8 +20,8 @@ from models.numbers.number import CONNECTED, Number, NumberStatus, NumberTakenEr
 from networks import exceptions as network
 from networks import items
 from networks.explanations import described
-from networks.interface import BETWEEN_REASONS, Health, Sender
-from networks.items import AccountUpdate
+from networks.interface import BETWEEN_REASONS, Health, NumberState, Sender
+from networks.items import AccountEffect, AccountUpdate
 from networks.registry import network_of, offered, wait_for
 from services import doorbells, number_updates
 from services.emit import emit_number
@@ -44,15 +43,11 @@ EVENT_OF = {
     NumberStatus.DISCONNECTED: EventKind.NUMBER_DISCONNECTED,
     NumberStatus.BANNED: EventKind.NUMBER_BANNED,
 }
-# Our status by the network's. The others (PENDING, RESTRICTED, RATE_LIMITED, FLAGGED, UNKNOWN) are warnings
-# or temporary and change nothing. Source: Cloud API, business phone numbers.
-STATUS_OF = {
-    "CONNECTED": NumberStatus.ACTIVE,
-    "BANNED": NumberStatus.BANNED,
-    "DISCONNECTED": NumberStatus.DISCONNECTED,
-    "UNVERIFIED": NumberStatus.DISCONNECTED,
-    "MIGRATED": NumberStatus.DISCONNECTED,
-    "DELETED": NumberStatus.DISCONNECTED,
+# Our status by the network's.
+_STATUS_OF = {
+    NumberState.CONNECTED: NumberStatus.ACTIVE,
+    NumberState.BANNED: NumberStatus.BANNED,
+    NumberState.LOST: NumberStatus.DISCONNECTED,
 }
 # Errors of the network that decide the status.
 _STATUS_AFTER: dict[type[network.NetworkError], NumberStatus] = {
@@ -61,18 +56,13 @@ _STATUS_AFTER: dict[type[network.NetworkError], NumberStatus] = {
 }
 _TRY_AGAIN = (network.NotReachedError, network.AmbiguousError, network.ThrottledError)
 
-# For the event and ban state of an account update, the statuses of the numbers to check. All other updates
-# (SCHEDULE_FOR_DISABLE, ACCOUNT_VIOLATION, ACCOUNT_RESTRICTION and so on) are notices. Source: Cloud API,
-# webhooks, account_update.
-STARTING_STATES: dict[tuple[str, str | None], tuple[NumberStatus, ...]] = {
-    ("DISABLED_UPDATE", "DISABLE"): (NumberStatus.ACTIVE,),
-    ("DISABLED_UPDATE", "REINSTATE"): (NumberStatus.BANNED,),
-    ("ACCOUNT_RECONNECTED", None): (NumberStatus.DISCONNECTED,),
-    ("PARTNER_REMOVED", None): CONNECTED,
-    # A provider's app lost the account. This matters only if it is our app (see _concerns_us).
-    ("PARTNER_APP_UNINSTALLED", None): CONNECTED,
-    ("ACCOUNT_OFFBOARDED", None): CONNECTED,
-    ("ACCOUNT_DELETED", None): CONNECTED,
+# The statuses of the numbers that an effect on their account may have changed.
+_CHECKED_AFTER = {
+    AccountEffect.SUSPENDED: (NumberStatus.ACTIVE,),
+    AccountEffect.REINSTATED: (NumberStatus.BANNED,),
+    AccountEffect.RECONNECTED: (NumberStatus.DISCONNECTED,),
+    AccountEffect.LOST: CONNECTED,
+    AccountEffect.OF_ANOTHER_APP: (),
 }
 
 # A due time further ahead than the longest wait was written before the clock was set back.
@@ -128,11 +118,10 @@ def follow_update(update: AccountUpdate) -> None:
     A repeated or late update only causes another check. An update that affects no number's status is
     stored as a notice.
     """
-    starting = STARTING_STATES.get((update.event, update.detail))
-    if starting is None:
+    if update.effect is None:
         notice = items.Notice(update.waba_id, "account_update", None, update.value, update.at)
         number_updates.take(notice)
-    elif _concerns_us(update.value):
+    elif starting := _CHECKED_AFTER[update.effect]:
         with writing():
             # No abandoned signups, and no numbers that another account has connected by now.
             was_active = ~Number.activated_at.is_null()
@@ -160,12 +149,6 @@ def _expect(numbers: Iterable[Number], reason: str) -> None:
     Number.update(reason=reason).where(
         Number.id.in_([number.id for number in numbers]), Number.status == NumberStatus.ACTIVE
     ).execute()
-
-
-def _concerns_us(value: dict[str, Any]) -> bool:
-    info = value.get("waba_info")
-    app_id = info.get("partner_app_id") if isinstance(info, dict) else None
-    return app_id is None or str(app_id) == get_settings().network_app_id
 
 
 def request_checks(numbers: Iterable[Number], starting: Iterable[NumberStatus] = CONNECTED) -> None:
@@ -276,7 +259,7 @@ def _ask(number: Number) -> _Answer:
         "quality_rating": said.quality_rating,
         "messaging_limit": said.messaging_limit,
     }
-    return _Answer(STATUS_OF.get(said.status), said.status, news=news)
+    return _Answer(_STATUS_OF.get(said.state), said.status, news=news)
 
 
 def _reason_of(number: Number, answer: _Answer) -> str | None:

@@ -15,33 +15,18 @@ from models.database import exclusively
 from models.numbers.number import Number, NumberStatus
 from models.numbers.signup import Signup, SignupLink
 from networks.exceptions import NetworkError
-from networks.interface import Health, NumberProfile, Sender
+from networks.interface import (
+    Health,
+    NumberProfile,
+    NumberState,
+    ProblemKind,
+    Sender,
+    SignupProblem,
+)
 from networks.interface import Signup as SignupCalls
 from networks.registry import get_network, offered, wait_for
 from services import doorbells
 from services.number_status import change_status
-
-CONNECTED = "CONNECTED"
-NEEDED_SCOPES = ("whatsapp_business_management", "whatsapp_business_messaging")
-
-# The network's codes with a text for the number's owner (Cloud API, error codes: registration).
-CODE_REFUSED = "100"
-PIN_MISMATCH = "133005"
-_TOLD = {
-    "131031": "The platform has locked the business account. Its owner must appeal at the platform.",
-    "131037": "The platform has not approved the number's display name yet.",
-    "131042": "The business account has a payment problem. Add a payment method at the platform first.",
-    "131045": "The platform could not register the number: its certificate is not valid. Verify the"
-    " number at the platform again, then start the signup again.",
-    PIN_MISMATCH: "The number has two-step verification with another PIN."
-    " Enter that PIN, or disable two-step verification at the platform.",
-    "133006": "The platform requires the phone number to be verified again. Verify it, then start again.",
-    "133008": "Too many wrong PINs. Wait before you try again.",
-    "133009": "PINs were entered too fast. Wait a minute before you try again.",
-    "133015": "The number was deleted a moment ago. Wait five minutes, then try again.",
-    "133016": "The platform registers a number at most ten times in 72 hours. Try again later.",
-}
-_WAITS = {"133008": 3600, "133009": 60, "133015": 300, "133016": 3600}
 
 
 class SignupError(Exception):
@@ -122,9 +107,20 @@ def translate(error: NetworkError) -> SignupError | None:
 
     Selects by ``code``, because one class of networks.exceptions covers several of these errors.
     """
-    text = _TOLD.get(error.code)
-    kind = PinMismatchError if error.code == PIN_MISMATCH else SignupError
-    return kind(text, _WAITS.get(error.code)) if text else None
+    problem = _problem(error)
+    if problem is None or problem.text is None:
+        return None
+    kind = PinMismatchError if problem.kind is ProblemKind.PIN else SignupError
+    return kind(problem.text, problem.wait_seconds)
+
+
+def _problem(error: NetworkError) -> SignupProblem | None:
+    return _network().signup_problem(error.code)
+
+
+def _has_refused(error: NetworkError, kind: ProblemKind) -> bool:
+    problem = _problem(error)
+    return problem is not None and problem.kind is kind
 
 
 def _connect(link: SignupLink, claim: SignupClaim) -> Number:
@@ -176,7 +172,7 @@ def _exchange(link: SignupLink, code: str) -> Signup:
     try:
         token = wait_for(_network().exchange_code(code))
     except NetworkError as error:
-        if error.code != CODE_REFUSED:
+        if not _has_refused(error, ProblemKind.CODE):
             raise
         # A concurrent request with the same claim may have been faster.
         if found := Signup.find(link, code):
@@ -192,7 +188,7 @@ def _exchange(link: SignupLink, code: str) -> Signup:
 def _confirm(claim: SignupClaim, access_token: str) -> NumberProfile:
     """Raise SignupError unless the token gives access to the claimed account and number."""
     token = wait_for(_network().inspect_token(access_token))
-    missing = [scope for scope in NEEDED_SCOPES if scope not in token.scopes]
+    missing = token.missing
     if not token.is_valid or missing:
         raise SignupError(
             f"The signup did not grant the required permissions: {', '.join(missing) or 'a valid token'}."
@@ -213,7 +209,7 @@ def _register(number: Number, signup: Signup, sender: Sender, pin: str | None) -
     if signup.number_id != number.id:
         # This is the first number of the signup, or another one than the PIN belongs to.
         signup.amend(number=number.id, sealed_pin=None)
-    if _status(sender) != CONNECTED:
+    if _profile(sender).state is not NumberState.CONNECTED:
         if pin is not None:
             # Stored first, so that the PIN is known if this process dies after the platform accepted it.
             signup.amend(sealed_pin=secret.encrypt(pin))
@@ -221,7 +217,7 @@ def _register(number: Number, signup: Signup, sender: Sender, pin: str | None) -
             sealed_pin = signup.sealed_pin or number.sealed_pin
             wait_for(_network().register(sender, secret.decrypt(sealed_pin)))
         except NetworkError as error:
-            if error.code == PIN_MISMATCH:
+            if _has_refused(error, ProblemKind.PIN):
                 signup.amend(sealed_pin=None)
             raise
     if signup.sealed_pin is not None:
@@ -230,8 +226,10 @@ def _register(number: Number, signup: Signup, sender: Sender, pin: str | None) -
 
 @exclusively
 def _activate(number: Number, link: SignupLink, sender: Sender) -> None:
-    if (status := _status(sender)) != CONNECTED:
-        raise SignupError(f"The number is not ready: its status at the platform is {status}.")
+    if (profile := _profile(sender)).state is not NumberState.CONNECTED:
+        raise SignupError(
+            f"The number is not ready: its status at the platform is {profile.status}."
+        )
     if not link.use(number):
         raise LinkClosedError(SignupLink.get_by_id(link.id).why_closed() or "used")
     change_status(number, NumberStatus.ACTIVE)
@@ -239,5 +237,5 @@ def _activate(number: Number, link: SignupLink, sender: Sender) -> None:
     Signup.delete().where(Signup.link == link.id).execute()
 
 
-def _status(sender: Sender) -> str:
-    return wait_for(offered(Health, get_network()).get_number(sender)).status
+def _profile(sender: Sender) -> NumberProfile:
+    return wait_for(offered(Health, get_network()).get_number(sender))

@@ -12,7 +12,7 @@ def verify(query: Mapping[str, str]) -> str:
     """The challenge of the verification handshake. Raises ForbiddenError for a wrong verify token."""
     challenge = get_network().challenge(query)
     if challenge is None:
-        raise ForbiddenError("hub.mode or hub.verify_token is wrong.")
+        raise ForbiddenError("The mode or the verify token is wrong.")
     return challenge
 
 

@@ -32,7 +32,7 @@ from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.registry import network_of
 from services import contacts, doorbells, first_commit, number_status, telemetry, template_check
 from services.errors import ApiError, ConflictError, ThrottledError
-from services.message_status import OPTED_OUT_CODE, record_acceptance
+from services.message_status import record_acceptance
 from services.network_failures import Asked, answer_to, unreadable_token
 from services.owned import inactive, no_access, owned
 
@@ -404,6 +404,6 @@ def _record_failure(number: Number, message: Message, error: network.NetworkErro
         # After an earlier run that was committed, later changes of the number and the person count.
         if is_new:
             number_status.apply_error(number, error)
-            if error.code == OPTED_OUT_CODE:
+            if network_of(number).is_opt_out(error.code):
                 contacts.opt_out(message)
     return Answer(answer.status, answer.body, answer.retry_after)

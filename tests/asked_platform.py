@@ -6,6 +6,7 @@ from collections.abc import Callable
 from models.database import database
 from networks.exceptions import NetworkError
 from networks.interface import NumberProfile, Sender
+from networks.whatsapp.number_states import state_of
 
 
 class AskedPlatform:
@@ -25,4 +26,7 @@ class AskedPlatform:
         if self.error:
             raise self.error
         said = {"display_name": "Acme"} | self.news
-        return NumberProfile(sender.phone_number_id, "15550001111", status=self.status, **said)
+        state = state_of(self.status)
+        return NumberProfile(
+            sender.phone_number_id, "15550001111", state=state, status=self.status, **said
+        )

@@ -3,12 +3,21 @@
 from dataclasses import dataclass, field
 
 from networks.exceptions import AmbiguousError, NetworkError, RefusedError
-from networks.interface import Acceptance, NumberProfile, OutboundMessage, Sender, TokenGrant
+from networks.interface import (
+    Acceptance,
+    NumberProfile,
+    OutboundMessage,
+    Sender,
+    SignupProblem,
+    TokenGrant,
+)
+from networks.whatsapp.number_states import state_of
+from networks.whatsapp.signup_errors import PROBLEMS
 
 CODE, WABA, TOKEN = "code-1", "2001", "token-1"
 SCOPES = frozenset({"whatsapp_business_management", "whatsapp_business_messaging"})
 
-GRANT = TokenGrant(is_valid=True, scopes=SCOPES, waba_ids=frozenset({WABA}))
+GRANT = TokenGrant(is_valid=True, missing=(), waba_ids=frozenset({WABA}))
 
 
 @dataclass
@@ -32,7 +41,8 @@ class Platform:
             raise self.errors[what]
 
     def _profile(self, phone_number_id: str) -> NumberProfile:
-        return NumberProfile(phone_number_id, "15550001111", "Acme", self.statuses[phone_number_id])
+        status = self.statuses[phone_number_id]
+        return NumberProfile(phone_number_id, "15550001111", "Acme", state_of(status), status)
 
     def interrupt(self, what: str) -> None:
         """Give no response to this call from now on."""
@@ -40,6 +50,9 @@ class Platform:
 
     async def send(self, sender: Sender, message: OutboundMessage) -> Acceptance:
         raise NotImplementedError
+
+    def signup_problem(self, code: str) -> SignupProblem | None:
+        return PROBLEMS.get(code)
 
     async def exchange_code(self, code: str) -> str:
         self._ask("exchange_code")

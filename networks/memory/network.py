@@ -15,7 +15,14 @@ from functools import partial
 from typing import Any
 
 from networks.exceptions import AmbiguousError, NetworkError, RefusedError, ThrottledError
-from networks.interface import Acceptance, FileTypes, NumberProfile, OutboundMessage, Sender
+from networks.interface import (
+    Acceptance,
+    FileTypes,
+    NumberProfile,
+    NumberState,
+    OutboundMessage,
+    Sender,
+)
 from networks.items import InboundMessage, Item, Part, Person, StatusUpdate, Unreadable
 
 logger = logging.getLogger(__name__)
@@ -104,7 +111,9 @@ class MemoryNetwork:
     async def get_number(self, sender: Sender) -> NumberProfile:
         """Every number is connected."""
         phone = sender.phone_number_id.rpartition("-")[2]
-        return NumberProfile(sender.phone_number_id, phone, None, "CONNECTED")
+        return NumberProfile(
+            sender.phone_number_id, phone, None, NumberState.CONNECTED, "CONNECTED"
+        )
 
     def challenge(self, query: Mapping[str, str]) -> str | None:
         """No callback comes over HTTP."""
@@ -129,6 +138,10 @@ class MemoryNetwork:
     def classify(self, code: str, reason: str) -> NetworkError | None:
         """A failure says nothing about the number."""
         return RefusedError(code, reason) if code in EXPLANATIONS else None
+
+    def is_opt_out(self, code: str) -> bool:
+        """Nobody opts out."""
+        return False
 
     def explanation(self, code: str) -> str:
         """See EXPLANATIONS."""

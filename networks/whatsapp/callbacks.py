@@ -9,7 +9,7 @@ import logging
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 from networks.items import (
     AccountUpdate,
@@ -25,6 +25,7 @@ from networks.items import (
 )
 from networks.whatsapp import templates
 from networks.whatsapp.graph import details_of, read_json
+from networks.whatsapp.number_states import effect_of
 
 logger = logging.getLogger(__name__)
 
@@ -58,10 +59,16 @@ PASSED_OVER = {"history", "smb_app_state_sync", "smb_message_echoes"}
 
 @dataclass(frozen=True)
 class _Around:
-    """The entry of an item without its changes, and the latest time that is plausible."""
+    """The entry of an item without its changes, the latest time that is plausible, and our app."""
 
     entry: dict[str, Any]
     latest: int
+    app_id: str
+
+    @classmethod
+    def of(cls, entry: dict[str, Any], latest: int, app_id: str) -> Self:
+        """Around the changes of an entry."""
+        return cls({key: entry[key] for key in ("id", "time") if key in entry}, latest, app_id)
 
     def date(self, item: Item) -> Item:
         """The item with a plausible time: its own, otherwise that of the entry, otherwise 0."""
@@ -72,10 +79,11 @@ class _Around:
         return item if at == item.at else replace(item, at=at)
 
 
-def parse(body: bytes, now: int) -> list[Part]:
+def parse(body: bytes, now: int, app_id: str = "") -> list[Part]:
     """All items of a callback. A body that is no callback yields one Unreadable.
 
     ``now`` is in milliseconds since the epoch. An item with a later time gets that of its entry, or 0.
+    ``app_id`` is the platform's identifier of our app.
     """
     try:
         callback = read_json(body)
@@ -88,7 +96,7 @@ def parse(body: bytes, now: int) -> list[Part]:
         for entry in _objects(callback, "entry")
         if str(entry.get("id")) != TEST_ENTRY
         for change in _objects(entry, "changes")
-        for part in _split(entry, change, now + MOST_AHEAD)
+        for part in _split(_Around.of(entry, now + MOST_AHEAD, app_id), change)
     ]
 
 
@@ -97,8 +105,7 @@ def _objects(parent: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:
     return (c for c in children if isinstance(c, dict)) if isinstance(children, list) else iter(())
 
 
-def _split(entry: dict[str, Any], change: dict[str, Any], latest: int) -> Iterator[Part]:
-    around = _Around({key: entry[key] for key in ("id", "time") if key in entry}, latest)
+def _split(around: _Around, change: dict[str, Any]) -> Iterator[Part]:
     field, value = str(change.get("field", "")), change.get("value")
     if field in PASSED_OVER:
         return
@@ -138,19 +145,19 @@ def _part(around: _Around, field: str, value: Any) -> Part:
         return json.dumps({"object": "whatsapp_business_account", "entry": [alone]}).encode()
 
     try:
-        item = around.date(_read_item(around.entry, field, value))
+        item = around.date(_read_item(around, field, value))
     except Exception as error:
         logger.exception("an item of a callback could not be read")
         item = Unreadable(f"{type(error).__name__}: {error}")
     return Part(item, body)
 
 
-def _read_item(entry: dict[str, Any], field: str, value: Any) -> Item:
+def _read_item(around: _Around, field: str, value: Any) -> Item:
     if not isinstance(value, dict):
         return Unreadable("The value of a change is not an object.")
-    waba_id, at = str(entry.get("id", "")), _milliseconds(entry.get("time"))
+    waba_id, at = str(around.entry.get("id", "")), _milliseconds(around.entry.get("time"))
     if field == "account_update":
-        return _account_update(waba_id, value, at)
+        return _account_update(waba_id, value, at, around.app_id)
     for key, read in (("messages", _inbound), ("statuses", _status)):
         if field == "messages" and key in value:
             [item] = value[key]
@@ -182,14 +189,12 @@ def _phone_number(value: dict[str, Any]) -> str | None:
     return "".join(c for c in str(shown or "") if c in "0123456789") or None
 
 
-def _account_update(waba_id: str, value: dict[str, Any], at: int) -> AccountUpdate:
+def _account_update(waba_id: str, value: dict[str, Any], at: int, app_id: str) -> AccountUpdate:
     # The entry of a PARTNER_* event is about the provider. The customer's account is in its value.
     info = value.get("waba_info")
-    ban = value.get("ban_info")
     return AccountUpdate(
         waba_id=str(info["waba_id"]) if isinstance(info, dict) and "waba_id" in info else waba_id,
-        event=str(value.get("event", "")),
-        detail=str(ban.get("waba_ban_state")) if isinstance(ban, dict) else None,
+        effect=effect_of(value, app_id),
         value=value,
         at=at,
     )

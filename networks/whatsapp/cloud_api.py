@@ -19,6 +19,7 @@ from networks.interface import (
     NumberProfile,
     OutboundMessage,
     Sender,
+    SignupProblem,
     TemplateDefinition,
     TokenGrant,
 )
@@ -32,12 +33,15 @@ from networks.whatsapp import (
     media_types,
     reasons,
     signature,
+    signup_errors,
     templates,
 )
 from networks.whatsapp.classify import classify
 from networks.whatsapp.graph import IDLE_SECONDS, GraphClient, members, optional, required
+from networks.whatsapp.number_states import state_of
 
 MANAGEMENT = "whatsapp_business_management"
+NEEDED_SCOPES = (MANAGEMENT, "whatsapp_business_messaging")
 NUMBER_FIELDS = "id,display_phone_number,verified_name,status"
 QUALITY, LIMIT = "quality_rating", "whatsapp_business_manager_messaging_limit"
 
@@ -110,11 +114,15 @@ class CloudApi:
 
     def parse(self, body: bytes, now: int) -> list[Part]:
         """The items of a callback."""
-        return callbacks.parse(body, now)
+        return callbacks.parse(body, now, self._app_id)
 
     def classify(self, code: str, reason: str) -> NetworkError | None:
         """The exception for an error code of the platform."""
         return classify(int(code), reason) if code.isdecimal() else None
+
+    def is_opt_out(self, code: str) -> bool:
+        """The code of an opt-out."""
+        return code == error_codes.OPTED_OUT
 
     def explanation(self, code: str) -> str:
         """The texts of the table of codes."""
@@ -158,6 +166,10 @@ class CloudApi:
                 **indicator,
             },
         )
+
+    def signup_problem(self, code: str) -> SignupProblem | None:
+        """A problem of the table."""
+        return signup_errors.PROBLEMS.get(code)
 
     async def exchange_code(self, code: str) -> str:
         """GET /oauth/access_token."""
@@ -270,9 +282,10 @@ def _content(message: OutboundMessage) -> dict[str, Any]:
 
 def read_grant(data: Mapping[str, Any], app_id: str) -> TokenGrant:
     """The grant in the ``data`` of a response. A token of another app than ``app_id`` is invalid."""
+    scopes = {str(scope) for scope in data.get("scopes") or ()}
     return TokenGrant(
         is_valid=data.get("is_valid") is True and str(data.get("app_id")) == app_id,
-        scopes=frozenset(str(scope) for scope in data.get("scopes") or ()),
+        missing=tuple(scope for scope in NEEDED_SCOPES if scope not in scopes),
         waba_ids=_waba_ids(data.get("granular_scopes")),
     )
 
@@ -286,11 +299,13 @@ def _waba_ids(granular_scopes: Any) -> frozenset[str] | None:
 
 
 def _profile(item: Any) -> NumberProfile:
+    status = str(item.get("status", "UNKNOWN"))
     return NumberProfile(
         phone_number_id=required(item, "id"),
         phone_number=digits(str(item.get("display_phone_number", ""))),
         display_name=item.get("verified_name"),
-        status=str(item.get("status", "UNKNOWN")),
+        state=state_of(status),
+        status=status,
         quality_rating=optional(item.get(QUALITY)),
         messaging_limit=optional(item.get(LIMIT)),
     )

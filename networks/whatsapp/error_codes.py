@@ -27,6 +27,7 @@ class ErrorCode(NamedTuple):
 
 
 PARAMETER = 100
+OPTED_OUT = "131050"
 # Each missing permission has a separate code in this range.
 PERMISSIONS = range(200, 300)
 

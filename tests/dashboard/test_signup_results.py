@@ -8,6 +8,7 @@ from dashboard import signup_results
 from dashboard.signup_results import Next
 from models.numbers.number import NumberTakenError
 from networks import exceptions as network
+from networks.whatsapp.signup_errors import PROBLEMS
 from services import onboarding
 
 NETWORK_ERRORS = [
@@ -52,7 +53,11 @@ def test_no_error_of_onboarding_or_the_network_passes_for_a_crash() -> None:
     own = [
         onboarding.LinkUnknownError("x"),
         *[error("1", "x") for error in NETWORK_ERRORS],
-        *[onboarding.translate(network.RefusedError(code, "x")) for code in onboarding._TOLD],
+        *[
+            onboarding.translate(network.RefusedError(code, "x"))
+            for code, problem in PROBLEMS.items()
+            if problem.text
+        ],
     ]
     assert len(own) > 10
     for error in own:

@@ -10,7 +10,7 @@ from contract_tests.waiting import wait_for
 from models import clock
 from networks import registry
 from networks.exceptions import AmbiguousError, NetworkError, RefusedError, ThrottledError
-from networks.interface import Acceptance, Health, Network, OutboundMessage, Sender
+from networks.interface import Acceptance, Health, Network, NumberState, OutboundMessage, Sender
 from networks.items import InboundMessage, Item, StatusUpdate, Unreadable
 from networks.memory.network import MemoryNetwork
 from networks.registry import get_network, offered
@@ -116,6 +116,7 @@ def test_a_failure_that_comes_later_is_classified_and_explained(world: World) ->
 
 def test_an_unknown_code_has_no_explanation(world: World) -> None:
     assert world.network.classify("outcome_unknown", "") is None
+    assert not world.network.is_opt_out("outcome_unknown")
     assert world.network.explanation("outcome_unknown") == ""
     assert world.network.codes_explained_by("no text has these words") == []
 
@@ -141,7 +142,7 @@ def test_what_is_no_callback_is_unreadable(world: World, body: bytes) -> None:
 def test_a_number_is_known(world: World) -> None:
     found = registry.wait_for(offered(Health, world.network).get_number(world.sender))
     assert found.phone_number_id == world.sender.phone_number_id
-    assert found.status == "CONNECTED"
+    assert found.state is NumberState.CONNECTED
 
 
 def test_people_of_the_memory_answer_questions() -> None:

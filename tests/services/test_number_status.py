@@ -21,6 +21,7 @@ from networks.exceptions import (
     ThrottledError,
 )
 from networks.items import AccountUpdate
+from networks.whatsapp.number_states import effect_of
 from services import number_status
 from tests import factories
 from tests.conftest import Clock
@@ -33,7 +34,8 @@ OUR_APP = "100000000000001"
 
 def _update(event: str, detail: str | None = None, **value: Any) -> AccountUpdate:
     ban = {"ban_info": {"waba_ban_state": detail}} if detail else {}
-    return AccountUpdate("2001", event, detail, {"event": event} | ban | value, 1_795_167_000_000)
+    told = {"event": event} | ban | value
+    return AccountUpdate("2001", effect_of(told, OUR_APP), told, 1_795_167_000_000)
 
 
 def _is_due(number: Number) -> bool:

@@ -103,7 +103,7 @@ def test_without_granular_scopes_the_accounts_list_is_the_proof(
 def test_a_token_without_a_needed_scope_is_refused(
     link: SignupLink, platform: Platform, scope: str
 ) -> None:
-    platform.grant = replace(platform.grant, scopes=SCOPES - {scope})
+    platform.grant = replace(platform.grant, missing=(scope,))
     with pytest.raises(onboarding.SignupError, match=scope):
         onboarding.connect_number(link, CLAIM)
 

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from networks.items import (
+    AccountEffect,
     AccountUpdate,
     InboundMessage,
     Notice,
@@ -329,19 +330,19 @@ def test_a_message_whose_content_does_not_fit_its_type_keeps_all_of_it() -> None
     [
         (
             {"event": "PARTNER_REMOVED", "waba_info": {"waba_id": "980", "owner_business_id": "2"}},
-            ("980", "PARTNER_REMOVED", None),
+            ("980", AccountEffect.LOST),
         ),
         (
             {"event": "DISABLED_UPDATE", "ban_info": {"waba_ban_state": "DISABLE"}},
-            ("2001", "DISABLED_UPDATE", "DISABLE"),
+            ("2001", AccountEffect.SUSPENDED),
         ),
-        ({"event": "ACCOUNT_DELETED"}, ("2001", "ACCOUNT_DELETED", None)),
-        ({"event": "ACCOUNT_DELETED", "waba_info": {}}, ("2001", "ACCOUNT_DELETED", None)),
-        ({}, ("2001", "", None)),
+        ({"event": "ACCOUNT_DELETED"}, ("2001", AccountEffect.LOST)),
+        ({"event": "ACCOUNT_DELETED", "waba_info": {}}, ("2001", AccountEffect.LOST)),
+        ({}, ("2001", None)),
     ],
 )
 def test_an_account_update_names_the_customers_account(
-    value: dict[str, Any], expected: tuple[str, str, str | None]
+    value: dict[str, Any], expected: tuple[str, AccountEffect | None]
 ) -> None:
     assert _account_update(value) == AccountUpdate(*expected, value=value, at=0)
 

@@ -52,7 +52,7 @@ def made(item: Item) -> Made:
         case StatusUpdate():
             word = item.status
         case AccountUpdate():
-            word = item.event
+            word = str(item.value.get("event", ""))
         case items.Notice():
             word = item.field
         case _:

@@ -20,7 +20,7 @@ from networks.exceptions import (
     RefusedError,
     ThrottledError,
 )
-from networks.interface import NumberProfile, OutboundMessage, Sender
+from networks.interface import NumberProfile, NumberState, OutboundMessage, Sender
 from networks.registry import wait_for
 from networks.whatsapp.cloud_api import CloudApi
 from tests.receiver import Exchange, Receiver, answer, hang
@@ -310,8 +310,8 @@ def test_the_numbers_of_an_account_are_read_page_by_page(receiver: Receiver) -> 
 
     receiver.behave(page, "/v25.0/2001/phone_numbers")
     assert wait_for(_api(receiver.url("")).list_numbers("2001", "token")) == [
-        NumberProfile("100", "15550783881", None, "CONNECTED"),
-        NumberProfile("1002", "15550783881", None, "CONNECTED"),
+        NumberProfile("100", "15550783881", None, NumberState.CONNECTED, "CONNECTED"),
+        NumberProfile("1002", "15550783881", None, NumberState.CONNECTED, "CONNECTED"),
     ]
 
 

@@ -17,8 +17,13 @@ def _granular(*grants: Any) -> dict[str, Any]:
 def test_a_token_tells_scopes_and_accounts() -> None:
     messaging = {"scope": SCOPES[1], "target_ids": ["9"]}
     grant = read_grant(_granular(messaging, {"scope": SCOPES[0], "target_ids": ["2001"]}), "app-1")
-    assert (grant.is_valid, grant.scopes) == (True, frozenset(SCOPES))
+    assert (grant.is_valid, grant.missing) == (True, ())
     assert grant.waba_ids == frozenset({"2001"})
+
+
+def test_a_needed_scope_that_is_not_granted_is_missing() -> None:
+    assert read_grant(WHOLE | {"scopes": SCOPES[1:]}, "app-1").missing == (SCOPES[0],)
+    assert read_grant(WHOLE | {"scopes": None}, "app-1").missing == tuple(SCOPES)
 
 
 @pytest.mark.parametrize(

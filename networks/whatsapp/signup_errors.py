@@ -1,0 +1,27 @@
+"""What the platform's errors mean for the owner of a number who signs up.
+
+Source: Cloud API, error codes: registration.
+"""
+
+from networks.interface import ProblemKind, SignupProblem
+
+_TEXTS = {
+    "131031": "The platform has locked the business account. Its owner must appeal at the platform.",
+    "131037": "The platform has not approved the number's display name yet.",
+    "131042": "The business account has a payment problem. Add a payment method at the platform first.",
+    "131045": "The platform could not register the number: its certificate is not valid. Verify the"
+    " number at the platform again, then start the signup again.",
+    "133005": "The number has two-step verification with another PIN."
+    " Enter that PIN, or disable two-step verification at the platform.",
+    "133006": "The platform requires the phone number to be verified again. Verify it, then start again.",
+    "133008": "Too many wrong PINs. Wait before you try again.",
+    "133009": "PINs were entered too fast. Wait a minute before you try again.",
+    "133015": "The number was deleted a moment ago. Wait five minutes, then try again.",
+    "133016": "The platform registers a number at most ten times in 72 hours. Try again later.",
+}
+_WAITS = {"133008": 3600, "133009": 60, "133015": 300, "133016": 3600}
+_KINDS = {"100": ProblemKind.CODE, "133005": ProblemKind.PIN}
+PROBLEMS = {
+    code: SignupProblem(_TEXTS.get(code), _WAITS.get(code), _KINDS.get(code))
+    for code in _TEXTS | _KINDS
+}

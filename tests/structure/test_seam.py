@@ -1,0 +1,45 @@
+"""What only WhatsApp has stands in networks/whatsapp/: field names of the Graph API, error codes, states."""
+
+import re
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+ROOMS = ("gateway", "handlers", "services", "resources", "models", "tasks", "webhooks")
+WORDS = re.compile(
+    r"biz_opaque|messaging_product|\bhub\.|graph\.facebook|\b1[23][0-9]{4}\b|DISABLED_UPDATE|PARTNER_[A-Z]"
+    r"|ACCOUNT_(?:DELETED|OFFBOARDED|RECONNECTED|VIOLATION|RESTRICTION)|UNVERIFIED|MIGRATED|_update\""
+    r"|max_daily_conversations|ban_info|waba_ban|waba_info|granular_scopes|whatsapp_business_"
+)
+# Commands about the sandbox, which is a WhatsApp. Migrations never change.
+ABOUT_WHATSAPP = {"gateway/cli/sandbox.py", "gateway/cli/trigger.py"}
+# Notices of accounts and numbers are still read here.
+LEFT = {
+    "models/numbers/notice.py",
+    "resources/sample.py",
+    "services/number_status.py",
+    "services/number_updates.py",
+}
+
+
+def _modules() -> list[str]:
+    listed = subprocess.run(
+        ["git", "ls-files", *(f"{room}/*.py" for room in ROOMS)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    ).stdout.split()
+    return [path for path in listed if "/migrations/" not in path and (ROOT / path).is_file()]
+
+
+def test_no_other_room_knows_the_words_of_whatsapp() -> None:
+    found = {path for path in _modules() if WORDS.search((ROOT / path).read_text())}
+    assert found - ABOUT_WHATSAPP == LEFT
+
+
+def test_the_words_are_found() -> None:
+    callbacks = (ROOT / "networks/whatsapp/callbacks.py").read_text()
+    codes = (ROOT / "networks/whatsapp/error_codes.py").read_text()
+    assert WORDS.search(callbacks)
+    assert WORDS.search(codes)
