@@ -206,6 +206,8 @@ class Network(Protocol):
     """What every messaging network can do."""
 
     files: FileTypes
+    # How the events of notices begin that announce a ban.
+    violation: str
 
     async def send(self, sender: Sender, message: OutboundMessage) -> Acceptance:
         """Send a message."""

@@ -92,14 +92,14 @@ class AccountEffect(StrEnum):
 
 @dataclass(frozen=True)
 class AccountUpdate:
-    """An event of a business account, and so of all numbers of it.
+    """An event of a business account, and so of all numbers of it, in the platform's words.
 
-    ``effect`` is None for mere information. ``at`` is in milliseconds, 0 if unknown.
+    ``at`` is in milliseconds, 0 if unknown.
     """
 
     waba_id: str
-    effect: AccountEffect | None
-    value: dict[str, Any]
+    effect: AccountEffect
+    event: str
     at: int
 
 
@@ -112,11 +112,25 @@ class TemplateChange:
 
 
 @dataclass(frozen=True)
+class NumberNews:
+    """News of the numbers of an account, or of one: new values, and what the platform says.
+
+    ``values`` have the names of NumberProfile. Those that are None are not in the news.
+    """
+
+    values: dict[str, str | None]
+    description: str | None
+    phone_number_id: str | None
+    needs_check: bool
+
+
+@dataclass(frozen=True)
 class Notice:
     """Any other information about an account or one of its numbers (digits).
 
-    ``field`` is the subject. ``messages`` stands for an error without a message, a status outside of
-    STATUSES, or unknown members of a value. ``template`` is None if it is not about a template.
+    ``field`` is the subject, and ``event`` the platform's name of what happened. The field ``messages``
+    stands for an error without a message, a status outside of STATUSES, or unknown members of a value.
+    ``news`` and ``template`` are None if it is not about numbers or a template.
     """
 
     waba_id: str
@@ -124,6 +138,8 @@ class Notice:
     phone_number: str | None
     value: dict[str, Any]
     at: int
+    event: str
+    news: NumberNews | None = None
     template: TemplateChange | None = None
 
 

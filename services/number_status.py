@@ -15,7 +15,7 @@ from gateway.settings import get_settings
 from models import clock
 from models.database import Prepared, reading, writing
 from models.deliveries.attempt import NO_OUTCOME
-from models.numbers.notice import Notice, words_of
+from models.numbers.notice import Notice
 from models.numbers.number import CONNECTED, Number, NumberStatus, NumberTakenError
 from networks import exceptions as network
 from networks import items
@@ -118,10 +118,7 @@ def follow_update(update: AccountUpdate) -> None:
     A repeated or late update only causes another check. An update that affects no number's status is
     stored as a notice.
     """
-    if update.effect is None:
-        notice = items.Notice(update.waba_id, "account_update", None, update.value, update.at)
-        number_updates.take(notice)
-    elif starting := _CHECKED_AFTER[update.effect]:
+    if starting := _CHECKED_AFTER[update.effect]:
         with writing():
             # No abandoned signups, and no numbers that another account has connected by now.
             was_active = ~Number.activated_at.is_null()
@@ -129,7 +126,7 @@ def follow_update(update: AccountUpdate) -> None:
             ours = [n for n in numbers if Number.find_connected(n.phone_number_id) == n]
             request_checks(ours, starting)
             if NumberStatus.ACTIVE in starting:
-                _expect(ours, words_of(update.value))
+                _expect(ours, update.event)
 
 
 def follow_notice(notice: items.Notice) -> bool:
@@ -139,7 +136,7 @@ def follow_notice(notice: items.Notice) -> bool:
     """
     with writing():
         numbers = number_updates.take(notice)
-        if notice.field == number_updates.QUALITY:
+        if notice.news is not None and notice.news.needs_check:
             request_checks(numbers or ())
     return numbers is not None
 
@@ -267,7 +264,8 @@ def _reason_of(number: Number, answer: _Answer) -> str | None:
     if answer.status in (number.status, NumberStatus.ACTIVE):
         return None
     is_banned = answer.status is NumberStatus.BANNED
-    violation = Notice.last_violation(number.waba_id) if is_banned else None
+    beginning = network_of(number).violation
+    violation = Notice.last_event(number.waba_id, beginning) if is_banned else None
     return BETWEEN_REASONS.join(filter(None, (number.reason, violation))) or answer.word
 
 

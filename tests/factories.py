@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from gateway.http.auth import identify
 from models import clock
@@ -16,7 +16,9 @@ from models.deliveries.event import Event
 from models.deliveries.webhook import Webhook
 from models.messages.contact import Contact, Source
 from models.messages.message import Message
+from models.numbers.notice import Notice
 from models.numbers.number import Number, NumberStatus
+from networks.whatsapp.notices import event_of
 from webhooks.kinds import EventKind
 
 T = TypeVar("T")
@@ -184,3 +186,15 @@ def claim_due(room: int, terms: Terms) -> list[ClaimedDelivery]:
     claim.bring_back(claim.LEAST_TRIES)
     suspect = claim.claim_suspect(claim.LEAST_TRIES, terms.lease_ms)
     return [*([suspect] if suspect else []), *claim.claim_due(room, terms).deliveries]
+
+
+def notice(
+    field: str = "security",
+    value: dict[str, Any] | None = None,
+    phone_number: str | None = None,
+    at: int = 1,
+    waba_id: str = "2001",
+) -> Notice | None:
+    """A notice of the platform, None if it is stored already."""
+    told = {"event": "PIN_CHANGED"} if value is None else value
+    return Notice.keep(waba_id, field, phone_number, told, at, event_of(told))

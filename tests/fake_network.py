@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from networks.interface import Acceptance, OutboundMessage, Sender
+from networks.whatsapp.knowledge import Knowledge
 from services import sending
 
 
@@ -14,7 +15,7 @@ def accept_all(
     """Let each send be accepted, after ``before()``. Returns the messages that the network gets."""
     asked: list[OutboundMessage] = []
 
-    class Accepting:
+    class Accepting(Knowledge):
         async def send(self, _: Sender, message: OutboundMessage) -> Acceptance:
             before()
             asked.append(message)

@@ -8,11 +8,10 @@ from networks.interface import (
     NumberProfile,
     OutboundMessage,
     Sender,
-    SignupProblem,
     TokenGrant,
 )
+from networks.whatsapp.knowledge import Knowledge
 from networks.whatsapp.number_states import state_of
-from networks.whatsapp.signup_errors import PROBLEMS
 
 CODE, WABA, TOKEN = "code-1", "2001", "token-1"
 SCOPES = frozenset({"whatsapp_business_management", "whatsapp_business_messaging"})
@@ -21,7 +20,7 @@ GRANT = TokenGrant(is_valid=True, missing=(), waba_ids=frozenset({WABA}))
 
 
 @dataclass
-class Platform:
+class Platform(Knowledge):
     """The network. ``statuses`` are those of its numbers. A call named in ``errors`` raises its error."""
 
     statuses: dict[str, str] = field(
@@ -50,9 +49,6 @@ class Platform:
 
     async def send(self, sender: Sender, message: OutboundMessage) -> Acceptance:
         raise NotImplementedError
-
-    def signup_problem(self, code: str) -> SignupProblem | None:
-        return PROBLEMS.get(code)
 
     async def exchange_code(self, code: str) -> str:
         self._ask("exchange_code")

@@ -7,6 +7,7 @@ from models.database import database
 from models.numbers.number import Number
 from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender, TemplateDefinition
+from networks.whatsapp.knowledge import Knowledge
 from services import templates
 
 BODY = {"type": "BODY", "text": "Hello {{1}}, your order {{2}} has shipped."}
@@ -31,7 +32,7 @@ def known(number: Number, *listed: TemplateDefinition) -> None:
     assert templates.take(templates.begin(number), list(listed))
 
 
-class Network:
+class Network(Knowledge):
     """A network that lists ``templates``, records its calls, and raises ``failure`` if that is set.
 
     ``meanwhile`` runs during a call.

@@ -15,17 +15,6 @@ from models.clock import new_id
 from models.database import BaseModel, reading, writing
 from models.numbers.number import Number
 
-# The fields that may hold the platform's name of the event, in order. Source: Cloud API, webhooks.
-_WORDS = ("event", "decision", "new_quality_score", "new_category", "alert_type")
-# An object that has the name, or the rest of it.
-_INNER_WORDS = (
-    ("ban_info", "waba_ban_state"),
-    ("alert_info", "alert_type"),
-    ("violation_info", "violation_type"),
-    ("disconnection_info", "reason"),
-)
-UNNAMED = "UNNAMED"
-
 
 class Notice(BaseModel):
     """One notice. ``field`` is its subject, ``event`` the platform's name of the event."""
@@ -48,12 +37,18 @@ class Notice(BaseModel):
 
     @classmethod
     def keep(
-        cls, waba_id: str, field: str, phone_number: str | None, value: dict[str, Any], at: int
+        cls,
+        waba_id: str,
+        field: str,
+        phone_number: str | None,
+        value: dict[str, Any],
+        at: int,
+        event: str,
     ) -> Self | None:
         """Store a notice once, because the platform repeats its callbacks. Joins a transaction of the caller.
 
-        ``at`` is the platform's time, in milliseconds, or 0 without one. Returns None for a notice that is
-        stored already.
+        ``event`` is the platform's name of what happened. ``at`` is the platform's time, in milliseconds, or
+        0 without one. Returns None for a notice that is stored already.
         """
         value_json = json.dumps(value, sort_keys=True)
         ours = Number.select(fn.MAX(Number.id)).where(
@@ -71,17 +66,15 @@ class Notice(BaseModel):
                 number=ours.scalar(),
                 phone_number=phone_number,
                 field=field,
-                event=words_of(value),
+                event=event,
                 value_json=value_json,
                 at=at or clock.now(),
             )
 
     @classmethod
-    def last_violation(cls, waba_id: str) -> str | None:
-        """The last violation of the business account, in the platform's words, or None."""
-        query = cls.select().where(
-            cls.waba_id == waba_id, cls.event.startswith("ACCOUNT_VIOLATION")
-        )
+    def last_event(cls, waba_id: str, beginning: str) -> str | None:
+        """The last event of the business account with this beginning, in the platform's words, or None."""
+        query = cls.select().where(cls.waba_id == waba_id, cls.event.startswith(beginning))
         with reading():
             last = query.order_by(cls.id.desc()).first()
         return None if last is None else str(last.event)
@@ -95,12 +88,3 @@ class Notice(BaseModel):
             query = query.where((cls.number == number.id) | of_account)
         with reading():
             return list(query)
-
-
-def words_of(value: dict[str, Any]) -> str:
-    """The event in the platform's words, such as ``DISABLED_UPDATE SCHEDULE_FOR_DISABLE``."""
-    words = [value[name] for name in _WORDS if value.get(name)][:1]
-    for outer, inner in _INNER_WORDS:
-        if isinstance(found := value.get(outer), dict) and found.get(inner):
-            words.append(found[inner])
-    return " ".join(str(word) for word in words) or UNNAMED

@@ -23,7 +23,7 @@ from networks.items import (
     StatusUpdate,
     Unreadable,
 )
-from networks.whatsapp import templates
+from networks.whatsapp import notices, templates
 from networks.whatsapp.graph import details_of, read_json
 from networks.whatsapp.number_states import effect_of
 
@@ -156,7 +156,7 @@ def _read_item(around: _Around, field: str, value: Any) -> Item:
     if not isinstance(value, dict):
         return Unreadable("The value of a change is not an object.")
     waba_id, at = str(around.entry.get("id", "")), _milliseconds(around.entry.get("time"))
-    if field == "account_update":
+    if field == notices.ACCOUNT:
         return _account_update(waba_id, value, at, around.app_id)
     for key, read in (("messages", _inbound), ("statuses", _status)):
         if field == "messages" and key in value:
@@ -170,8 +170,16 @@ def _read_item(around: _Around, field: str, value: Any) -> Item:
             contact = next(_objects(value, "contacts"), {})
             return read(_phone_number_id(value), item, contact)
     update = _person_update(field, value) if field in OF_PERSONS else None
-    change = templates.read_change(field, value)
-    return update or Notice(waba_id, field, _phone_number(value), value, at, change)
+    return update or Notice(
+        waba_id,
+        field,
+        _phone_number(value),
+        value,
+        at,
+        notices.event_of(value),
+        notices.news_of(field, value),
+        templates.read_change(field, value),
+    )
 
 
 def _metadata(value: dict[str, Any]) -> dict[str, Any]:
@@ -189,15 +197,16 @@ def _phone_number(value: dict[str, Any]) -> str | None:
     return "".join(c for c in str(shown or "") if c in "0123456789") or None
 
 
-def _account_update(waba_id: str, value: dict[str, Any], at: int, app_id: str) -> AccountUpdate:
+def _account_update(waba_id: str, value: dict[str, Any], at: int, app_id: str) -> Item:
     # The entry of a PARTNER_* event is about the provider. The customer's account is in its value.
     info = value.get("waba_info")
-    return AccountUpdate(
-        waba_id=str(info["waba_id"]) if isinstance(info, dict) and "waba_id" in info else waba_id,
-        effect=effect_of(value, app_id),
-        value=value,
-        at=at,
-    )
+    if isinstance(info, dict) and "waba_id" in info:
+        waba_id = str(info["waba_id"])
+    event, effect = notices.event_of(value), effect_of(value, app_id)
+    if effect is None:
+        news = notices.news_of(notices.ACCOUNT, value)
+        return Notice(waba_id, notices.ACCOUNT, None, value, at, event, news)
+    return AccountUpdate(waba_id, effect, event, at)
 
 
 def _person(ids: dict[str, Any], names: tuple[str, ...], contact: dict[str, Any]) -> Person:

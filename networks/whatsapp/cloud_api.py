@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from networks.exceptions import AmbiguousError, NetworkError
+from networks.exceptions import AmbiguousError
 from networks.interface import (
     Acceptance,
     BlockedPage,
@@ -19,25 +19,13 @@ from networks.interface import (
     NumberProfile,
     OutboundMessage,
     Sender,
-    SignupProblem,
     TemplateDefinition,
     TokenGrant,
 )
 from networks.items import Part
-from networks.whatsapp import (
-    business,
-    callbacks,
-    checkup,
-    error_codes,
-    media,
-    media_types,
-    reasons,
-    signature,
-    signup_errors,
-    templates,
-)
-from networks.whatsapp.classify import classify
+from networks.whatsapp import business, callbacks, checkup, media, signature, templates
 from networks.whatsapp.graph import IDLE_SECONDS, GraphClient, members, optional, required
+from networks.whatsapp.knowledge import Knowledge
 from networks.whatsapp.number_states import state_of
 
 MANAGEMENT = "whatsapp_business_management"
@@ -51,13 +39,11 @@ def digits(phone_number: str) -> str:
     return "".join(c for c in phone_number if c.isdecimal() and c.isascii())
 
 
-class CloudApi:
+class CloudApi(Knowledge):
     """The Graph API at ``base_url``, for the app with this identifier and secret.
 
     ``verify_token`` is what the platform sends when it verifies the callback URL.
     """
-
-    files = media_types.FILES
 
     def __init__(
         self,
@@ -108,33 +94,9 @@ class CloudApi:
         """The signature of the platform over the raw body."""
         return signature.is_authentic(self._app_secret, body, headers.get(signature.HEADER))
 
-    def recognizes(self, body: bytes) -> bool:
-        """Whether it names the object of the platform's callbacks."""
-        return b"whatsapp_business_account" in body
-
     def parse(self, body: bytes, now: int) -> list[Part]:
         """The items of a callback."""
         return callbacks.parse(body, now, self._app_id)
-
-    def classify(self, code: str, reason: str) -> NetworkError | None:
-        """The exception for an error code of the platform."""
-        return classify(int(code), reason) if code.isdecimal() else None
-
-    def is_opt_out(self, code: str) -> bool:
-        """The code of an opt-out."""
-        return code == error_codes.OPTED_OUT
-
-    def explanation(self, code: str) -> str:
-        """The texts of the table of codes."""
-        return error_codes.explanation(code)
-
-    def codes_explained_by(self, words: str) -> list[str]:
-        """A search in the table of codes."""
-        return error_codes.codes_explained_by(words)
-
-    def in_words(self, reason: str) -> str:
-        """The platform's names of reasons."""
-        return reasons.in_words(reason)
 
     async def get_time(self, seconds: float) -> datetime | None:
         """The Date header of a response of the platform."""
@@ -166,10 +128,6 @@ class CloudApi:
                 **indicator,
             },
         )
-
-    def signup_problem(self, code: str) -> SignupProblem | None:
-        """A problem of the table."""
-        return signup_errors.PROBLEMS.get(code)
 
     async def exchange_code(self, code: str) -> str:
         """GET /oauth/access_token."""

@@ -2,7 +2,6 @@
 
 from models.database import writing
 from models.messages.message import MessageStatus
-from models.numbers.notice import Notice
 from models.numbers.number import Number, NumberStatus
 from tests import factories
 from tests.conftest import Clock
@@ -26,8 +25,8 @@ def test_a_notice_of_a_template_names_it(number: Number, visit: Visit) -> None:
     told = {"event": "APPROVED", "message_template_name": "order_shipped"}
     told["message_template_language"] = "en_US"
     with writing():
-        Notice.keep(number.waba_id, "message_template_status_update", None, told, 1)
-        Notice.keep(number.waba_id, "account_alerts", None, {"alert_type": "OBA_APPROVED"}, 1)
+        factories.notice("message_template_status_update", told)
+        factories.notice("account_alerts", {"alert_type": "OBA_APPROVED"})
     page = visit(f"numbers/{number.id}")
     assert "Message template status update: approved</strong> order_shipped (en_US)" in page
 

@@ -16,6 +16,7 @@ from models.messages.message import Message
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions
 from networks.interface import MediaUpload, Sender
+from networks.whatsapp.knowledge import Knowledge
 from networks.whatsapp.media_types import FILES
 from services.errors import ApiError, ConflictError, NotFoundError
 from tests import factories
@@ -41,10 +42,8 @@ class Download:
         self.closed = True
 
 
-class Network:
+class Network(Knowledge):
     """A network with preset results, which records its calls."""
-
-    files = FILES
 
     def __init__(self) -> None:
         self.failure: exceptions.NetworkError | None = None

@@ -13,6 +13,7 @@ from models.database import database, writing
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions
 from networks.interface import BlockedPage, BlockedPerson, BlockResult, BusinessProfile, Sender
+from networks.whatsapp.knowledge import Knowledge
 from services.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
 from tests.structure.test_contract_shapes import check_shape
 
@@ -20,7 +21,7 @@ PHONE, USER = "15551234567", "US.13491208655302741918"
 EXAMPLES = contract.load()["components"]["examples"]
 
 
-class Network:
+class Network(Knowledge):
     """A network that knows one profile and some blocked people."""
 
     def __init__(self) -> None:

@@ -21,7 +21,6 @@ from models.deliveries.claim import Terms
 from models.deliveries.event import Event
 from models.deliveries.event_history import EventHistory
 from models.deliveries.feed import START, Place, Wanted
-from models.numbers.notice import Notice
 from services.fair_share import TooMuchAtOnceError
 from tests import factories
 from tests.asgi import http_scope
@@ -208,7 +207,7 @@ def test_a_source_that_cannot_be_read_disturbs_no_event_and_no_other_source(
         await _until(lambda: showing.pieces and plain.pieces)
         with monkeypatch.context() as patch:
             patch.setattr(live_blocks, "recorded_notices", fail)
-            Notice.keep("2001", "security", None, {"event": "PIN_CHANGED"}, 1)
+            factories.notice()
             _fail(account)
             await _until(lambda: plain.count == 1 and showing.count == 2)
             _fail(account)

@@ -37,7 +37,6 @@ from models.messages.conversation import (
 from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message, MessageStatus
 from models.messages.template import Template
-from models.numbers.notice import Notice
 from models.numbers.number import Number
 from models.reports import activity, tally
 from models.reports.incident import AlertTarget, Incident
@@ -201,7 +200,7 @@ def _look(world: World) -> None:
     """A poll of attempts and notices, with some of each."""
     blocks = LiveBlocks()
     record_outcomes(map(factories.failure, world.claimed), lambda _: 1, 10)
-    Notice.keep("2001", "security", None, {"event": "PIN_CHANGED"}, 1)
+    factories.notice()
     assert len(blocks.read({source: {world.account.id} for source in Source})) == len(Source)
 
 

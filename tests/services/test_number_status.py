@@ -20,11 +20,10 @@ from networks.exceptions import (
     RefusedError,
     ThrottledError,
 )
-from networks.items import AccountUpdate
-from networks.whatsapp.number_states import effect_of
 from services import number_status
 from tests import factories
 from tests.conftest import Clock
+from tests.tasks.told import account_update, ingest_now
 
 ACTIVE, BANNED = NumberStatus.ACTIVE, NumberStatus.BANNED
 DISCONNECTED, PROVISIONING = NumberStatus.DISCONNECTED, NumberStatus.PROVISIONING
@@ -32,10 +31,10 @@ ALL = (PROVISIONING, ACTIVE, DISCONNECTED, BANNED)
 OUR_APP = "100000000000001"
 
 
-def _update(event: str, detail: str | None = None, **value: Any) -> AccountUpdate:
-    ban = {"ban_info": {"waba_ban_state": detail}} if detail else {}
-    told = {"event": event} | ban | value
-    return AccountUpdate("2001", effect_of(told, OUR_APP), told, 1_795_167_000_000)
+def _update(event: str, detail: str | None = None, **value: Any) -> None:
+    """The network sends an update of the account."""
+    ban: dict[str, Any] = {"ban_info": {"waba_ban_state": detail}} if detail else {}
+    ingest_now(account_update(event, **ban, **value))
 
 
 def _is_due(number: Number) -> bool:
@@ -76,7 +75,7 @@ def test_an_update_has_those_numbers_checked_that_it_could_be_about(
 ) -> None:
     numbers = _numbers(account)
     for _ in range(2):
-        number_status.follow_update(_update(event, detail))
+        _update(event, detail)
     assert {status for status, number in numbers.items() if _is_due(number)} == checked
     assert all(Number.get_by_id(n.id).status == status for status, n in numbers.items())
     moves = Event.select().where(Event.kind != "number.updated")
@@ -86,7 +85,7 @@ def test_an_update_has_those_numbers_checked_that_it_could_be_about(
 
 def test_the_numbers_of_other_business_accounts_are_left_alone(account: Account) -> None:
     other = factories.active_number(account, "1002", waba_id="2002")
-    number_status.follow_update(_update("DISABLED_UPDATE", "DISABLE"))
+    _update("DISABLED_UPDATE", "DISABLE")
     assert not _is_due(other)
 
 
@@ -95,14 +94,14 @@ def test_the_removal_of_another_app_changes_nothing(
     number: Number, app_id: str, *, concerned: bool
 ) -> None:
     info = {"waba_id": "2001", "partner_app_id": app_id}
-    number_status.follow_update(_update("PARTNER_APP_UNINSTALLED", waba_info=info))
+    _update("PARTNER_APP_UNINSTALLED", waba_info=info)
     assert _is_due(number) is concerned
 
 
 def test_a_signup_that_never_got_ready_is_not_reconnected(account: Account) -> None:
     abandoned = factories.provision(account)
     abandoned.abandon()
-    number_status.follow_update(_update("ACCOUNT_RECONNECTED"))
+    _update("ACCOUNT_RECONNECTED")
     assert not _is_due(abandoned)
 
 
@@ -114,7 +113,7 @@ def test_a_number_connected_by_another_account_in_the_meantime_stays_there(
     with writing():
         lost.move_to(DISCONNECTED)
     theirs = factories.active_number(Account.open("Rival", "pro"))
-    number_status.follow_update(_update(event))
+    _update(event)
     assert not _is_due(lost)
     assert _is_due(theirs) is (event == "ACCOUNT_OFFBOARDED")
 

@@ -18,6 +18,7 @@ from models.reports.usage import UsageCount
 from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.items import StatusUpdate
+from networks.whatsapp.knowledge import Knowledge
 from services import sending
 from services.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
 from services.message_status import SentMessages, record_status
@@ -36,7 +37,7 @@ def network(monkeypatch: pytest.MonkeyPatch) -> Network:
     def install(answer: Callable[[OutboundMessage], str]) -> list[OutboundMessage]:
         asked: list[OutboundMessage] = []
 
-        class Fake:
+        class Fake(Knowledge):
             async def send(self, sender: Sender, message: OutboundMessage) -> Acceptance:
                 assert sender == Sender("1001", "token-1")
                 asked.append(message)

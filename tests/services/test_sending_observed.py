@@ -11,6 +11,7 @@ from models.messages.message import Message
 from models.numbers.number import Number
 from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender
+from networks.whatsapp.knowledge import Knowledge
 from services import sending, telemetry
 from services.errors import ApiError, ConflictError
 from services.sending import Answer
@@ -24,7 +25,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
     """Install a network that responds to each send with the same acceptance or error."""
 
     def install(answer: Acceptance | Exception) -> None:
-        class Fake:
+        class Fake(Knowledge):
             async def send(self, _sender: Sender, _message: OutboundMessage) -> Acceptance:
                 if isinstance(answer, Exception):
                     raise answer

@@ -20,6 +20,7 @@ from models.messages.message import Message, MessageStatus, StatusChange
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender
+from networks.whatsapp.knowledge import Knowledge
 from services import contacts, sending
 from services.errors import ApiError, ConflictError
 from services.message_status import record_acceptance
@@ -35,7 +36,7 @@ UNCLEAR = exceptions.AmbiguousError("timeout", "No answer.")
 UNREACHED = exceptions.NotReachedError("unreachable", "No route.")
 
 
-class Network:
+class Network(Knowledge):
     """Answers every send with ``answer``, or raises it. Calls ``then`` before."""
 
     def __init__(self) -> None:

@@ -13,13 +13,8 @@ WORDS = re.compile(
 )
 # Commands about the sandbox, which is a WhatsApp. Migrations never change.
 ABOUT_WHATSAPP = {"gateway/cli/sandbox.py", "gateway/cli/trigger.py"}
-# Notices of accounts and numbers are still read here.
-LEFT = {
-    "models/numbers/notice.py",
-    "resources/sample.py",
-    "services/number_status.py",
-    "services/number_updates.py",
-}
+# The sample of an event has a real code.
+LEFT = {"resources/sample.py"}
 
 
 def _modules() -> list[str]:

@@ -394,7 +394,7 @@ def test_a_waiting_notice_about_our_own_number_stays(
 def test_a_notice_about_our_own_number_stays(account: Account, number: Number) -> None:
     other = factories.active_number(account, "1002", phone_number=ANA["phone"])
     ana = factories.contact(number, phone=ANA["phone"])
-    Notice.keep("2001", "quality", other.phone_number, {"display": other.phone_number}, 1)
+    factories.notice("quality", {"display": other.phone_number}, other.phone_number)
     assert erasing.erase(ana)["notices"] == 0
     assert Notice.select().count() == 1
     assert Message.select().where(Message.status == MessageStatus.PENDING).count() == 0

@@ -187,7 +187,7 @@ def test_signups_and_notices_go_by_their_age_and_the_number_stays(
     def write(code: str) -> None:
         with writing():
             Signup.begin(link, code, f"token-{code}")
-            Notice.keep("2001", "security", None, {"event": code}, at=1)
+            factories.notice("security", {"event": code})
 
     write("1")
     assert [kind.remove(clock.at, 10) for kind in (SIGNUPS, NOTICES)] == [0, 0]

@@ -8,7 +8,6 @@ from click.testing import CliRunner
 from contract_tests.stored import Stored
 from gateway.cli import cli
 from models.accounts.account import Account
-from models.numbers.notice import Notice
 from models.numbers.number import Number
 from tests import factories
 
@@ -19,9 +18,9 @@ AT = 1_795_000_000_000
 @pytest.fixture(autouse=True)
 def told(number: Number, state: Stored) -> None:
     assert state.environment
-    Notice.keep("2001", "account_update", None, VIOLATION, AT)
+    factories.notice("account_update", VIOLATION, at=AT)
     quality = {"event": "DOWNGRADE", "display_phone_number": "15550001111"}
-    Notice.keep("2001", "phone_number_quality_update", number.phone_number, quality, AT + 1000)
+    factories.notice("phone_number_quality_update", quality, number.phone_number, AT + 1000)
 
 
 def _run(*arguments: str) -> str:

@@ -18,7 +18,7 @@ PIN_CHANGED = {"event": "PIN_CHANGED"}
 def _keep(
     field: str, value: dict[str, Any], phone_number: str | None = None, *, at: int = AT
 ) -> None:
-    Notice.keep("2001", field, phone_number, value, at)
+    factories.notice(field, value, phone_number, at)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from models.accounts.account import Account
 from models.clock import id_bound, new_id
 from models.database import writing
 from models.deliveries.attempt import Attempt
-from models.numbers.notice import Notice
 from models.numbers.number import Number
 from models.reports import live_activity
 from models.reports.live_activity import LOOK_BACK_MS, Latest
@@ -91,7 +90,7 @@ def test_a_notice_is_for_the_accounts_of_its_number_or_business_account(number: 
     accounts = {number.account_id, other.account_id}
 
     def shown(phone_number: str | None) -> list[tuple[str, str, str | None]]:
-        notice = Notice.keep("2001", "security", phone_number, {"event": "PIN_CHANGED"}, 1)
+        notice = factories.notice(phone_number=phone_number)
         assert notice is not None
         rows = live_activity.recorded_notices([notice.id], accounts)
         return sorted((row.account_id, row.number_id, row.phone_number) for row in rows)

@@ -19,6 +19,7 @@ from networks.items import (
 )
 from networks.whatsapp import callbacks
 from networks.whatsapp.callbacks import parse
+from networks.whatsapp.notices import event_of, news_of
 
 # The time of parsing, in milliseconds since the epoch. It differs from this machine's.
 NOW = 2_000_000_000_000
@@ -291,7 +292,15 @@ def test_every_other_field_is_a_notice(field: str | None) -> None:
     value = {"display_phone_number": "+1 (555) 078-3881", "event": "PIN_CHANGED"}
     change = {"field": field, "value": value}
     assert _parse({"id": "2001", "time": 1743451903, "changes": [change]}) == [
-        Notice("2001", str(field), "15550783881", value, 1_743_451_903_000)
+        Notice(
+            "2001",
+            str(field),
+            "15550783881",
+            value,
+            1_743_451_903_000,
+            "PIN_CHANGED",
+            news_of(str(field), value),
+        )
     ]
 
 
@@ -338,13 +347,18 @@ def test_a_message_whose_content_does_not_fit_its_type_keeps_all_of_it() -> None
         ),
         ({"event": "ACCOUNT_DELETED"}, ("2001", AccountEffect.LOST)),
         ({"event": "ACCOUNT_DELETED", "waba_info": {}}, ("2001", AccountEffect.LOST)),
-        ({}, ("2001", None)),
     ],
 )
 def test_an_account_update_names_the_customers_account(
-    value: dict[str, Any], expected: tuple[str, AccountEffect | None]
+    value: dict[str, Any], expected: tuple[str, AccountEffect]
 ) -> None:
-    assert _account_update(value) == AccountUpdate(*expected, value=value, at=0)
+    assert _account_update(value) == AccountUpdate(*expected, event=event_of(value), at=0)
+
+
+def test_an_account_update_that_changes_no_number_is_a_notice() -> None:
+    update = _account_update({})
+    assert isinstance(update, Notice)
+    assert (update.waba_id, update.field, update.event) == ("2001", "account_update", "UNNAMED")
 
 
 def test_an_account_update_tells_its_time() -> None:

@@ -52,7 +52,9 @@ def made(item: Item) -> Made:
         case StatusUpdate():
             word = item.status
         case AccountUpdate():
-            word = str(item.value.get("event", ""))
+            word = item.event.split()[0]
+        case items.Notice(field="account_update"):
+            return AccountUpdate.__name__, str(item.value.get("event", ""))
         case items.Notice():
             word = item.field
         case _:
