@@ -21,7 +21,7 @@ from starlette.responses import StreamingResponse
 from models.database import read
 from models.messages.message import Direction, Message
 from models.numbers.number import Number, NumberStatus
-from networks import exceptions as network
+from networks.exceptions import NetworkError
 from networks.interface import FileTypes, Media, MediaDownload, MediaUpload
 from networks.registry import network_of, offered
 from services.errors import ApiError, ConflictError, InvalidError
@@ -56,12 +56,13 @@ _TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(; ?[\w-]+=[\w.+-]+)*", re.ASCII)
 async def upload_media(user: str, number_id: str, payload: Request) -> dict[str, Any]:
     """POST /numbers/{number_id}/media."""
     number = await read(partial(owned, Number, number_id, user))
-    async with payload.form() as form:
-        upload, sha256 = await run_in_threadpool(_examine, _file(form), network_of(number).files)
+    async with payload.form() as form, asking(number, UPLOADING) as sender:
+        network = network_of(number)
+        media = offered(Media, network)
+        upload, sha256 = await run_in_threadpool(_examine, _file(form), network.files)
         if number.status != NumberStatus.ACTIVE:
             raise inactive(number, "upload")
-        async with asking(number, UPLOADING) as sender:
-            media_id = await offered(Media, network_of(number)).upload_media(sender, upload)
+        media_id = await media.upload_media(sender, upload)
     return {"id": media_id, "mimeType": upload.mime_type, "size": upload.size, "sha256": sha256}
 
 
@@ -156,7 +157,7 @@ async def _passed_on(message: Message, download: MediaDownload) -> AsyncIterator
     try:
         async for piece in download:
             yield piece
-    except network.NetworkError as error:
+    except NetworkError as error:
         logger.warning(
             "the download of the media of message %s was interrupted: %s", message.id, error
         )

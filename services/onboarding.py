@@ -160,6 +160,7 @@ def connect_without_signup(account: Account, network: str, phone: str) -> Number
         pin="000000",
     )
     change_status(number, NumberStatus.ACTIVE)
+    doorbells.deliveries.ring()
     return Number.get_by_id(number.id)
 
 

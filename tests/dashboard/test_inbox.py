@@ -186,6 +186,17 @@ def test_a_text_is_sent_through_the_api_with_the_key_of_its_form(
     ]
 
 
+@pytest.mark.parametrize(("network", "most"), [("whatsapp", 100 * 1024 * 1024), ("memory", 0)])
+def test_the_form_takes_the_files_of_the_network(
+    visit: Visit, contact: Contact, network: str, most: int
+) -> None:
+    with writing():
+        Number.update(network=network).execute()
+    page = visit(f"inbox/{contact.id}?reply=media")
+    assert f'data-most="{most}"' in page
+    assert (".pdf" in page) is (network == "whatsapp")
+
+
 def test_media_is_sent_by_link(submit: Submit, api: Api, contact: Contact) -> None:
     form = {"reply": "media", "link": "https://example.com/a", "caption": "Look", "once": "k"}
     for kind in ("image", "audio"):

@@ -356,7 +356,7 @@ def test_an_account_update_names_the_customers_account(
 
 
 def test_an_account_update_that_changes_no_number_is_a_notice() -> None:
-    update = _account_update({})
+    [update] = _parse({"id": "2001", "changes": [{"value": {}, "field": "account_update"}]})
     assert isinstance(update, Notice)
     assert (update.waba_id, update.field, update.event) == ("2001", "account_update", "UNNAMED")
 
