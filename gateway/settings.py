@@ -278,14 +278,13 @@ class Settings(BaseSettings):
 
     @property
     def is_local(self) -> bool:
-        """Whether no message leaves this machine."""
-        return self.network == "memory" or self.uses_sandbox
+        """Whether no message leaves this machine, also of numbers of an earlier network."""
+        return bool(_LOOPBACK.fullmatch(urlsplit(self.network_url).hostname or ""))
 
     @property
     def uses_sandbox(self) -> bool:
-        """Whether the messaging network is a sandbox on this machine."""
-        host = urlsplit(self.network_url).hostname or ""
-        return self.network == "whatsapp" and bool(_LOOPBACK.fullmatch(host))
+        """Whether new numbers are of a sandbox on this machine."""
+        return self.network == "whatsapp" and self.is_local
 
     @property
     def user_agent(self) -> str:

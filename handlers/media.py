@@ -56,13 +56,13 @@ _TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(; ?[\w-]+=[\w.+-]+)*", re.ASCII)
 async def upload_media(user: str, number_id: str, payload: Request) -> dict[str, Any]:
     """POST /numbers/{number_id}/media."""
     number = await read(partial(owned, Number, number_id, user))
-    async with payload.form() as form, asking(number, UPLOADING) as sender:
-        network = network_of(number)
-        media = offered(Media, network)
+    network = network_of(number)
+    async with payload.form() as form:
         upload, sha256 = await run_in_threadpool(_examine, _file(form), network.files)
         if number.status != NumberStatus.ACTIVE:
             raise inactive(number, "upload")
-        media_id = await media.upload_media(sender, upload)
+        async with asking(number, UPLOADING) as sender:
+            media_id = await offered(Media, network).upload_media(sender, upload)
     return {"id": media_id, "mimeType": upload.mime_type, "size": upload.size, "sha256": sha256}
 
 

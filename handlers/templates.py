@@ -18,7 +18,7 @@ from resources.page import page_object
 from resources.template import template_object
 from services import doorbells, templates
 from services.errors import ConflictError, NotFoundError
-from services.network_failures import Asked, asking
+from services.network_failures import Asked, asking, capable
 from services.owned import active_number
 
 ACTION = "manage templates"
@@ -122,6 +122,7 @@ async def delete_template(
 
 async def _freshen(number: Number) -> None:
     """Read the templates from the network if the stored ones are out of date. Raises ApiError."""
+    network = capable(Templates, network_of(number), number, READING)
     for _ in range(MOST_READS):
         known = await read(partial(TemplateList.of, number))
         if known is not None and not templates.is_due(known):
@@ -129,7 +130,6 @@ async def _freshen(number: Number) -> None:
         if known is None:
             known = await commit(partial(templates.begin, number))
         async with asking(number, READING) as sender:
-            network = offered(Templates, network_of(number))
             listed = await network.list_templates(sender, number.waba_id)
         if await commit(partial(templates.take, known, listed)):
             doorbells.deliveries.ring()

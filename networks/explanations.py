@@ -1,12 +1,12 @@
 """Errors of any network in the words of people: its text, and what its code means."""
 
 from networks.exceptions import NetworkError
-from networks.registry import NETWORKS, get_network
+from networks.registry import all_networks
 
 
 def explanation(code: str) -> str:
     """What a code means and what to do. Empty if no network knows it."""
-    texts = (get_network(name).explanation(code) for name in NETWORKS)
+    texts = (network.explanation(code) for network in all_networks())
     return next(filter(None, texts), "")
 
 
@@ -23,4 +23,4 @@ def described(error: NetworkError) -> str:
 
 def codes_explained_by(words: str) -> list[str]:
     """The codes whose explanation contains this text, in any case."""
-    return [code for name in NETWORKS for code in get_network(name).codes_explained_by(words)]
+    return [code for network in all_networks() for code in network.codes_explained_by(words)]

@@ -225,7 +225,7 @@ class Network(Protocol):
         """Whether the network wrote this callback."""
 
     def parse(self, body: bytes, now: int) -> list[Part]:
-        """All items of a callback. One that is none yields one Unreadable.
+        """All items of a callback, of which some may be Unreadable.
 
         ``now`` is in milliseconds since the epoch. No item has a later time.
         """

@@ -71,14 +71,18 @@ def store_with(store: Callable[[bytes], object]) -> None:
 
 def parse(body: bytes, now: int) -> list[Part]:
     """The items of a callback of any network. See networks.interface.Network."""
-    networks = [get_network(name) for name in NETWORKS]
-    network = next((each for each in networks if each.recognizes(body)), get_network())
+    network = next((each for each in all_networks() if each.recognizes(body)), get_network())
     return network.parse(body, now)
 
 
 @cache
 def _open(name: str) -> Network:
     return NETWORKS[name]()
+
+
+def all_networks() -> list[Network]:
+    """Each network of this process."""
+    return [get_network(name) for name in NETWORKS]
 
 
 def network_of(number: OnNetwork) -> Network:
@@ -111,8 +115,8 @@ def wait_for(question: Coroutine[Any, Any, Result]) -> Result:
 
 async def close_all() -> None:
     """Close the connections of this event loop to all networks."""
-    for name in NETWORKS:
-        await get_network(name).close()
+    for network in all_networks():
+        await network.close()
 
 
 @cache

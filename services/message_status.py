@@ -21,7 +21,6 @@ from services import contacts, doorbells, number_status
 from services.emit import emit_message
 from webhooks.kinds import EventKind
 
-# The person opted out of marketing messages (Cloud API, error codes).
 STATUS_OF = {
     "sent": MessageStatus.SENT,
     "delivered": MessageStatus.DELIVERED,

@@ -5,17 +5,21 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
+from typing import TypeVar
 
 from models.accounts.secret import SecretUnreadableError
 from models.database import commit, writing
 from models.numbers.number import Number
 from networks import exceptions as network
 from networks.explanations import described
-from networks.interface import Sender
+from networks.interface import Network, Sender
+from networks.registry import offered
 from services import doorbells, number_status
 from services.errors import ApiError, ConflictError, InvalidError, NotFoundError, ThrottledError
 
 logger = logging.getLogger(__name__)
+
+Capability = TypeVar("Capability")
 
 RETRY_AFTER_THROTTLED = 60
 
@@ -92,7 +96,8 @@ def answer_to(
     return kind(
         text.format(number=number.id, error=described(error), **asdict(asked)),
         retry_after=RETRY_AFTER_THROTTLED if kind is ThrottledError else None,
-        network_code=error.network_code,
+        # A cursor that has expired is no failure of the network.
+        network_code=None if isinstance(error, network.PageGoneError) else error.network_code,
         message_id=message_id,
     )
 
@@ -108,6 +113,16 @@ def unreadable_token(number: Number, error: SecretUnreadableError, done: str) ->
         f"The gateway cannot decrypt the access token of the number {number.id}: GATEWAY_SECRET_KEY is not"
         f" the one that encrypted it. Nothing was {done}. The operator of the gateway must put back that key."
     )
+
+
+def capable(
+    capability: type[Capability], platform: Network, number: Number, asked: Asked
+) -> Capability:
+    """The number's network, for calls of this capability. Raises ApiError if it lacks it."""
+    try:
+        return offered(capability, platform)
+    except network.NotOfferedError as error:
+        raise answer_to(number, asked, error) from None
 
 
 @asynccontextmanager

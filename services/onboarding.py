@@ -9,6 +9,7 @@ post the same claim again. Source: Cloud API, embedded signup, server steps 2 to
 import secrets
 from dataclasses import dataclass, field
 
+from gateway.settings import get_settings
 from models.accounts import secret
 from models.accounts.account import Account
 from models.database import exclusively
@@ -129,6 +130,7 @@ def _connect(link: SignupLink, claim: SignupClaim) -> Number:
     profile = _confirm(claim, sender.access_token)
     number = Number.provision(
         link.account_id,
+        network=get_settings().network,
         phone_number_id=claim.phone_number_id,
         waba_id=claim.waba_id,
         phone_number=profile.phone_number,
@@ -147,6 +149,7 @@ def _connect(link: SignupLink, claim: SignupClaim) -> Number:
     return Number.get_by_id(number.id)
 
 
+@exclusively
 def connect_without_signup(account: Account, network: str, phone: str) -> Number:
     """Connect a number of a network inside this process. Raises NumberTakenError."""
     number = Number.provision(
@@ -160,7 +163,6 @@ def connect_without_signup(account: Account, network: str, phone: str) -> Number
         pin="000000",
     )
     change_status(number, NumberStatus.ACTIVE)
-    doorbells.deliveries.ring()
     return Number.get_by_id(number.id)
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from models.messages.template import VARIABLE, Template, TemplateList, TemplateStatus
 from models.numbers.number import Number
+from networks.interface import Templates
+from networks.registry import network_of
 from services.errors import InvalidError
 
 PLACE = "/template"
@@ -51,7 +53,8 @@ def _require_unknown(number: Number, name: str, language: str) -> None:
         _refuse(
             "/language/code", f"the template {name} does not exist in {language}, only in {listed}."
         )
-    TemplateList.ask(number)
+    if isinstance(network_of(number), Templates):
+        TemplateList.ask(number)
 
 
 def _refuse(field: str, problem: str, joint: str = ": ") -> None:

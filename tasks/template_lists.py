@@ -61,7 +61,11 @@ def _claim() -> TemplateList | None:
 def _read(known: TemplateList) -> bool:
     """Read a claimed list. Returns False if the network is unreachable: the next ones would time out too."""
     numbers = known.numbers()
-    if not numbers:
+    try:
+        templates = offered(Templates, network_of(numbers[0])) if numbers else None
+    except network.NotOfferedError:
+        templates = None
+    if templates is None:
         # No number has a token to read the list. A number that is connected again requests a new list.
         with writing():
             known.forget()
@@ -69,7 +73,6 @@ def _read(known: TemplateList) -> bool:
     number = numbers[0]
     sender = Sender(number.phone_number_id, number.access_token)
     try:
-        templates = offered(Templates, network_of(number))
         listed = wait_for(templates.list_templates(sender, known.waba_id))
     except network.NetworkError as error:
         logger.warning("the templates of number %s could not be read: %s", number.id, error)

@@ -13,6 +13,7 @@ import os
 import sys
 import tempfile
 import threading
+import traceback
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -177,10 +178,12 @@ def _drive(port: int, others: int, trace: Trace, wanted: list[str]) -> None:
     works = {
         "send": client.send,
         "status": client.status,
-        "GET number": client.get_number,
+        "number": client.get_number,
         "overview": client.overview,
         "delivery": deliver,
     }
+    if unknown := set(wanted) - set(works):
+        raise ValueError(f"{unknown} is none of {[*works]}")
     webhook_client = WebhookClient(timeout=10, allow_local=True, user_agent="Gateway/1")
     engine = Engine(webhook_client, RetrySchedule((30.0,)), 10, 10)
     # Only a delivery is traced with the engine: the events of other work would start it.
@@ -233,8 +236,14 @@ def main(wanted: list[str]) -> None:
             return False
 
     def drive() -> None:
-        wait_for(is_served, "the web part", 30)
-        _drive(port, others, trace, wanted)
+        try:
+            wait_for(is_served, "the web part", 30)
+            _drive(port, others, trace, wanted)
+        finally:
+            # The server needs no graceful stop. An error is on stderr.
+            if error := sys.exc_info()[1]:
+                traceback.print_exception(error)
+                os._exit(1)
 
     threading.Thread(target=drive, daemon=True).start()
     serve(settings, "127.0.0.1", port)

@@ -20,6 +20,7 @@ from webhooks.envelope import timestamp
 MAX_LISTED = 100
 # The number of the demo account on a network without a signup.
 DEMO_PHONE = "15550001000"
+TAKEN = "The phone number is connected to another account."
 
 
 @click.group()
@@ -133,7 +134,10 @@ def connect_demo_number(account: Account) -> Number:
     settings = get_settings()
     if settings.uses_sandbox:
         return connect_sandbox_number(account, None)
-    return onboarding.connect_without_signup(account, settings.network, DEMO_PHONE)
+    try:
+        return onboarding.connect_without_signup(account, settings.network, DEMO_PHONE)
+    except NumberTakenError:
+        raise click.ClickException(TAKEN) from None
 
 
 def connect_sandbox_number(account: Account, phone: str | None) -> Number:
@@ -150,7 +154,7 @@ def connect_sandbox_number(account: Account, phone: str | None) -> Number:
     try:
         return onboarding.connect_number(link, claim)
     except NumberTakenError:
-        reason = "The phone number is connected to another account."
+        reason = TAKEN
     except (NetworkError, onboarding.SignupError) as error:
         reason = str(error)
     link.revoke()

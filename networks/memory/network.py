@@ -73,8 +73,9 @@ class MemoryNetwork:
         self._later: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
-        """Drop what is still to come."""
-        for task in self._later:
+        """Drop what is still to come from this event loop."""
+        loop = asyncio.get_running_loop()
+        for task in [each for each in self._later if each.get_loop() is loop]:
             task.cancel()
 
     async def send(self, sender: Sender, message: OutboundMessage) -> Acceptance:
@@ -89,7 +90,7 @@ class MemoryNetwork:
         return accepted
 
     async def _answer(self, sender: Sender, message: OutboundMessage, id_: str, fate: Fate) -> None:
-        number, person = sender.phone_number_id, Person(phone=message.to)
+        number, person = sender.phone_number_id, _person(message.to)
         errors = ((fate.code, ""),) if fate.code else ()
         items: list[Item] = [
             StatusUpdate(number, id_, status, message.reference, errors, _now(), person)
@@ -131,7 +132,7 @@ class MemoryNetwork:
     def parse(self, body: bytes, now: int) -> list[Part]:
         """The item of a callback."""
         try:
-            item = _read(json.loads(body))
+            item = _read(json.loads(body), now)
         except (ValueError, KeyError, TypeError) as error:
             item = Unreadable(f"{type(error).__name__}: {error}")
         return [Part(item, lambda: body)]
@@ -163,14 +164,19 @@ def write(item: Item) -> bytes:
     return json.dumps({"network": NAME, "kind": type(item).__name__, "item": asdict(item)}).encode()
 
 
-def _read(callback: dict[str, Any]) -> Item:
+def _read(callback: dict[str, Any], now: int) -> Item:
     kinds: dict[str, Callable[..., Item]] = {
         kind.__name__: partial(kind) for kind in (StatusUpdate, InboundMessage)
     }
     values = callback["item"] | {"person": Person(**callback["item"]["person"])}
+    values["at"] = values["at"] if values["at"] <= now else 0
     if "errors" in values:
         values["errors"] = tuple(map(tuple, values["errors"]))
     return kinds[callback["kind"]](**values)
+
+
+def _person(to: str) -> Person:
+    return Person(phone=to) if to.isdecimal() else Person(user_id=to)
 
 
 def _now() -> int:

@@ -1,5 +1,6 @@
 """What services rely on, of every network: WhatsApp as the sandbox plays it, and the one in this process."""
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ from networks import registry
 from networks.exceptions import AmbiguousError, NetworkError, RefusedError, ThrottledError
 from networks.interface import Acceptance, Health, Network, NumberState, OutboundMessage, Sender
 from networks.items import InboundMessage, Item, StatusUpdate, Unreadable
-from networks.memory.network import MemoryNetwork
+from networks.memory.network import PACE_SECONDS, MemoryNetwork
 from networks.registry import get_network, offered
 from networks.whatsapp.cloud_api import CloudApi
 from tests.sandbox.harness import APP_ID, APP_SECRET, Receiver, Sandbox
@@ -24,6 +25,11 @@ USUAL, REFUSED, FAILED, THROTTLED, UNCLEAR = (
     "15550100003",
     "15550100004",
 )
+
+
+USER = "US.13491208655302741918"
+# An hour before now, which no plausible clock is behind.
+AGO = clock.now() - 3_600_000
 
 
 @dataclass
@@ -121,13 +127,29 @@ def test_an_unknown_code_has_no_explanation(world: World) -> None:
     assert world.network.codes_explained_by("no text has these words") == []
 
 
+def test_a_person_may_be_known_by_a_user_id_alone(world: World) -> None:
+    accepted, _ = world.send(USER)
+    wait_for(lambda: "delivered" in world.statuses(accepted), "a status")
+    person = world.statuses(accepted)["delivered"].person
+    assert (person.phone, person.user_id) == (None, USER)
+
+
+def test_no_item_is_later_than_now(world: World) -> None:
+    accepted, _ = world.send()
+    wait_for(lambda: "read" in world.statuses(accepted), "its statuses")
+    parts = [part for body in world.bodies() for part in world.network.parse(body, AGO)]
+    assert {getattr(part.item, "at", 0) for part in parts} == {0}
+
+
 def test_callbacks_are_recognized_by_their_own_network_alone(world: World) -> None:
     world.send()
     wait_for(world.bodies, "a callback")
     for body in world.bodies():
         known = [name for name in registry.NETWORKS if get_network(name).recognizes(body)]
         assert known == [world.name]
-        assert registry.parse(body, clock.now()) != []
+        items = [part.item for part in registry.parse(body, clock.now())]
+        assert items
+        assert Unreadable not in map(type, items)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +157,7 @@ def test_callbacks_are_recognized_by_their_own_network_alone(world: World) -> No
 )
 def test_what_is_no_callback_is_unreadable(world: World, body: bytes) -> None:
     items = [part.item for part in world.network.parse(body, clock.now())]
-    assert all(isinstance(item, Unreadable) for item in items)
+    assert {type(item) for item in items} <= {Unreadable}
     assert not world.network.is_authentic(body, {})
 
 
@@ -147,8 +169,10 @@ def test_a_number_is_known(world: World) -> None:
 
 def test_people_of_the_memory_answer_questions() -> None:
     world = next(_memory())
-    world.send(text="Is it you?")
-    world.send(text="It is you.")
+    first, second = (world.send(text=text)[0] for text in ("Is it you?", "It is you."))
+    wait_for(lambda: "read" in world.statuses(first).keys() & world.statuses(second), "statuses")
     wait_for(lambda: InboundMessage in map(type, world.items()), "an answer")
+    time.sleep(3 * PACE_SECONDS)
+    registry.wait_for(world.network.close())
     [answer] = [item for item in world.items() if isinstance(item, InboundMessage)]
     assert (answer.sender, answer.content) == (USUAL, {"body": "Yes."})

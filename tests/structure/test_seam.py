@@ -5,7 +5,10 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("gateway", "handlers", "services", "resources", "models", "tasks", "webhooks")
+ROOMS = (
+    *("gateway", "handlers", "dashboard", "services", "resources", "models", "tasks", "webhooks"),
+    *("networks/exceptions", "networks/explanations", "networks/interface", "networks/items"),
+)
 WORDS = re.compile(
     r"biz_opaque|messaging_product|\bhub\.|graph\.facebook|\b1[23][0-9]{4}\b|DISABLED_UPDATE|PARTNER_[A-Z]"
     r"|ACCOUNT_(?:DELETED|OFFBOARDED|RECONNECTED|VIOLATION|RESTRICTION)|UNVERIFIED|MIGRATED|_update\""
@@ -19,7 +22,7 @@ LEFT = {"resources/sample.py"}
 
 def _modules() -> list[str]:
     listed = subprocess.run(
-        ["git", "ls-files", *(f"{room}/*.py" for room in ROOMS)],
+        ["git", "ls-files", *(f"{room}{end}" for room in ROOMS for end in ("/*.py", ".py"))],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,

@@ -7,7 +7,13 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from networks.exceptions import AmbiguousError, NumberLostError, RefusedError
+from networks.exceptions import (
+    AmbiguousError,
+    NetworkError,
+    NumberLostError,
+    PageGoneError,
+    RefusedError,
+)
 from networks.interface import BlockedPage, BlockedPerson, BlockResult, BusinessProfile, Sender
 from networks.registry import wait_for
 from networks.whatsapp.cloud_api import CloudApi
@@ -69,6 +75,17 @@ def test_a_profile_that_is_not_there_is_ambiguous(api: CloudApi, receiver: Recei
     receiver.behave(_json({}), PROFILE)
     with pytest.raises(AmbiguousError):
         wait_for(api.get_profile(SENDER))
+
+
+@pytest.mark.parametrize(("after", "expected"), [("gone", PageGoneError), (None, RefusedError)])
+def test_a_cursor_that_is_refused_is_a_page_that_is_gone(
+    api: CloudApi, receiver: Receiver, after: str | None, expected: type[Exception]
+) -> None:
+    error = {"error": {"code": 100, "message": "Invalid parameter"}}
+    receiver.behave(_json(error, 400), BLOCKS)
+    with pytest.raises(NetworkError) as failed:
+        wait_for(api.list_blocked(SENDER, 2, after))
+    assert type(failed.value) is expected
 
 
 def test_a_profile_is_changed_by_what_is_given(api: CloudApi, receiver: Receiver) -> None:
