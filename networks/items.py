@@ -113,7 +113,7 @@ class TemplateChange:
 
 @dataclass(frozen=True)
 class NumberNews:
-    """News of the numbers of an account, or of one: new values, and what the platform says.
+    """What a notice says about the numbers of an account, or about one: new values, and a description.
 
     ``values`` have the names of NumberProfile. Those that are None are not in the news.
     """

@@ -19,7 +19,7 @@ ACCOUNT = "account_update"
 QUALITY = "phone_number_quality_update"
 NAME = "phone_number_name_update"
 ALERTS = "account_alerts"
-# Notices with these fields are news of numbers.
+# Notices with these fields are about numbers.
 SUBJECTS = frozenset(
     {QUALITY, NAME, ALERTS, ACCOUNT, "account_review_update", "business_capability_update"}
 )

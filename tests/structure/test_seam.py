@@ -1,4 +1,4 @@
-"""What only WhatsApp has stands in networks/whatsapp/: field names of the Graph API, error codes, states."""
+"""Only networks/whatsapp knows the field names of the Graph API, error codes and states."""
 
 import re
 import subprocess
