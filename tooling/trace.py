@@ -22,6 +22,25 @@ from typing import Any
 
 from aiohttp import web
 
+from contract_tests.waiting import free_port, wait_for
+from gateway.http.server import serve
+from gateway.settings import get_settings
+from gateway.storage import connect_state
+from models import database
+from models.accounts.account import Account
+from models.accounts.api_key import ApiKey
+from models.accounts.user import Role
+from models.accounts.user_session import UserSession
+from models.deliveries.delivery import Delivery, DeliveryState
+from models.messages.message import Message
+from tasks import ingest
+from tasks.deliver import Engine
+from tests import factories, people
+from tests.tasks.told import messages, status_of
+from tests.waiting import until
+from webhooks.client import WebhookClient
+from webhooks.schedule import RetrySchedule
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = (
     "gateway",
@@ -103,11 +122,6 @@ class Client:
     """An account with a number, a key and a signed-in user, over one kept connection."""
 
     def __init__(self, port: int, others: int) -> None:
-        from models.accounts.account import Account  # noqa: PLC0415 - after the settings
-        from models.accounts.api_key import ApiKey  # noqa: PLC0415
-        from models.accounts.user import Role  # noqa: PLC0415
-        from models.accounts.user_session import UserSession  # noqa: PLC0415
-        from tests import factories, people  # noqa: PLC0415
 
         self.account = Account.open("Acme", "pro")
         self.number = factories.active_number(self.account)
@@ -136,10 +150,6 @@ class Client:
 
     def status(self) -> None:
         """The network's status of the last message, and its ingestion."""
-        from models.messages.message import Message  # noqa: PLC0415
-        from tasks import ingest  # noqa: PLC0415
-        from tests.tasks.told import messages, status_of  # noqa: PLC0415
-
         message = Message.select().order_by(Message.id.desc()).get()
         entry = messages(statuses=[status_of(str(message.wa_message_id), "delivered")])
         raw = json.dumps({"object": "whatsapp_business_account", "entry": [entry]}).encode()
@@ -160,13 +170,6 @@ class Client:
 
 def _drive(port: int, others: int, trace: Trace, wanted: list[str]) -> None:
     """Do each kind of work, traced after the warm-up. Then end the process."""
-    from models.deliveries.delivery import Delivery, DeliveryState  # noqa: PLC0415
-    from tasks.deliver import Engine  # noqa: PLC0415
-    from tests import factories  # noqa: PLC0415
-    from tests.waiting import until  # noqa: PLC0415
-    from webhooks.client import WebhookClient  # noqa: PLC0415
-    from webhooks.schedule import RetrySchedule  # noqa: PLC0415
-
     client = Client(port, others)
 
     def deliver() -> None:
@@ -203,17 +206,12 @@ def _drive(port: int, others: int, trace: Trace, wanted: list[str]) -> None:
 
 def main(wanted: list[str]) -> None:
     """Serve until the client is done."""
-    # Before any import that reads the settings. The watchdog is no part of a request.
+    # The watchdog is no part of a request.
     os.environ |= {
         "GATEWAY_DATA_DIR": tempfile.mkdtemp(),
         "GATEWAY_WATCHDOG_SECONDS": "0",
         "GATEWAY_NETWORK_APP_SECRET": "trace",
     }
-    from contract_tests.waiting import free_port, wait_for  # noqa: PLC0415
-    from gateway.http.server import serve  # noqa: PLC0415
-    from gateway.settings import get_settings  # noqa: PLC0415
-    from gateway.storage import connect_state  # noqa: PLC0415
-    from models import database  # noqa: PLC0415
 
     port, others = free_port(), free_port()
     os.environ["GATEWAY_NETWORK_URL"] = f"http://127.0.0.1:{others}"

@@ -2,6 +2,7 @@
 
 import json
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,9 @@ SUFFIX = re.compile(r"_(bucket|count|sum)$")
 
 @pytest.fixture
 def exposed(state: Stored) -> str:
-    """The output of /metrics. It includes the workers' metrics, which the same module declares."""
+    """The output of /metrics, with the metrics that the worker declares."""
     assert state.environment
+    import_module("tasks.deliver")
     app = Flask("probe")
     app.register_blueprint(metrics.blueprint)
     return app.test_client().get("/metrics").get_data(as_text=True)
