@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateway.settings import PREFIX, SettingsError, load_settings
+from tests.conftest import Configure
 
 
 @pytest.fixture
@@ -185,3 +186,13 @@ def test_a_command_ends_with_status_1_and_the_line_on_stderr(
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(f"Error: {name}")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("network", ["whatsapp", "memory"])
+def test_the_network_of_new_numbers_makes_no_installation_a_trial(
+    configure: Configure, network: str
+) -> None:
+    """Earlier numbers still send over WhatsApp."""
+    with pytest.raises(SettingsError, match="NETWORK_URL must be https"):
+        configure(NETWORK=network, NETWORK_URL="http://graph.example.com")
+    assert configure(NETWORK=network, NETWORK_URL="http://127.0.0.1:8081").is_local

@@ -56,6 +56,18 @@ def test_the_handshake_gives_the_bare_challenge_back(method: str) -> None:
     assert answered.header("content-type").startswith("text/plain")
 
 
+def test_callbacks_of_whatsapp_are_received_although_new_numbers_are_of_another_network(
+    configure: Configure,
+) -> None:
+    configure(
+        NETWORK="memory", NETWORK_APP_SECRET="app-secret", NETWORK_VERIFY_TOKEN="verify-token"
+    )
+    handshake = _ask(http_scope("GET", CALLBACK, query=urlencode(HANDSHAKE).encode()))
+    assert (handshake.status, handshake.body) == (200, b"1158")
+    assert _post(b"{}", _sign(b"{}")).status == 200
+    assert _post(b"{}", _sign(b"{}", "another")).status == 401
+
+
 @pytest.mark.parametrize(
     "query",
     [
