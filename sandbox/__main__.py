@@ -15,6 +15,7 @@ from sandbox.journal import JournalError
 from sandbox.log import STDERR, STDOUT, Printer
 from sandbox.settings import GRAPH_HOST, Settings, SettingsError, load
 
+STOPS = (signal.SIGTERM, signal.SIGINT)
 # A response that is still delayed must not delay the stop.
 SHUTDOWN = 0.2
 
@@ -36,8 +37,9 @@ def main() -> int:
 
 async def _serve(settings: Settings, printer: Printer) -> None:
     stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    loop = asyncio.get_running_loop()
+    for number in STOPS:
+        loop.add_signal_handler(number, stop.set)
     app, journal = build(settings)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=SHUTDOWN)
     try:
@@ -51,6 +53,11 @@ async def _serve(settings: Settings, printer: Printer) -> None:
     finally:
         await runner.cleanup()
         journal.close()
+        # asyncio closes its wakeup descriptor before it removes its handlers.
+        # A second signal in between would print a traceback.
+        for number in STOPS:
+            loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_IGN)
 
 
 async def _listen(runner: web.AppRunner, settings: Settings) -> str:

@@ -101,3 +101,15 @@ def test_the_sandbox_stops_quickly_in_any_state(
     assert time.monotonic() - began < 2
     assert business.sandbox.log.read_text() == ""
     answered.join(PATIENCE)
+
+
+def test_a_stop_ignores_further_signals(tmp_path: Path) -> None:
+    process = run_sandbox(SANDBOX_PORT="0", SANDBOX_DATA_DIR=str(tmp_path))
+    assert process.stdout is not None
+    process.stdout.readline()
+    deadline = time.monotonic() + PATIENCE
+    while process.poll() is None:
+        assert time.monotonic() < deadline
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.0003)
+    assert (process.returncode, process.communicate()[1]) == (0, "")
