@@ -126,14 +126,15 @@ def _page(
     row: Contact, status: int = 200, *, note: str | None = None, problem: str = ""
 ) -> Response:
     inbound, outbound = map(row.last_message_at, (Direction.INBOUND, Direction.OUTBOUND))
+    number = Number.get_by_id(row.number_id)
     return show(
         "contact.html",
         status,
         contact=row,
-        window_open_until=window_open_until(inbound),
+        window_open_until=window_open_until(number, inbound),
         last_inbound_at=inbound,
         last_outbound_at=outbound,
-        number=Number.get_by_id(row.number_id),
+        number=number,
         note=row.note or "" if note is None else note,
         problem=problem,
         max_note=MAX_NOTE,

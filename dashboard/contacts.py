@@ -64,15 +64,19 @@ def _list(words: Words, status: int = 200) -> Response:
     chosen = {name: request.args.get(name, "").strip() for name in ("text", "number_id")}
     found = _find(chosen)
     wrote_at = last_inbound(found.rows)
+    numbers = {number.id: number for number in Number.all(account().id)}
     return show(
         "contacts.html",
         status,
         found=found,
         chosen=chosen,
         max_text=MAX_TEXT,
-        numbers={number.id: number for number in Number.all(account().id)},
+        numbers=numbers,
         wrote_at=wrote_at,
-        window={row_id: window_open_until(at) for row_id, at in wrote_at.items()},
+        window={
+            row.id: window_open_until(numbers[row.number_id], wrote_at[row.id])
+            for row in found.rows
+        },
         words=words,
         max_words=MAX_WORDS,
         max_word=MAX_WORD,

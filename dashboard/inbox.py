@@ -163,7 +163,7 @@ def _page(
     number = Number.get_by_id(row.number_id)
     before = request.args.get("before") or None
     found = messages_before(row, PER_PAGE, before)
-    open_until = window_open_until(last_inbound([row])[row.id])
+    open_until = window_open_until(number, last_inbound([row])[row.id])
     kind = typed.get("reply", "")
     kind = kind if kind in KINDS else "text" if open_until else "template"
     template = _chosen(row, typed) if kind == "template" else None

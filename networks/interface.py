@@ -206,6 +206,8 @@ class Network(Protocol):
     """What every messaging network can do."""
 
     files: FileTypes
+    # How long after a person's message free-form messages may be sent, in milliseconds.
+    service_window_ms: int
     # How the events of notices begin that announce a ban.
     violation: str
 

@@ -5,11 +5,11 @@ from typing import Any
 from models import clock
 from models.messages.contact import CONTACT, OPTED_OUT, Contact, ContactChange
 from models.messages.message import Direction
+from models.numbers.number import Number
+from networks.registry import network_of
 from resources.person import person
 from webhooks.envelope import moment, timestamp
 
-# The customer service window: how long after a person's message free-form messages may be sent (Cloud API).
-WINDOW_MS = 24 * 60 * 60_000
 # The contract's names of the values that may change.
 FIELDS = {
     "phone": "phone",
@@ -32,6 +32,9 @@ def contact_with_times(
     contact: Contact, inbound: int | None, outbound: int | None
 ) -> dict[str, Any]:
     """The Contact object, with the times of the newest messages in milliseconds."""
+    open_until = None
+    if inbound is not None:
+        open_until = window_open_until(Number.get_by_id(contact.number_id), inbound)
     return {
         "id": contact.id,
         "numberId": contact.number_id,
@@ -40,7 +43,7 @@ def contact_with_times(
         "optedOutAt": moment(contact.opted_out_at),
         "optedOutBecause": contact.opted_out_because,
         "note": contact.note,
-        "windowOpenUntil": moment(window_open_until(inbound)),
+        "windowOpenUntil": moment(open_until),
         "lastInboundAt": moment(inbound),
         "lastOutboundAt": moment(outbound),
         "createdAt": timestamp(contact.created_at),
@@ -58,7 +61,9 @@ def contact_change_object(change: ContactChange) -> dict[str, Any]:
     }
 
 
-def window_open_until(last_inbound: int | None) -> int | None:
+def window_open_until(number: Number, last_inbound: int | None) -> int | None:
     """When the customer service window closes, from the person's last message. None if it is closed."""
-    closes_at = None if last_inbound is None else last_inbound + WINDOW_MS
-    return closes_at if closes_at and closes_at > clock.now() else None
+    if last_inbound is None:
+        return None
+    closes_at = last_inbound + network_of(number).service_window_ms
+    return closes_at if closes_at > clock.now() else None

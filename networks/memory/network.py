@@ -66,6 +66,7 @@ class MemoryNetwork:
     """The network of this process. ``deliver`` gets its callbacks, in a thread."""
 
     files = FileTypes(limits={}, extensions={}, received=frozenset())
+    service_window_ms = 24 * 60 * 60_000
     violation = "never"
 
     def __init__(self, deliver: Callable[[bytes], object]) -> None:

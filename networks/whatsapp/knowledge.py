@@ -10,6 +10,8 @@ class Knowledge:
     """The part of networks.interface.Network that needs no connection and no setting."""
 
     files = media_types.FILES
+    # The customer service window of the Cloud API.
+    service_window_ms = 24 * 60 * 60_000
     violation = notices.VIOLATION
 
     def recognizes(self, body: bytes) -> bool:

@@ -14,6 +14,7 @@ from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message
 from models.numbers.number import Number
 from networks import exceptions
+from networks.memory.network import MemoryNetwork
 from services import sending
 from services.errors import ConflictError, ForbiddenError, NotFoundError
 from tests import factories
@@ -91,6 +92,19 @@ def test_the_window_is_open_for_24_hours_after_a_message(number: Number, clock: 
     shown = handlers.get_contact(number.account_id, contact.id)
     assert shown["lastInboundAt"] < shown["lastOutboundAt"] < shown["windowOpenUntil"]
     clock.advance(hours=1)
+    assert handlers.get_contact(number.account_id, contact.id)["windowOpenUntil"] is None
+
+
+def test_the_network_of_the_number_says_how_long_the_window_is(
+    number: Number, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contact = meet(number, ANA)
+    factories.inbound(number)
+    monkeypatch.setattr(MemoryNetwork, "service_window_ms", 60_000)
+    clock.at += 60_000
+    assert handlers.get_contact(number.account_id, contact.id)["windowOpenUntil"] is not None
+    with writing():
+        Number.update(network="memory").execute()
     assert handlers.get_contact(number.account_id, contact.id)["windowOpenUntil"] is None
 
 
