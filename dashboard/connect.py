@@ -8,7 +8,7 @@ import logging
 from flask import Blueprint, Response, request
 
 from dashboard import signup_form, signup_results
-from dashboard.pages import CONTENT_TYPE, Page, render
+from dashboard.pages import CONTENT_TYPE, RenderedPage, render
 from dashboard.platform import platform_of
 from dashboard.signup_results import Next, Outcome
 from gateway.settings import get_settings
@@ -57,7 +57,7 @@ def connect(slug: str) -> Response:
     return _respond(_carry_out(link, claim))
 
 
-def _carry_out(link: SignupLink, claim: SignupClaim) -> Page:
+def _carry_out(link: SignupLink, claim: SignupClaim) -> RenderedPage:
     try:
         number = onboarding.connect_number(link, claim)
     except (SignupError, NumberTakenError, NetworkError) as error:
@@ -69,7 +69,7 @@ def _carry_out(link: SignupLink, claim: SignupClaim) -> Page:
     return _connected(link, number)
 
 
-def _connected(link: SignupLink, number: Number) -> Page:
+def _connected(link: SignupLink, number: Number) -> RenderedPage:
     return render(
         "connect/connected.html",
         account=link.account.name,
@@ -80,7 +80,7 @@ def _connected(link: SignupLink, number: Number) -> Page:
 
 def _outcome(
     outcome: Outcome, slug: str, claim: SignupClaim | None = None, *, status: int | None = None
-) -> Page:
+) -> RenderedPage:
     posts_again = outcome.next in {Next.RETRY, Next.PIN}
     return render(
         "connect/outcome.html",
@@ -92,5 +92,5 @@ def _outcome(
     )
 
 
-def _respond(page: Page) -> Response:
+def _respond(page: RenderedPage) -> Response:
     return Response(page.body, page.status, page.headers, content_type=CONTENT_TYPE)

@@ -50,7 +50,7 @@ def change_words() -> Response:
             problems[name] = str(error)
     if problems:
         return _list(Words(typed, problems), 422)
-    account().heed(**words)
+    account().set_opt_words(**words)
     return go(PATH, say="words-saved")
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from dashboard.pages import Page, render
+from dashboard.pages import RenderedPage, render
 from dashboard.signup_results import Next, Outcome
 
 PREFIX = "/connect/"
@@ -54,7 +54,7 @@ def _is_dashboard(path: str) -> bool:
     return f"{path}/".startswith(f"{DASHBOARD}/")
 
 
-def error_page(status: int, headers: Mapping[str, str], path: str = PREFIX) -> Page:
+def error_page(status: int, headers: Mapping[str, str], path: str = PREFIX) -> RenderedPage:
     """The page of an HTTP error, with the headers of its status (Allow, Retry-After)."""
     if _is_dashboard(path):
         title, text = _DASHBOARD_WORDS.get(status, _DASHBOARD_ELSE)

@@ -2,13 +2,13 @@
 
 from flask import Response, request
 
-from dashboard.guard import ForbiddenError, account
+from dashboard.guard import NotAllowedError, account
 from dashboard.site import blueprint, show
 from models.accounts.user import Role, User
 
 
-@blueprint.errorhandler(ForbiddenError)
-def show_forbidden(error: ForbiddenError) -> Response:
+@blueprint.errorhandler(NotAllowedError)
+def show_forbidden(error: NotAllowedError) -> Response:
     """403, in the layout."""
     needed = [role for role in Role if role in error.rule.roles]
     return show(

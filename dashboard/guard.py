@@ -26,7 +26,7 @@ class UnguardedViewError(Exception):
     """A view has no entry in dashboard.permissions."""
 
 
-class ForbiddenError(Exception):
+class NotAllowedError(Exception):
     """The user's role does not allow this. ``rule`` has the roles that do."""
 
     def __init__(self, rule: Rule) -> None:
@@ -69,7 +69,7 @@ def check_request() -> Response | None:
         query = "" if target == HOME else f"?next={quote(target, safe='/')}"
         return redirect(SIGN_IN + query)
     if not _is_allowed(rule):
-        raise ForbiddenError(rule)
+        raise NotAllowedError(rule)
     if request.method not in {"GET", "HEAD", "OPTIONS"} and not _is_our_form():
         abort(403)
     return None

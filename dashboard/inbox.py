@@ -131,8 +131,8 @@ def _is_sent_by_its_twin(answer: Answer) -> bool:
 def _in_words(answer: Answer) -> str:
     """The message of an error, without its place in the request body, which the user did not write."""
     message = str(answer.error["message"])
-    place, _, told = message.partition(": ")
-    return told[:1].upper() + told[1:] if place.startswith("Request body") else message
+    place, _, complaint = message.partition(": ")
+    return complaint[:1].upper() + complaint[1:] if place.startswith("Request body") else message
 
 
 def _find(contact_id: str) -> Contact:

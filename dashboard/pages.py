@@ -58,7 +58,7 @@ _POLICY = {
 
 
 @dataclass(frozen=True)
-class Page:
+class RenderedPage:
     """Status, headers and body of a page."""
 
     status: int
@@ -73,7 +73,7 @@ def render(
     sources: Mapping[str, str] | None = None,
     headers: Mapping[str, str] | None = None,
     **values: Any,
-) -> Page:
+) -> RenderedPage:
     """Render a template of dashboard/templates.
 
     ``sources`` adds other origins to the Content-Security-Policy, by directive. Inline styles and scripts
@@ -81,7 +81,7 @@ def render(
     """
     nonce = secrets.token_urlsafe(16)
     body = _TEMPLATES.get_template(template).render(values, nonce=nonce)
-    return Page(
+    return RenderedPage(
         status,
         # UTF-8 cannot encode a lone surrogate in a typed text.
         body.encode(errors="replace"),

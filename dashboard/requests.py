@@ -87,7 +87,7 @@ def api_request(entry_id: str) -> Response:
     row: ApiRequest = mine(ApiRequest.by_id(entry_id))
     error = row.error or {}
     details = error.get("details", {})
-    told = explanation(str(details.get("networkCode")))
+    advice = explanation(str(details.get("networkCode")))
     return show(
         "request.html",
         row=row,
@@ -97,7 +97,7 @@ def api_request(entry_id: str) -> Response:
         field=details.get("field"),
         advice=ADVICE.get(error.get("code", "")),
         # Most error messages already include it.
-        network_advice=told if told and told not in error.get("message", "") else None,
+        network_advice=advice if advice and advice not in error.get("message", "") else None,
         mentioned=_mentioned(f"{row.path} {row.query} {row.error_json}"),
     )
 

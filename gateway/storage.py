@@ -60,14 +60,14 @@ def connect_state(settings: Settings) -> None:
     registry.store_with(receiving.receive)
 
 
-def reach_database() -> None:
+def check_database() -> None:
     """Check that the database can be used. Raises SettingsError."""
     with usable("DATABASE_URL"), database.reading():
         pass
 
 
-def reach_queue() -> None:
-    """Like reach_database(), for the queue."""
+def check_queue() -> None:
+    """Like check_database(), for the queue."""
     with usable("QUEUE_URL"):
         queue.huey.pending_count()
 

@@ -131,6 +131,6 @@ async def _freshen(number: Number) -> None:
             known = await commit(partial(templates.begin, number))
         async with asking(number, READING) as sender:
             listed = await network.list_templates(sender, number.waba_id)
-        if await commit(partial(templates.take, known, listed)):
+        if await commit(partial(templates.update_list, known, listed)):
             doorbells.deliveries.ring()
             return

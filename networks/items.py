@@ -125,7 +125,7 @@ class NumberNews:
 
 
 @dataclass(frozen=True)
-class Notice:
+class PlatformNotice:
     """Any other information about an account or one of its numbers (digits).
 
     ``field`` is the subject, and ``event`` the platform's name of what happened. The field ``messages``
@@ -150,7 +150,7 @@ class Unreadable:
     error: str
 
 
-Item = InboundMessage | StatusUpdate | PersonUpdate | AccountUpdate | Notice | Unreadable
+Item = InboundMessage | StatusUpdate | PersonUpdate | AccountUpdate | PlatformNotice | Unreadable
 
 
 @dataclass(frozen=True)

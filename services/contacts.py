@@ -18,29 +18,31 @@ def sender(number: Number, item: InboundMessage, at: int) -> Contact | None:
     """The sender's contact, updated from the message. None for a message without a person."""
     if item.person.phone is None and item.person.user_id is None:
         return None
-    contact, is_changed = _meet(number, item, Source.MESSAGE, at)
+    contact, is_changed = _record(number, item, Source.MESSAGE, at)
     if item.type == "text":
-        is_changed |= _heed(contact, item.content.get("body"), at)
+        is_changed |= _apply_keyword(contact, item.content.get("body"), at)
     if is_changed:
         emit_contact(contact)
     return contact
 
 
-def _meet(
+def _record(
     number: Number, item: InboundMessage | PersonUpdate, because: Source, at: int
 ) -> tuple[Contact, bool]:
     """The contact of an item, updated from it. Returns also whether the change needs an event."""
-    told = vars(item.person)
+    identity = vars(item.person)
     if item.becomes is None:
-        return Contact.meet(number, told, because, at)
-    new = told | {name: value for name, value in vars(item.becomes).items() if value is not None}
-    if Contact.has_become(number, told, new):
-        return Contact.meet(number, new, because, at)
-    contact, is_changed = Contact.meet(number, told, because, at)
-    return contact, contact.learn(new, Source.NETWORK, at) or is_changed
+        return Contact.record(number, identity, because, at)
+    new = identity | {
+        name: value for name, value in vars(item.becomes).items() if value is not None
+    }
+    if Contact.has_become(number, identity, new):
+        return Contact.record(number, new, because, at)
+    contact, is_changed = Contact.record(number, identity, because, at)
+    return contact, contact.update_identity(new, Source.NETWORK, at) or is_changed
 
 
-def _heed(contact: Contact, text: object, at: int) -> bool:
+def _apply_keyword(contact: Contact, text: object, at: int) -> bool:
     """Opt the person out or in if the text is a keyword of the account. Returns whether that is a change."""
     if not isinstance(text, str) or len(text) > MAX_WORD:
         return False
@@ -51,9 +53,9 @@ def _heed(contact: Contact, text: object, at: int) -> bool:
     return False
 
 
-def learn(contact: Contact, told: Mapping[str, str | None], because: Source, at: int) -> None:
+def update(contact: Contact, identity: Mapping[str, str | None], because: Source, at: int) -> None:
     """Update a contact from a status or from the response to a send."""
-    if contact.learn(told, because, at):
+    if contact.update_identity(identity, because, at):
         emit_contact(contact)
 
 
@@ -70,13 +72,13 @@ def opt_out(message: Message) -> None:
         opt(contact, out=True, because=Source.ERROR, at=clock.now())
 
 
-def follow(item: PersonUpdate) -> bool:
+def apply_update(item: PersonUpdate) -> bool:
     """Apply an update about a person. Returns False if the number is not connected here."""
     number = Number.find_connected(item.phone_number_id)
     if number is None:
         return False
     at = item.at or clock.now()
-    contact, is_changed = _meet(number, item, Source.NETWORK, at)
+    contact, is_changed = _record(number, item, Source.NETWORK, at)
     if item.opted_out is not None:
         is_changed |= contact.opt(out=item.opted_out, because=Source.NETWORK, at=at)
     if is_changed:

@@ -47,10 +47,10 @@ def record_acceptance(
         return message
     if contact is None or contact.id != fresh.contact_id:
         contact = Contact.by_id(fresh.contact_id)
-    told = {"phone": accepted.wa_id, "user_id": accepted.user_id}
-    if contact is not None and contact.differing(told):
+    identity = {"phone": accepted.wa_id, "user_id": accepted.user_id}
+    if contact is not None and contact.differing(identity):
         with writing():
-            contacts.learn(contact, told, Source.SEND, now)
+            contacts.update(contact, identity, Source.SEND, now)
     _accept(fresh, accepted, now, contact, webhooks)
     return fresh
 
@@ -98,11 +98,11 @@ def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -
     error = update.errors[0] if update.errors else None
     contact = sent.contacts.get(message.contact_id or "")
     if contact is not None:
-        contacts.learn(contact, vars(update.person), Source.STATUS, at)
+        contacts.update(contact, vars(update.person), Source.STATUS, at)
     if message.wa_message_id is None:
         _accept(message, Acceptance(update.wa_message_id), at, contact, webhooks)
     if status is MessageStatus.FAILED and not message.has_been(status):
-        _tell_number(message, update)
+        _apply_errors_to_number(message, update)
     if contact is not None and _says_opt_out(message, update):
         # An earlier item may have merged the contact, or opted it out or in.
         fresh = Contact.find(contact.id) or contact
@@ -144,7 +144,7 @@ def _says_opt_out(message: Message, update: StatusUpdate) -> bool:
     return any(network.is_opt_out(code) for code, _ in update.errors)
 
 
-def _tell_number(message: Message, update: StatusUpdate) -> None:
+def _apply_errors_to_number(message: Message, update: StatusUpdate) -> None:
     """Apply the errors of a failed status to the number, like those of a response to a send."""
     number = Number.get_by_id(message.number_id)
     if number.status != NumberStatus.ACTIVE:

@@ -44,7 +44,7 @@ def look() -> None:
         incident = Incident.claim(LEASE_MS)
         if incident is None:
             return
-        _tell(incident)
+        _notify(incident)
 
 
 def test(account_id: str) -> dict[str, str]:
@@ -63,7 +63,7 @@ def names_of(target: AlertTarget) -> list[str]:
     return [*target.addresses, *([CHAT] if target.sealed_url else [])]
 
 
-def _tell(incident: Incident) -> None:
+def _notify(incident: Incident) -> None:
     """Notify the recipients of a claimed incident who have no notification of it yet."""
     target = AlertTarget.of(incident.account_id)
     is_over = incident.ended_at is not None

@@ -112,7 +112,7 @@ def apply_error(number: Number, error: network.NetworkError) -> bool:
         return fresh.status in CONNECTED and change_status(fresh, status, described(error))
 
 
-def follow_update(update: AccountUpdate) -> None:
+def apply_account_update(update: AccountUpdate) -> None:
     """Request checks of the numbers that an account update affects. Joins a transaction of the caller.
 
     A repeated or late update only causes another check. An update that affects no number's status is
@@ -129,13 +129,13 @@ def follow_update(update: AccountUpdate) -> None:
                 _expect(ours, update.event)
 
 
-def follow_notice(notice: items.Notice) -> bool:
+def apply_notice(notice: items.PlatformNotice) -> bool:
     """Store a notice, and update its numbers. Joins a transaction of the caller. False if it is known.
 
     A notice about quality requests a check, because it does not name the quality.
     """
     with writing():
-        numbers = number_updates.take(notice)
+        numbers = number_updates.record_notice(notice)
         if notice.news is not None and notice.news.needs_check:
             request_checks(numbers or ())
     return numbers is not None
@@ -217,7 +217,7 @@ def _carry_out(number: Number) -> bool:
     try:
         with writing():
             if _schedule(number, _next_check_at(answer.status or number.status)):
-                number_updates.tell(number, **answer.news)
+                number_updates.update(number, **answer.news)
                 if answer.status is not None:
                     change_status(
                         number, answer.status, answer.reason or _reason_of(number, answer)

@@ -13,28 +13,28 @@ from services.emit import emit_number
 from webhooks.kinds import EventKind
 
 
-def tell(number: Number, **news: str | None) -> None:
+def update(number: Number, **news: str | None) -> None:
     """Store values of a number, and emit ``number.updated`` if one changed.
 
     Joins a transaction of the caller, who rings services.doorbells.deliveries after the commit.
     """
     with writing():
-        if number.learn(**news):
+        if number.update_details(**news):
             emit_number(EventKind.NUMBER_UPDATED, number)
 
 
-def take(told: items.Notice) -> list[Number] | None:
+def record_notice(notice: items.PlatformNotice) -> list[Number] | None:
     """Store a notice once, and update its numbers. Returns them, or None if the notice is known.
 
     Joins a transaction of the caller.
     """
     with writing():
-        kept = Notice.keep(
-            told.waba_id, told.field, told.phone_number, told.value, told.at, told.event
+        kept = Notice.record(
+            notice.waba_id, notice.field, notice.phone_number, notice.value, notice.at, notice.event
         )
         if kept is None:
             return None
-        if (news := told.news) is None:
+        if (news := notice.news) is None:
             return []
         shown = {
             "field": kept.field,
@@ -42,17 +42,17 @@ def take(told: items.Notice) -> list[Number] | None:
             "description": news.description,
             "at": kept.at,
         }
-        numbers = _concerned(told, news)
+        numbers = _concerned(notice, news)
         for number in numbers:
-            tell(number, notice_json=json.dumps(shown), **news.values)
+            update(number, notice_json=json.dumps(shown), **news.values)
     return numbers
 
 
-def _concerned(told: items.Notice, news: items.NumberNews) -> list[Number]:
+def _concerned(notice: items.PlatformNotice, news: items.NumberNews) -> list[Number]:
     """The connected numbers of the business account, or the one that the notice names."""
-    is_meant = (Number.waba_id == told.waba_id) & Number.status.in_(CONNECTED)
-    if told.phone_number is not None:
-        is_meant &= Number.phone_number == told.phone_number
+    is_meant = (Number.waba_id == notice.waba_id) & Number.status.in_(CONNECTED)
+    if notice.phone_number is not None:
+        is_meant &= Number.phone_number == notice.phone_number
     if news.phone_number_id is not None:
         is_meant &= Number.phone_number_id == news.phone_number_id
     return list(Number.select().where(is_meant))

@@ -96,8 +96,8 @@ def connect_number(link: SignupLink, claim: SignupClaim) -> Number:
     try:
         number = _connect(link, claim)
     except NetworkError as error:
-        if told := translate(error):
-            raise told from None
+        if known_error := translate(error):
+            raise known_error from None
         raise
     doorbells.deliveries.ring()
     return number

@@ -18,8 +18,7 @@ from models.messages.erasure import Erasure
 from models.messages.message import Message
 from models.numbers.notice import Notice
 from models.numbers.number import Number
-from networks.items import AccountUpdate, Part
-from networks.items import Notice as ReadNotice
+from networks.items import AccountUpdate, Part, PlatformNotice
 from networks.registry import parse
 
 # Rows of a page. A raw callback has up to some hundred kilobytes.
@@ -107,7 +106,7 @@ class _Person:
     def _is_theirs(self, part: Part) -> bool:
         """Whether an item mentions the person and is not about another number or business account."""
         text = part.body().decode(errors="replace")
-        if isinstance(part.item, AccountUpdate | ReadNotice):
+        if isinstance(part.item, AccountUpdate | PlatformNotice):
             return part.item.waba_id == self.waba_id and self._in_notices(text)
         is_anothers = getattr(part.item, "phone_number_id", None) in self._others
         return not is_anothers and self._known(text)

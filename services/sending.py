@@ -127,7 +127,7 @@ def _begin(
         number = _check_sender(account_id, body["number_id"])
         sender = _sender(number)
         to, type_, target = body["to"], body["type"], quoted(body, number)
-        contact = Contact.reach(number, to)
+        contact = Contact.of_recipient(number, to)
         if type_ == "template":
             _check_consent(contact, template_check.check(number, body["template"]))
         replied = target if "context" in body else None
@@ -395,8 +395,8 @@ def _record_failure(number: Number, message: Message, error: network.NetworkErro
     with writing():
         # The person may be erased by now, and the message with it.
         fresh = Message.by_id(message.id)
-        told = None if is_ambiguous else (error.code, error.reason)
-        is_new = fresh is None or fresh.advance(status, at=clock.now(), error=told)
+        shown = None if is_ambiguous else (error.code, error.reason)
+        is_new = fresh is None or fresh.advance(status, at=clock.now(), error=shown)
         if isinstance(error, network.NotReachedError):
             IdempotencyKey.release(message)
         else:

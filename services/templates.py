@@ -25,7 +25,7 @@ JITTER = 0.1
 _rng = random.SystemRandom()
 
 # The columns whose changes emit an event, next to the components.
-TOLD = ("status", "category", "quality_score", "rejected_reason")
+EVENT_COLUMNS = ("status", "category", "quality_score", "rejected_reason")
 
 
 def is_due(known: TemplateList | None) -> bool:
@@ -42,7 +42,7 @@ def begin(number: Number) -> TemplateList:
         )
 
 
-def take(seen: TemplateList, listed: Sequence[TemplateDefinition]) -> bool:
+def update_list(seen: TemplateList, listed: Sequence[TemplateDefinition]) -> bool:
     """Change the rows to the network's list, with an event for each change.
 
     The first list emits no events, because nothing changed. Returns False if the rows changed since
@@ -85,14 +85,14 @@ def remove(number: Number, rows: Sequence[Template]) -> None:
         _remove(rows, [each.id for each in active_numbers(number.account_id, number.waba_id)])
 
 
-def follow(waba_id: str, change: TemplateChange, at: int) -> None:
+def apply_change(waba_id: str, change: TemplateChange, at: int) -> None:
     """Apply a callback about a template, in the caller's transaction. ``at`` is 0 if unknown."""
     with writing():
         lists = TemplateList.select().where(TemplateList.waba_id == waba_id)
         for known in list(lists):
             TemplateList.touch(known.account_id, known.waba_id)
             for row in _rows_of(known, change.template_id):
-                _follow(row, change.values, at or clock.now())
+                _apply(row, change.values, at or clock.now())
 
 
 def _rows_of(known: TemplateList, network_id: str) -> list[Template]:
@@ -105,10 +105,10 @@ def _rows_of(known: TemplateList, network_id: str) -> list[Template]:
     )
 
 
-def _follow(row: Template, changes: dict[str, str | None], at: int) -> None:
-    if at < row.told_at:
+def _apply(row: Template, changes: dict[str, str | None], at: int) -> None:
+    if at < row.changed_at:
         return
-    Template.update(told_at=at).where(Template.id == row.id).execute()
+    Template.update(changed_at=at).where(Template.id == row.id).execute()
     numbers = _numbers_of(row)
     if changes.get("status") == TemplateStatus.DELETED:
         _remove([row], numbers, at)
@@ -138,27 +138,27 @@ def _create(account_id: str, waba_id: str, definition: TemplateDefinition) -> Te
         waba_id=waba_id,
         network_id=definition.id,
         components_json=_encoded(values.pop("components")),
-        told_at=0,
+        changed_at=0,
         updated_at=clock.now(),
         **values,
     )
 
 
 def _change(row: Template, numbers: Sequence[str], at: int | None = None, **values: Any) -> None:
-    """Store changed values. Emit one event for changes of TOLD, or of components other than examples."""
+    """Store changed values. EVENT_COLUMNS and components other than examples emit one event."""
     if "components" in values:
         values["components_json"] = _encoded(values.pop("components"))
     changes = {name: value for name, value in values.items() if getattr(row, name) != value}
     if not changes:
         return
-    is_told = any(name in changes for name in TOLD)
+    has_event = any(name in changes for name in EVENT_COLUMNS)
     if "components_json" in changes:
         after = json.loads(changes["components_json"])
-        is_told |= _without_examples(row.components) != _without_examples(after)
-    if is_told:
+        has_event |= _without_examples(row.components) != _without_examples(after)
+    if has_event:
         changes["updated_at"] = _next_moment(row)
     row.amend(**changes)
-    if is_told:
+    if has_event:
         _emit(row, numbers, at)
 
 

@@ -23,9 +23,9 @@ from networks.items import (
     AccountUpdate,
     InboundMessage,
     Item,
-    Notice,
     Part,
     PersonUpdate,
+    PlatformNotice,
     StatusUpdate,
     Unreadable,
 )
@@ -221,12 +221,12 @@ def _take(
         case StatusUpdate() as status:
             reason = _update_status(status, count, sent)
         case PersonUpdate() as news:
-            reason = None if contacts.follow(news) else Reason.FOREIGN_NUMBER
+            reason = None if contacts.apply_update(news) else Reason.FOREIGN_NUMBER
         case AccountUpdate() as update:
-            number_status.follow_update(update)
-        case Notice() as told:
-            if number_status.follow_notice(told) and told.template is not None:
-                templates.follow(told.waba_id, told.template, told.at)
+            number_status.apply_account_update(update)
+        case PlatformNotice() as notice:
+            if number_status.apply_notice(notice) and notice.template is not None:
+                templates.apply_change(notice.waba_id, notice.template, notice.at)
     if reason is not None:
         names = ("phone_number_id", "wa_message_id", "error")
         SetAside.keep(

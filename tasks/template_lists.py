@@ -9,7 +9,7 @@ from networks import exceptions as network
 from networks.interface import Sender, Templates
 from networks.registry import network_of, offered, wait_for
 from services import doorbells, number_status
-from services.templates import JITTER, MAX_AGE_MS, take, varied
+from services.templates import JITTER, MAX_AGE_MS, update_list, varied
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ def _read(known: TemplateList) -> bool:
             number_status.apply_error(number, error)
         doorbells.deliveries.ring()
         return not isinstance(error, _TRY_AGAIN)
-    take(known, listed)
+    update_list(known, listed)
     doorbells.deliveries.ring()
     return True
 

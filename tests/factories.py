@@ -62,7 +62,7 @@ def active_number(
 def outbound(number: Number, to: str = "15551234567", text: str = "Hello") -> Message:
     """A pending text."""
     with writing():
-        contact = Contact.reach(number, to)
+        contact = Contact.of_recipient(number, to)
         return Message.write_outbound(number, to, "text", {"body": text}, contact_id=contact.id)
 
 
@@ -71,7 +71,7 @@ def inbound(number: Number, wa_message_id: str = "wamid.IN") -> Message | None:
     with writing():
         if Message.is_known(number, wa_message_id):
             return None
-        contact, _ = Contact.meet(number, {"phone": "15551234567"}, Source.MESSAGE, clock.now())
+        contact, _ = Contact.record(number, {"phone": "15551234567"}, Source.MESSAGE, clock.now())
         return Message.write_inbound(
             number,
             contact.id,
@@ -83,10 +83,10 @@ def inbound(number: Number, wa_message_id: str = "wamid.IN") -> Message | None:
         )
 
 
-def contact(number: Number, **told: str) -> Contact:
+def contact(number: Number, **identity: str) -> Contact:
     """The contact of a person with these details."""
     with writing():
-        return Contact.meet(number, told, Source.MESSAGE, clock.now())[0]
+        return Contact.record(number, identity, Source.MESSAGE, clock.now())[0]
 
 
 def webhook(
@@ -196,5 +196,5 @@ def notice(
     waba_id: str = "2001",
 ) -> Notice | None:
     """A notice of the platform, None if it is stored already."""
-    told = {"event": "PIN_CHANGED"} if value is None else value
-    return Notice.keep(waba_id, field, phone_number, told, at, event_of(told))
+    identity = {"event": "PIN_CHANGED"} if value is None else value
+    return Notice.record(waba_id, field, phone_number, identity, at, event_of(identity))

@@ -29,7 +29,7 @@ def definition(
 
 def known(number: Number, *listed: TemplateDefinition) -> None:
     """The gateway has read these templates of the number's business account."""
-    assert templates.take(templates.begin(number), list(listed))
+    assert templates.update_list(templates.begin(number), list(listed))
 
 
 class Network(Knowledge):

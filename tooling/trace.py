@@ -36,7 +36,7 @@ from models.messages.message import Message
 from tasks import ingest
 from tasks.deliver import Engine
 from tests import factories, people
-from tests.tasks.told import messages, status_of
+from tests.tasks.callbacks import messages, status_of
 from tests.waiting import until
 from webhooks.client import WebhookClient
 from webhooks.schedule import RetrySchedule

@@ -112,7 +112,7 @@ def words(account_id: str, stop: list[str], start: list[str]) -> dict[str, Any]:
     words of at most 40 characters.
     """
     account = find_account(account_id)
-    account.heed(stop=stop, start=start)
+    account.set_opt_words(stop=stop, start=start)
     return {"id": account.id, "stopWords": account.stop_words, "startWords": account.start_words}
 
 

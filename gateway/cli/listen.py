@@ -13,10 +13,9 @@ from gateway.cli import profile
 from gateway.cli.forward import Forwarder, Try
 from gateway.cli.messages import person_of, text_of
 from gateway.cli.output import cut
-from gateway.cli.remote import USER_AGENT, RefusedError, Remote, connect
+from gateway.cli.remote import USER_AGENT, ApiResponseError, Remote, connect
 from gateway.cli.stopping import until_stopped
-from gateway.client import Events, Record
-from gateway.client import RefusedError as StreamRefusedError
+from gateway.client import Events, Record, ResponseError
 from webhooks.kinds import EventKind
 
 KINDS = [str(kind) for kind in EventKind]
@@ -113,8 +112,8 @@ def _follow(
     )
     try:
         yield from events
-    except StreamRefusedError as error:
-        raise RefusedError.of(error) from None
+    except ResponseError as error:
+        raise ApiResponseError.of(error) from None
 
 
 def _say(text: str) -> None:

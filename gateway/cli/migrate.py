@@ -6,7 +6,7 @@ from peewee import DatabaseError
 from gateway.cli.opening import refuse_incompatible
 from gateway.cli.output import json_option, show
 from gateway.settings import get_settings
-from gateway.storage import connect_state, in_one_line, make_folder, reach_database
+from gateway.storage import check_database, connect_state, in_one_line, make_folder
 from models import database
 from models.deliveries import event_history
 
@@ -18,7 +18,7 @@ def migrate(*, as_json: bool) -> None:
     settings = get_settings()
     make_folder(settings)
     connect_state(settings)
-    reach_database()
+    check_database()
     applied = apply_migrations()
     if as_json:
         show({"applied": applied}, as_json=True)

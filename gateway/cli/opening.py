@@ -8,10 +8,10 @@ from gateway.cli import up_file
 from gateway.settings import Settings, get_settings, load_settings
 from gateway.storage import (
     AwayError,
+    check_database,
+    check_queue,
     connect_state,
     make_folder,
-    reach_database,
-    reach_queue,
     refuse_clusters,
     usable,
 )
@@ -37,13 +37,13 @@ def open_state(*, may_be_away: bool = False) -> Settings:
         make_folder(settings)
     connect_state(settings)
     try:
-        reach_database()
+        check_database()
         # The server may go away between two queries.
         with usable("DATABASE_URL"):
             _check_database()
         if may_be_away:
             refuse_clusters(settings)
-        reach_queue()
+        check_queue()
     except AwayError as error:
         if not may_be_away:
             raise

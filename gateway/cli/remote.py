@@ -18,7 +18,7 @@ USER_AGENT = f"gateway-cli/{__version__}"
 LOGIN = "Run: gateway login"
 
 
-class RefusedError(click.ClickException):
+class ApiResponseError(click.ClickException):
     """The gateway responded with an error. ``code`` is that of the contract."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
@@ -27,7 +27,7 @@ class RefusedError(click.ClickException):
         self.code = code
 
     @classmethod
-    def of(cls, refusal: connection.RefusedError) -> Self:
+    def of(cls, refusal: connection.ResponseError) -> Self:
         """The same error, for a person."""
         hint = f" {LOGIN}" if refusal.status == requests.codes.unauthorized else ""
         return cls(refusal.status, refusal.code, f"{refusal.message}{hint}")
@@ -75,7 +75,7 @@ class Remote:
     def _refusal(self, response: requests.Response) -> click.ClickException:
         refusal = refusal_of(response)
         if refusal is not None:
-            return RefusedError.of(refusal)
+            return ApiResponseError.of(refusal)
         status = f"{response.status_code} {response.reason}"
         return NoAnswerError(f"{self.url} is no gateway's API, or it is down: {status}.")
 

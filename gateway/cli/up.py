@@ -16,7 +16,7 @@ from gateway.cli.supervisor import Supervisor
 from gateway.ops import lines, tracing
 from gateway.ops.logs import configure_logging
 from gateway.settings import PREFIX, Settings, get_settings, load_settings
-from gateway.storage import connect_state, make_folder, reach_database, reach_queue
+from gateway.storage import check_database, check_queue, connect_state, make_folder
 from models.accounts.account import Account
 from models.numbers.number import Number
 
@@ -65,8 +65,8 @@ def _up(settings: Settings, host: str, port: int, *, demo: bool) -> None:
     tracing.check()
     make_folder(settings)
     connect_state(settings)
-    reach_database()
-    reach_queue()
+    check_database()
+    check_queue()
     # The worker finishes its attempts, and the web its sends.
     stop_seconds = max(settings.delivery_timeout, settings.network_timeout) + STOP_MARGIN_SECONDS
     with (

@@ -3,6 +3,6 @@
 It needs only requests, and imports nothing of the service.
 """
 
-from gateway.client.connection import RefusedError as RefusedError
+from gateway.client.connection import ResponseError as ResponseError
 from gateway.client.events import Events as Events
 from gateway.client.events import Record as Record

@@ -14,7 +14,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
-class BrokenError(Exception):
+class StreamError(Exception):
     """The connection is broken. The text says why."""
 
 
@@ -28,7 +28,7 @@ class Block(NamedTuple):
 def blocks_of(chunks: Iterator[bytes]) -> Iterator[Block]:
     """The blocks that have an id or data. One without an end is skipped, because it was cut off.
 
-    Raises BrokenError.
+    Raises StreamError.
     """
     last_id, data, size = None, [], 0
     for line in _lines_of(chunks):
@@ -36,7 +36,7 @@ def blocks_of(chunks: Iterator[bytes]) -> Iterator[Block]:
         value = value.removeprefix(b" ")
         size += len(line)
         if size > MAX_BLOCK:
-            raise BrokenError("an event is too long")
+            raise StreamError("an event is too long")
         if name == b"data":
             data.append(value)
         elif name == b"id" and b"\0" not in value:
@@ -48,7 +48,7 @@ def blocks_of(chunks: Iterator[bytes]) -> Iterator[Block]:
 
 
 def _lines_of(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """The lines without their ends. Raises BrokenError."""
+    """The lines without their ends. Raises StreamError."""
     rest, is_begin, was_return = b"", True, False
     for chunk in chunks:
         # The LF of a CRLF may come in the next chunk.
@@ -59,4 +59,4 @@ def _lines_of(chunks: Iterator[bytes]) -> Iterator[bytes]:
             yield line.removeprefix(BYTE_ORDER_MARK) if is_begin else line
             is_begin = False
         if len(rest) > MAX_BLOCK:
-            raise BrokenError("an event is too long")
+            raise StreamError("an event is too long")

@@ -9,7 +9,7 @@ import urllib3
 from requests.auth import AuthBase
 
 from gateway import __version__
-from gateway.client.blocks import BrokenError
+from gateway.client.blocks import StreamError
 
 USER_AGENT = f"messaging-gateway-client/{__version__}"
 CONNECT_SECONDS = 10
@@ -29,7 +29,7 @@ _REASONS = {
 }
 
 
-class RefusedError(Exception):
+class ResponseError(Exception):
     """The gateway responded with an error. Its fields are those of the contract."""
 
     def __init__(self, status: int, code: str, message: str, details: Mapping[str, Any]) -> None:
@@ -40,7 +40,7 @@ class RefusedError(Exception):
         self.details = details
 
 
-class AwayError(Exception):
+class UnreachableError(Exception):
     """There is no usable response. ``pause`` is the time to wait in seconds, if the gateway gave one."""
 
     def __init__(self, reason: str, pause: float = 0) -> None:
@@ -68,7 +68,7 @@ def open_stream(
 ) -> requests.Response:
     """An open stream. Its reader fails after ``silence`` seconds without a byte.
 
-    Raises RefusedError if a retry cannot succeed, else AwayError.
+    Raises ResponseError if a retry cannot succeed, else UnreachableError.
     """
     try:
         response = session.get(
@@ -80,7 +80,7 @@ def open_stream(
             allow_redirects=False,
         )
     except requests.RequestException as error:
-        raise AwayError(f"{url} does not answer: {reason_of(error)}.") from None
+        raise UnreachableError(f"{url} does not answer: {reason_of(error)}.") from None
     kind = response.headers.get("Content-Type", "")
     if response.status_code == requests.codes.ok and kind.startswith("text/event-stream"):
         return response
@@ -92,11 +92,11 @@ def _failure(response: requests.Response) -> Exception:
     status, pause = response.status_code, _seconds(response.headers.get("Retry-After", ""))
     refusal = refusal_of(response)
     if refusal is None:
-        return AwayError(
+        return UnreachableError(
             f"{response.url} is no stream of events: {status} {response.reason}.", pause
         )
     if status in PASSING or status >= requests.codes.server_error:
-        return AwayError(str(refusal), pause)
+        return UnreachableError(str(refusal), pause)
     return refusal
 
 
@@ -104,26 +104,26 @@ def _seconds(text: str) -> float:
     return int(text) if text.isascii() and text.isdigit() else 0
 
 
-def refusal_of(response: requests.Response) -> RefusedError | None:
+def refusal_of(response: requests.Response) -> ResponseError | None:
     """The error of the contract in a response, None if it has none."""
     try:
         error = response.json()["error"]
         message, details = str(error["message"]), error.get("details", {})
-        return RefusedError(response.status_code, str(error["code"]), message, dict(details))
+        return ResponseError(response.status_code, str(error["code"]), message, dict(details))
     except (requests.RequestException, ValueError, LookupError, TypeError, AttributeError):
         return None
 
 
 def chunks_of(response: requests.Response) -> Iterator[bytes]:
-    """Bytes as they come. Raises BrokenError at the end, too: the reader wants more."""
+    """Bytes as they come. Raises StreamError at the end, too: the reader wants more."""
     try:
         while chunk := response.raw.read1(READ_SIZE):
             yield chunk
     except urllib3.exceptions.ReadTimeoutError:
-        raise BrokenError("nothing came for too long") from None
+        raise StreamError("nothing came for too long") from None
     except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
-        raise BrokenError(reason_of(error)) from None
-    raise BrokenError("the gateway ended it")
+        raise StreamError(reason_of(error)) from None
+    raise StreamError("the gateway ended it")
 
 
 def reason_of(error: BaseException) -> str:

@@ -16,12 +16,12 @@ from typing import Any
 
 import requests
 
-from gateway.client.blocks import Block, BrokenError, blocks_of
+from gateway.client.blocks import Block, StreamError, blocks_of
 from gateway.client.connection import (
     USER_AGENT,
-    AwayError,
     Bearer,
-    RefusedError,
+    ResponseError,
+    UnreachableError,
     chunks_of,
     open_stream,
 )
@@ -74,7 +74,7 @@ class Events:
     _seen: dict[str, None] = field(default_factory=dict, init=False)
 
     def __iter__(self) -> Iterator[Record]:
-        """Yield each event once, without end. Raises RefusedError if the gateway refuses the request."""
+        """Yield each event once, without end. Raises ResponseError if the gateway refuses the request."""
         with requests.Session() as session:
             session.auth = Bearer(self.key)
             session.headers["User-Agent"] = self.user_agent
@@ -83,7 +83,7 @@ class Events:
                 try:
                     with response:
                         yield from self._read(response)
-                except BrokenError as error:
+                except StreamError as error:
                     self._note_failure(f"The connection broke: {error}. Connecting again.")
 
     def _read(self, response: requests.Response) -> Iterator[Record]:
@@ -116,11 +116,11 @@ class Events:
             url = f"{self.api.rstrip('/')}{PATH}"
             try:
                 response = open_stream(session, url, self._query(), headers, self.silence)
-            except RefusedError as error:
+            except ResponseError as error:
                 if error.status != requests.codes.conflict or self.cursor is None:
                     raise
                 self._read_again(error)
-            except AwayError as error:
+            except UnreachableError as error:
                 self._wait = min(error.pause, LONGEST_RETRY_AFTER)
                 self._note_failure(f"{error} Trying again.")
             else:
@@ -132,7 +132,7 @@ class Events:
         given = {"kind": ",".join(self.kinds), "numberId": self.number_id, "since": self.since}
         return {name: value for name, value in given.items() if value}
 
-    def _read_again(self, refusal: RefusedError) -> None:
+    def _read_again(self, refusal: ResponseError) -> None:
         """Continue from a time, because the cursor was refused."""
         since = refusal.details.get("since")
         # The time that is set now has not brought an event yet.
@@ -170,4 +170,4 @@ def _record(block: Block) -> Record:
             return record
     except (ValueError, TypeError, LookupError, RecursionError):
         pass
-    raise BrokenError("an event came that cannot be read")
+    raise StreamError("an event came that cannot be read")

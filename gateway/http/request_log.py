@@ -133,7 +133,7 @@ class RequestLog:
         while self._waiting:
             batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
             try:
-                await commit(partial(ApiRequest.keep, [_as_kept(entry) for entry in batch]))
+                await commit(partial(ApiRequest.record, [_as_kept(entry) for entry in batch]))
             except (DatabaseError, OSError) as error:
                 REQUEST_LOG_DROPPED.inc(len(batch))
                 logger.warning("%d requests were not written to the log: %s", len(batch), error)

@@ -39,7 +39,7 @@ class Account(BaseModel):
     def start_words(self) -> list[str]:
         return str(self.start_text).splitlines()
 
-    def heed(self, *, stop: Iterable[str], start: Iterable[str]) -> None:
+    def set_opt_words(self, *, stop: Iterable[str], start: Iterable[str]) -> None:
         """Set the words by which people opt out and in, in any case. Raises ValueError like ``as_words``."""
         stop_text, start_text = ("\n".join(as_words(words)) for words in (stop, start))
         self.amend(stop_text=stop_text, start_text=start_text)

@@ -58,7 +58,7 @@ class ApiRequest(BaseModel):
         return None if self.error_json is None else dict(json.loads(self.error_json))
 
     @classmethod
-    def keep(cls, entries: Sequence[Mapping[str, Any]]) -> None:
+    def record(cls, entries: Sequence[Mapping[str, Any]]) -> None:
         """Write entries, all or none."""
         with appending():
             left = list(entries)

@@ -23,7 +23,7 @@ from models.numbers.number import Number
 
 # The network's data about a person: names, and identifiers that are unique among a number's contacts.
 IDS = ("phone", "user_id", "parent_user_id")
-TOLD = (*IDS, "username", "name")
+IDENTITY = (*IDS, "username", "name")
 CONTACT, OPTED_OUT = "contact", "opted_out"
 # As literals, because SQLite uses a partial index only for a condition it can read.
 IS_PERSON = SQL("merged_into IS NULL")
@@ -67,19 +67,20 @@ class Contact(Owned):
     merged_into = TextField(null=True)
 
     @classmethod
-    def meet(
-        cls, number: Number, told: Mapping[str, str | None], because: Source, at: int
+    def record(
+        cls, number: Number, identity: Mapping[str, str | None], because: Source, at: int
     ) -> tuple["Contact", bool]:
         """The contact of a person, created or updated inside the caller's transaction.
 
-        ``told`` has some of TOLD. Also returns whether the account gets an event (see ``learn``).
+        ``identity`` has some of IDENTITY. Also returns whether the account gets an event, like
+        ``update_identity``.
         """
-        known = cls._known(number.id, told)
+        known = cls._known(number.id, identity)
         if not known:
-            return cls._write(number, told, at), False
+            return cls._write(number, identity, at), False
         # The user id identifies a person better: a phone number may get another owner.
-        ours = max(known, key=lambda row: row.user_id == told.get("user_id"))
-        return ours, ours.learn(told, because, at)
+        ours = max(known, key=lambda row: row.user_id == identity.get("user_id"))
+        return ours, ours.update_identity(identity, because, at)
 
     @classmethod
     def has_become(cls, number: Number, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
@@ -89,87 +90,95 @@ class Contact(Owned):
         return bool(cls._known(number.id, after)) and not cls._known(number.id, before)
 
     @classmethod
-    def reach(cls, number: Number, to: str) -> "Contact":
+    def of_recipient(cls, number: Number, to: str) -> "Contact":
         """The contact with a phone number or user id, created if missing, in the caller's transaction.
 
         The network's response to a send may have another phone number than the request. Both then lead to the
         same contact.
         """
-        told = {kind_of(to): to}
-        known = cls._known(number.id, told)
-        return known[0] if known else cls._write(number, told, clock.now())
+        identity = {kind_of(to): to}
+        known = cls._known(number.id, identity)
+        return known[0] if known else cls._write(number, identity, clock.now())
 
     @classmethod
-    def _known(cls, number_id: str, told: Mapping[str, str | None]) -> list["Contact"]:
+    def _known(cls, number_id: str, identity: Mapping[str, str | None]) -> list["Contact"]:
         """All contacts with one of the identifiers."""
-        names = [name for name in IDS if told.get(name)]
-        found = _having(*names).execute(number_id, *(told[name] for name in names)) if names else ()
+        names = [name for name in IDS if identity.get(name)]
+        found = (
+            _having(*names).execute(number_id, *(identity[name] for name in names)) if names else ()
+        )
         rows: dict[str, Contact] = {row.id: row for row in found}
         leading = {row.merged_into for row in rows.values()} - {None}
         people = [row for row in rows.values() if row.merged_into is None]
         return people + [cls.get_by_id(each) for each in leading - rows.keys()]
 
     @classmethod
-    def _write(cls, number: Number, told: Mapping[str, str | None], at: int) -> "Contact":
+    def _write(cls, number: Number, identity: Mapping[str, str | None], at: int) -> "Contact":
         contact = cls(
             id=new_id("ctc"),
             account=number.account_id,
             number=number.id,
             created_at=at,
-            **{name: told.get(name) for name in TOLD},
+            **{name: identity.get(name) for name in IDENTITY},
         )
         is_first = _WRITE.execute(*(contact.__data__[name] for name in WRITTEN)).count
         # A concurrent transaction may have changed it.
-        return contact if is_first else cls._known(number.id, told)[0]
+        return contact if is_first else cls._known(number.id, identity)[0]
 
-    def learn(self, told: Mapping[str, str | None], because: Source, at: int) -> bool:
+    def update_identity(self, identity: Mapping[str, str | None], because: Source, at: int) -> bool:
         """Store new identifiers and names. The caller's transaction holds the lock of the person.
 
         Returns whether the account gets an event: the phone number changed, the user id was replaced, or two
         contacts turned out to be one person.
         """
-        if not self.differing(told) or (because is Source.STATUS and self._contradicts(told)):
+        if not self.differing(identity) or (
+            because is Source.STATUS and self._contradicts(identity)
+        ):
             return False
-        known = {row.id: row for row in self._known(self.number_id, told)}
+        known = {row.id: row for row in self._known(self.number_id, identity)}
         # It may have been merged into another one since it was read, or erased.
         fresh = known.get(self.id) or Contact.find(self.id)
         if fresh is None:
             return False
         others = [row for row in known.values() if row.id != fresh.id]
-        is_merged = [fresh.take_from(other, told, because, at) for other in others]
-        new = fresh.differing(told)
+        is_merged = [fresh.merge_from(other, identity, because, at) for other in others]
+        new = fresh.differing(identity)
         is_replaced = "phone" in new or ("user_id" in new and fresh.user_id is not None)
         with writing() if is_replaced else nullcontext():
             fresh.move(new, because, at)
         self.__data__.update(fresh.__data__)
         return is_replaced or any(is_merged)
 
-    def _contradicts(self, told: Mapping[str, str | None]) -> bool:
+    def _contradicts(self, identity: Mapping[str, str | None]) -> bool:
         """Whether an identifier differs. A late status may carry earlier identifiers."""
-        return any(told.get(name) and getattr(self, name) not in {None, told[name]} for name in IDS)
+        return any(
+            identity.get(name) and getattr(self, name) not in {None, identity[name]} for name in IDS
+        )
 
-    def differing(self, told: Mapping[str, str | None]) -> dict[str, str]:
-        """The values in ``told`` that are new."""
+    def differing(self, identity: Mapping[str, str | None]) -> dict[str, str]:
+        """The values in ``identity`` that are new."""
         return {
             name: value
-            for name, value in told.items()
+            for name, value in identity.items()
             if value is not None and value != getattr(self, name)
         }
 
-    def take_from(
-        self, other: "Contact", told: Mapping[str, str | None], because: Source, at: int
+    def merge_from(
+        self, other: "Contact", identity: Mapping[str, str | None], because: Source, at: int
     ) -> bool:
         """Take these identifiers from another contact. Returns whether it was merged.
 
         It is the same person, unless it has another user id: then the phone number got another owner.
         """
         with writing():
-            mine = told.get("user_id") or self.user_id
+            mine = identity.get("user_id") or self.user_id
             is_same = None in {mine, other.user_id} or mine == other.user_id
             if is_same:
                 self._absorb(other, because, at)
             else:
-                lost = (name for name in IDS if told.get(name) == getattr(other, name) is not None)
+                lost = (
+                    name for name in IDS if identity.get(name) == getattr(other, name) is not None
+                )
                 other.change(dict.fromkeys(lost), because, at)
         return is_same
 
@@ -212,7 +221,7 @@ class Contact(Owned):
             ContactChange.contact_id == other.id
         ).execute()
         Contact.update(merged_into=self.id).where(Contact.merged_into == other.id).execute()
-        names = (*TOLD, "note", "opted_out_at", "opted_out_because")
+        names = (*IDENTITY, "note", "opted_out_at", "opted_out_because")
         mine = {name: getattr(other, name) for name in names if getattr(self, name) is None}
         other.assign(dict.fromkeys(IDS) | {"merged_into": self.id})
         self.assign(mine)
@@ -232,10 +241,10 @@ class Contact(Owned):
         # The network's times have a resolution of one second.
         if because is not Source.API and latest and at // 1000 < latest.at // 1000:
             return False
-        told = {"opted_out_at": at, "opted_out_because": because}
+        opt_out = {"opted_out_at": at, "opted_out_because": because}
         with writing():
             self._note_change(OPTED_OUT, str(not out).lower(), str(out).lower(), because, at)
-            self.assign(told if out else dict.fromkeys(told))
+            self.assign(opt_out if out else dict.fromkeys(opt_out))
         return True
 
     def annotate(self, note: str | None) -> None:
@@ -323,7 +332,7 @@ Contact.add_index(
     Contact.merged_into, where=SQL("merged_into IS NOT NULL"), name="contact_merged_into"
 )
 NOTED = ("contact_id", "field", "old", "new", "because", "at")
-WRITTEN = ("id", "account", "number", "created_at", *TOLD)
+WRITTEN = ("id", "account", "number", "created_at", *IDENTITY)
 
 
 @cache

@@ -248,8 +248,8 @@ class Message(BaseModel):
         known = STATUS_RANK[self.pricing_status or MessageStatus.PENDING]
         if pricing is None or STATUS_RANK[status] < known:
             return {}
-        told = {"pricing_json": json.dumps(pricing), "pricing_status": status}
-        return {name: value for name, value in told.items() if value != getattr(self, name)}
+        new = {"pricing_json": json.dumps(pricing), "pricing_status": status}
+        return {name: value for name, value in new.items() if value != getattr(self, name)}
 
     @classmethod
     def rows_sent(cls, network_ids: Sequence[str], ids: Sequence[str]) -> Iterator["Message"]:

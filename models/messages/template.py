@@ -102,7 +102,7 @@ class TemplateList(Owned):
 class Template(Owned):
     """One template in one language. ``network_id`` is the network's identifier, which the API shows.
 
-    ``told_at`` is the time of the network's last callback about it, or 0.
+    ``changed_at`` is the time of the network's last callback about it, or 0.
     """
 
     waba_id = TextField()
@@ -115,7 +115,7 @@ class Template(Owned):
     parameter_format = TextField(null=True)
     quality_score = TextField(null=True)
     rejected_reason = TextField(null=True)
-    told_at = BigIntegerField(default=0)
+    changed_at = BigIntegerField(default=0, column_name="told_at")
     updated_at = BigIntegerField()
 
     class Meta:

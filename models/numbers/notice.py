@@ -36,7 +36,7 @@ class Notice(BaseModel):
         return dict(json.loads(self.value_json))
 
     @classmethod
-    def keep(
+    def record(
         cls,
         waba_id: str,
         field: str,

@@ -171,7 +171,7 @@ class Number(Owned):
             Number.id == self.id, Number.status == NumberStatus.PROVISIONING
         ).execute()
 
-    def learn(self, **news: str | None) -> bool:
+    def update_details(self, **news: str | None) -> bool:
         """Store values from the network, inside the caller's transaction. Returns whether one is new.
 
         A value of None is unknown and changes nothing.

@@ -104,9 +104,9 @@ def counting() -> Iterator[UsageCount]:
 
 def _key(message: Message, pricing_json: str | None) -> tuple[Any, ...]:
     """The values of KEY for a message with this pricing."""
-    told = json.loads(pricing_json or "{}")
+    row = json.loads(pricing_json or "{}")
     day = datetime.fromtimestamp(message.created_at / 1000, UTC).date().isoformat()
-    category, billable = told.get("category") or NO_CATEGORY, bool(told.get("billable"))
+    category, billable = row.get("category") or NO_CATEGORY, bool(row.get("billable"))
     return message.account_id, day, message.number_id, message.direction, category, billable
 
 

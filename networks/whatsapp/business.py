@@ -87,8 +87,8 @@ async def change_blocked(
         answer = error.answer
         if not isinstance(answer, dict) or not isinstance(answer.get("block_users"), dict):
             raise
-    told = members(answer, "block_users", dict)
-    failed = dict(_failures(told.get("failed_users"), people))
+    result = members(answer, "block_users", dict)
+    failed = dict(_failures(result.get("failed_users"), people))
     return BlockResult(tuple(person for person in people if person not in failed), failed)
 
 

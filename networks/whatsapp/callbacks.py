@@ -15,10 +15,10 @@ from networks.items import (
     AccountUpdate,
     InboundMessage,
     Item,
-    Notice,
     Part,
     Person,
     PersonUpdate,
+    PlatformNotice,
     Pricing,
     StatusUpdate,
     Unreadable,
@@ -49,7 +49,7 @@ CHANGES = {"user_changed_number", "customer_changed_number", "user_changed_user_
 MARKETING, PREFERENCES = "marketing_messages", {"stop": True, "resume": False}
 # Values of a member without information.
 EMPTY: tuple[Any, ...] = (None, "", [], {})
-# The statuses of messages. Any other one, such as of a payment, becomes a Notice. Source: Cloud API.
+# The statuses of messages. Any other one, such as of a payment, becomes a PlatformNotice. Source: Cloud API.
 STATUSES = frozenset({"sent", "delivered", "read", "played", "failed"})
 # The entry that the test button of the platform's dashboard sends.
 TEST_ENTRY = "0"
@@ -170,7 +170,7 @@ def _read_item(around: _Around, field: str, value: Any) -> Item:
             contact = next(_objects(value, "contacts"), {})
             return read(_phone_number_id(value), item, contact)
     update = _person_update(field, value) if field in OF_PERSONS else None
-    return update or Notice(
+    return update or PlatformNotice(
         waba_id,
         field,
         _phone_number(value),
@@ -205,19 +205,19 @@ def _account_update(waba_id: str, value: dict[str, Any], at: int, app_id: str) -
     event, effect = notices.event_of(value), effect_of(value, app_id)
     if effect is None:
         news = notices.news_of(notices.ACCOUNT, value)
-        return Notice(waba_id, notices.ACCOUNT, None, value, at, event, news)
+        return PlatformNotice(waba_id, notices.ACCOUNT, None, value, at, event, news)
     return AccountUpdate(waba_id, effect, event, at)
 
 
 def _person(ids: dict[str, Any], names: tuple[str, ...], contact: dict[str, Any]) -> Person:
     """The person with the identifiers under ``names`` in ``ids``. Missing ones come from the contact."""
     profile = contact.get("profile")
-    told = profile if isinstance(profile, dict) else {}
+    known = profile if isinstance(profile, dict) else {}
     found = (
         ids.get(of_item) or contact.get(of_contact)
         for of_item, of_contact in zip(names, CONTACT_IDS, strict=True)
     )
-    texts = [_text(value) for value in (*found, told.get("username"), told.get("name"))]
+    texts = [_text(value) for value in (*found, known.get("username"), known.get("name"))]
     return Person(*texts)
 
 

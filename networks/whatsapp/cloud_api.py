@@ -220,8 +220,12 @@ def _acceptance(answer: Any) -> Acceptance:
     message = messages[0] if messages else None
     wa_message_id = required(message, "id")
     first = contacts[0] if isinstance(contacts, list) and contacts else None
-    told = [_member(first, "wa_id"), _member(first, "user_id"), _member(message, "message_status")]
-    return Acceptance(wa_message_id, *told)
+    answers = [
+        _member(first, "wa_id"),
+        _member(first, "user_id"),
+        _member(message, "message_status"),
+    ]
+    return Acceptance(wa_message_id, *answers)
 
 
 def _member(value: Any, name: str) -> str | None:

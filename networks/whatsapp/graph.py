@@ -335,9 +335,9 @@ def _error_of(status: int, body: bytes) -> NetworkError:
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return _without_code(status)
     reason = str(details_of(error) or error.get("message", ""))
-    told = classify(code, reason, http_status=status, subcode=subcode)
-    told.answer = answer
-    return told
+    error = classify(code, reason, http_status=status, subcode=subcode)
+    error.answer = answer
+    return error
 
 
 def _without_code(status: int) -> NetworkError:

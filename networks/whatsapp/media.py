@@ -109,8 +109,11 @@ class Download:
         self._response = response
         self._connection = connection
         self.mime_type = str(found.get("mime_type") or "application/octet-stream")
-        told = {_integer(found.get("file_size")), _integer(response.headers.get("Content-Length"))}
-        sizes = told - {None}
+        sizes_given = {
+            _integer(found.get("file_size")),
+            _integer(response.headers.get("Content-Length")),
+        }
+        sizes = sizes_given - {None}
         if len(sizes) > 1:
             raise AmbiguousError("media", "The network sent two different lengths of the media.")
         self.size = next(iter(sizes), None)

@@ -155,7 +155,7 @@ def test_words_separated_by_commas_or_lines_are_kept(
 def test_words_beyond_the_bounds_are_shown_again_with_what_is_wrong(
     account: Account, submit: Submit, form: dict[str, str], said: str
 ) -> None:
-    account.heed(stop=["before"], start=[])
+    account.set_opt_words(stop=["before"], start=[])
     page = submit("contacts", 422, **form).text
     assert said in page
     assert page.count('role="alert"') == 1

@@ -17,7 +17,7 @@ PERSON = "15551234567"
 
 def _write(number: Number, kind: str, body: dict[str, Any]) -> Message:
     with writing():
-        contact = Contact.reach(number, PERSON)
+        contact = Contact.of_recipient(number, PERSON)
         return Message.write_outbound(number, PERSON, kind, body, contact_id=contact.id)
 
 

@@ -131,7 +131,7 @@ def test_a_reply_leads_to_the_message_that_it_replies_to(number: Number, shown: 
     assert f'<a href="/dashboard/messages/{ours.id}">your message</a>' in shown(theirs)
     to, text = theirs.from_number, {"body": "Fine"}
     with writing():
-        person = Contact.reach(number, to).id
+        person = Contact.of_recipient(number, to).id
         reply = Message.write_outbound(number, to, "text", text, contact_id=person, quoted=theirs)
     assert f'<a href="/dashboard/messages/{theirs.id}">their message</a>' in shown(reply)
 

@@ -13,7 +13,7 @@ def test_a_banned_number_says_why_beside_its_quality_and_limit(
 ) -> None:
     assert visit(f"numbers/{number.id}").count("not known yet") == 2
     with writing():
-        number.learn(quality_rating="RED", messaging_limit="TIER_250")
+        number.update_details(quality_rating="RED", messaging_limit="TIER_250")
         number.move_to(NumberStatus.BANNED, reason="ACCOUNT_VIOLATION SCAM")
     page = visit(f"numbers/{number.id}")
     for said in ("low", "250 people in 24 hours", "violated a policy: scam."):

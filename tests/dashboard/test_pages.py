@@ -5,7 +5,7 @@ import re
 import pytest
 
 from dashboard.error_pages import error_page, is_page
-from dashboard.pages import Page, render
+from dashboard.pages import RenderedPage, render
 from dashboard.platform import platform_of
 from dashboard.signup_results import Next, Outcome
 from dashboard.wording import breakable
@@ -20,12 +20,12 @@ PRODUCTION = {
 }
 
 
-def _policy(page: Page) -> dict[str, str]:
+def _policy(page: RenderedPage) -> dict[str, str]:
     parts = page.headers["Content-Security-Policy"].split("; ")
     return {name: sources for name, _, sources in (part.partition(" ") for part in parts)}
 
 
-def _page(title: str = "Title") -> Page:
+def _page(title: str = "Title") -> RenderedPage:
     outcome = Outcome("kind", 409, title, ("Text",), Next.START)
     return render("connect/outcome.html", 409, outcome=outcome, slug="abc", fields={})
 

@@ -36,7 +36,7 @@ def _keep(key: ApiKey, clock: Clock, **values: Any) -> ApiRequest:
         "error_json": None,
     }
     clock.advance(milliseconds=1)
-    ApiRequest.keep(
+    ApiRequest.record(
         [{"account": key.account_id, "key_id": key.id, "created_at": clock.at} | given | values]
     )
     row: ApiRequest = ApiRequest.select().order_by(ApiRequest.id.desc()).get()

@@ -178,7 +178,7 @@ def logged_request(key: ApiKey) -> str:
         "query": "",
     }
     given |= {"status": 200, "duration_ms": 12, "request_id": "req_1", "error_json": None}
-    ApiRequest.keep([given | {"account": key.account_id, "key_id": key.id, "created_at": 0}])
+    ApiRequest.record([given | {"account": key.account_id, "key_id": key.id, "created_at": 0}])
     return str(ApiRequest.get().id)
 
 

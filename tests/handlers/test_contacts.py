@@ -25,10 +25,10 @@ ANA = {"phone": "15551234567", "user_id": "US.1", "username": "ana.b", "name": "
 BOB = {"phone": None, "user_id": "US.2", "username": "bob", "name": "Bob"}
 
 
-def meet(number: Number, told: Mapping[str, str | None]) -> Contact:
+def meet(number: Number, identity: Mapping[str, str | None]) -> Contact:
     """The contact of a person who wrote."""
     with writing():
-        return Contact.meet(number, told, Source.MESSAGE, 1)[0]
+        return Contact.record(number, identity, Source.MESSAGE, 1)[0]
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ def _inbound(
     with writing():
         message = Message.write_inbound(
             number,
-            Contact.reach(number, sender).id,
+            Contact.of_recipient(number, sender).id,
             wa_message_id=f"wamid.{sender}.{type_}.{at}",
             sender=sender,
             type_=type_,
@@ -64,7 +64,7 @@ def test_a_contact_finds_its_messages_also_by_a_phone_number_that_changed(number
     _inbound(number, OTHER)
     [contact_id] = contact_search.called(number.account_id, PERSON)
     with writing():
-        Contact.get_by_id(contact_id).learn({"phone": "15550009999"}, Source.NETWORK, 1)
+        Contact.get_by_id(contact_id).update_identity({"phone": "15550009999"}, Source.NETWORK, 1)
     after = _inbound(number, "15550009999")
     assert _found(number, contactId=contact_id) == [after, before]
     assert _found(number, phone="15550009999", contactId=contact_id) == [after, before]

@@ -209,7 +209,7 @@ def test_a_created_template_that_a_list_brought_first_is_there_once(
             *network.templates,
             TemplateDefinition("601", "sale", "de", "PENDING", "MARKETING", [BODY]),
         ]
-        assert templates.take(seen, both)
+        assert templates.update_list(seen, both)
 
     network.meanwhile = read_all
     made, _ = _create(number)

@@ -14,7 +14,7 @@ from models.numbers.number import Number
 from networks.interface import Acceptance
 from services import message_status
 from tests import factories
-from tests.tasks.told import ingest_now, kinds, messages, status_of, text
+from tests.tasks.callbacks import ingest_now, kinds, messages, status_of, text
 
 PHONE, OTHER = "15551234567", "15557654321"
 ID, NEW_ID, PARENT = "US.1001", "US.2002", "US.ENT.3003"
@@ -277,7 +277,7 @@ def test_another_preference_is_a_notice(change: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("word", ["STOP", "stop", " Stop\n"])
 def test_a_word_of_the_account_opts_out(account: Account, word: str) -> None:
-    account.heed(stop=["stop"], start=["START"])
+    account.set_opt_words(stop=["stop"], start=["START"])
     write("wamid.1", text={"body": word})
     assert only().opted_out_because == "word"
     write("wamid.2", text={"body": "start"})
@@ -292,7 +292,7 @@ def test_keywords_are_ignored_unless_the_account_enables_them() -> None:
 
 
 def test_a_longer_text_with_the_word_is_a_message(account: Account) -> None:
-    account.heed(stop=["stop"], start=[])
+    account.set_opt_words(stop=["stop"], start=[])
     write("wamid.1", text={"body": "Where does the bus stop?"})
     assert only().opted_out_at is None
 

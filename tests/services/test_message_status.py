@@ -20,7 +20,7 @@ from networks.items import StatusUpdate
 from services import message_status
 from services.message_status import SentMessages
 from tests import factories
-from tests.tasks.told import accepted_message, ingest_now, messages, status_of
+from tests.tasks.callbacks import accepted_message, ingest_now, messages, status_of
 
 SENT, DELIVERED, READ, FAILED = (
     MessageStatus.SENT,

@@ -23,7 +23,7 @@ from networks.exceptions import (
 from services import number_status
 from tests import factories
 from tests.conftest import Clock
-from tests.tasks.told import account_update, ingest_now
+from tests.tasks.callbacks import account_update, ingest_now
 
 ACTIVE, BANNED = NumberStatus.ACTIVE, NumberStatus.BANNED
 DISCONNECTED, PROVISIONING = NumberStatus.DISCONNECTED, NumberStatus.PROVISIONING

@@ -13,7 +13,7 @@ from models.numbers.number import Number, NumberStatus
 from services import number_status
 from tests import factories
 from tests.asked_platform import AskedPlatform
-from tests.tasks.told import account_update, ingest_again, ingest_now, kinds
+from tests.tasks.callbacks import account_update, ingest_again, ingest_now, kinds
 
 ACTIVE, BANNED = NumberStatus.ACTIVE, NumberStatus.BANNED
 OURS = "+1 555-000-1111"

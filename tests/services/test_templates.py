@@ -19,7 +19,7 @@ from tasks import template_lists
 from tests import factories
 from tests.conftest import Clock
 from tests.fake_templates import BODY, Network, definition, known
-from tests.tasks.told import ingest_now
+from tests.tasks.callbacks import ingest_now
 
 AT = 1_795_167_000
 ABOUT = {

@@ -52,7 +52,7 @@ def test_a_number_is_the_contracts(account: Account, number: Number) -> None:
         "ConnectedNumber", number_object(factories.provision(account, "1002", display_name=""))
     )
     with writing():
-        number.learn(notice_json='{"field":"f","event":"e","description":null,"at":1}')
+        number.update_details(notice_json='{"field":"f","event":"e","description":null,"at":1}')
         number.move_to(NumberStatus.BANNED, reason="Spam")
     assert number_object(number)["statusReason"] == "Spam"
     check_shape("ConnectedNumber", number_object(number))

@@ -34,7 +34,7 @@ from tasks import ingest
 from tasks.erasing import work_off
 from tests import factories
 from tests.conftest import Clock
-from tests.tasks.told import (
+from tests.tasks.callbacks import (
     accepted_message,
     ingest_now,
     kinds,
@@ -110,7 +110,7 @@ def _leave_traces(number: Number, told: dict[str, str], wamid: str) -> None:
     ingest_now(messages(statuses=[_status(told, f"{wamid}.9", "read")]))
     paid = {"field": "payments", "value": {"recipient": told["phone"]}}
     ingest_now({"id": "2001", "changes": [paid]})
-    ApiRequest.keep(
+    ApiRequest.record(
         [
             _request(number, f"/contacts/+{told['phone']}", ""),
             _request(number, "/messages", f"waMessageId={wamid}.3"),

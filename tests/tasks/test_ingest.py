@@ -21,7 +21,7 @@ from tasks import bells, ingest, sweep
 from tasks.queue import huey
 from tests import factories
 from tests.conftest import Clock
-from tests.tasks.told import (
+from tests.tasks.callbacks import (
     accepted_message,
     account_update,
     ingest_again,

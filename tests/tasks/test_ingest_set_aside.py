@@ -16,7 +16,7 @@ from services import message_status
 from tasks import ingest
 from tests import factories
 from tests.conftest import Clock
-from tests.tasks.told import (
+from tests.tasks.callbacks import (
     account_update,
     ingest_again,
     ingest_now,

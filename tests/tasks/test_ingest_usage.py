@@ -19,7 +19,7 @@ from tasks import ingest
 from tasks.retention import remove_old
 from tests import factories
 from tests.conftest import Clock
-from tests.tasks.told import (
+from tests.tasks.callbacks import (
     accepted_message,
     ingest_again,
     ingest_now,

@@ -34,7 +34,7 @@ from tasks.queue import open_storage
 from tests import factories
 from tests.conftest import AtOnce, Configure
 from tests.fake_network import accept_all
-from tests.tasks.told import messages, status_of, text
+from tests.tasks.callbacks import messages, status_of, text
 
 TEXT = "Zoë's \\n \"quoted\" C:\\temp\\ 50% 🦊 E'\\x41' NULL"
 NAME = "others"

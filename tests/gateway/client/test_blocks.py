@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.client.blocks import Block, BrokenError, blocks_of
+from gateway.client.blocks import Block, StreamError, blocks_of
 
 # All characters at which str.splitlines() ends a line, and some that need several bytes.
 SEPARATORS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
@@ -96,7 +96,7 @@ def test_only_the_mark_at_the_beginning_is_removed() -> None:
 
 @pytest.mark.parametrize("piece", [b"x" * 1_000_000, b"data: x\n" * 1_000_000])
 def test_a_block_without_an_end_is_bounded(piece: bytes) -> None:
-    with pytest.raises(BrokenError, match="too long"):
+    with pytest.raises(StreamError, match="too long"):
         _blocks(*[piece] * 10)
 
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.client import Events, RefusedError
+from gateway.client import Events, ResponseError
 from gateway.client.events import LONGEST_RETRY_AFTER
 from tests.gateway.cli.fake_stream import (
     KEY,
@@ -204,7 +204,7 @@ def test_an_unreachable_gateway_is_retried(status: int) -> None:
 @pytest.mark.parametrize("status", [400, 401, 403, 404])
 def test_a_refused_request_ends_the_stream(status: int) -> None:
     with gateway(_sends(block(1)), lambda c: c.refuse(status, "NO")) as fake:
-        with pytest.raises(RefusedError, match=f"{status} NO: The text of NO."):
+        with pytest.raises(ResponseError, match=f"{status} NO: The text of NO."):
             _read(fake, 2)
         assert len(fake.connections) == 2
 
@@ -272,7 +272,7 @@ def test_a_gateway_that_gives_no_time_is_asked_from_ten_minutes_before_the_last_
 
 
 def test_a_conflict_without_a_cursor_ends_the_stream() -> None:
-    with gateway(_refuses_cursor) as fake, pytest.raises(RefusedError):
+    with gateway(_refuses_cursor) as fake, pytest.raises(ResponseError):
         _read(fake, 1)
 
 

@@ -13,7 +13,7 @@ from contract_tests.waiting import free_port, wait_for
 from contract_tests.wrong_settings import WRONG, of_role, set_on
 from gateway.cli.doctor import CHECKS, OK, PROBLEM, WARNING, Check, look
 from gateway.settings import PREFIX, Settings, SettingsError
-from gateway.storage import AwayError, connect_state, reach_database, reach_queue
+from gateway.storage import AwayError, check_database, check_queue, connect_state
 from models import database
 from models.database.pinned import PRIVILEGED
 from tasks import queue
@@ -300,8 +300,8 @@ def test_a_start_that_is_refused_says_why_in_one_line_without_the_password(
 ) -> None:
     wrong = f"locked:not-{PASSWORD}"
     for name, url, reach in (
-        ("QUEUE", redis.url(0), reach_queue),
-        ("DATABASE", postgres.url(MIGRATED), reach_database),
+        ("QUEUE", redis.url(0), check_queue),
+        ("DATABASE", postgres.url(MIGRATED), check_database),
     ):
         connect_state(configure(**{f"{name}_URL": _as(wrong, url)}))
         with pytest.raises(SettingsError) as refused:

@@ -67,14 +67,14 @@ def test_an_account_stays_suspended_since_the_first_time(account: Account, clock
     ],
 )
 def test_words_out_of_bounds_are_refused(account: Account, words: list[str], said: str) -> None:
-    account.heed(stop=["stop"], start=["start"])
+    account.set_opt_words(stop=["stop"], start=["start"])
     for given in ({"stop": words, "start": []}, {"stop": [], "start": words}):
         with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
-            account.heed(**given)
+            account.set_opt_words(**given)
     kept = Account.get_by_id(account.id)
     assert (kept.stop_words, kept.start_words) == (["stop"], ["start"])
 
 
 def test_words_are_kept_once_each_whatever_their_case(account: Account) -> None:
-    account.heed(stop=[" STOP ", "stop", "x" * 40], start=[])
+    account.set_opt_words(stop=[" STOP ", "stop", "x" * 40], start=[])
     assert Account.get_by_id(account.id).stop_words == ["stop", "x" * 40]

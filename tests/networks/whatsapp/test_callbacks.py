@@ -11,9 +11,9 @@ from networks.items import (
     AccountEffect,
     AccountUpdate,
     InboundMessage,
-    Notice,
     Part,
     Person,
+    PlatformNotice,
     StatusUpdate,
     Unreadable,
 )
@@ -292,7 +292,7 @@ def test_every_other_field_is_a_notice(field: str | None) -> None:
     value = {"display_phone_number": "+1 (555) 078-3881", "event": "PIN_CHANGED"}
     change = {"field": field, "value": value}
     assert _parse({"id": "2001", "time": 1743451903, "changes": [change]}) == [
-        Notice(
+        PlatformNotice(
             "2001",
             str(field),
             "15550783881",
@@ -357,7 +357,7 @@ def test_an_account_update_names_the_customers_account(
 
 def test_an_account_update_that_changes_no_number_is_a_notice() -> None:
     [update] = _parse({"id": "2001", "changes": [{"value": {}, "field": "account_update"}]})
-    assert isinstance(update, Notice)
+    assert isinstance(update, PlatformNotice)
     assert (update.waba_id, update.field, update.event) == ("2001", "account_update", "UNNAMED")
 
 

@@ -38,7 +38,7 @@ from tests.networks.whatsapp.payloads.shape import (
     Payload,
 )
 from tests.networks.whatsapp.payloads.statuses import STATUSES
-from tests.tasks.told import accepted_message, ingest_again, ingest_now
+from tests.tasks.callbacks import accepted_message, ingest_again, ingest_now
 
 PAYLOADS = [*CONTENTS, *PEOPLE, *STATUSES, *ACCOUNTS, *OTHERS]
 EACH = pytest.mark.parametrize("payload", PAYLOADS, ids=lambda each: each.name)
@@ -53,9 +53,9 @@ def made(item: Item) -> Made:
             word = item.status
         case AccountUpdate():
             word = item.event.split()[0]
-        case items.Notice(field="account_update"):
+        case items.PlatformNotice(field="account_update"):
             return AccountUpdate.__name__, str(item.value.get("event", ""))
-        case items.Notice():
+        case items.PlatformNotice():
             word = item.field
         case _:
             word = getattr(item, "error", "")
@@ -64,7 +64,9 @@ def made(item: Item) -> Made:
 
 def whose(item: Item) -> str:
     """The number or account of an item."""
-    name = "waba_id" if isinstance(item, AccountUpdate | items.Notice) else "phone_number_id"
+    name = (
+        "waba_id" if isinstance(item, AccountUpdate | items.PlatformNotice) else "phone_number_id"
+    )
     return str(getattr(item, name))
 
 

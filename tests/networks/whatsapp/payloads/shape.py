@@ -13,7 +13,12 @@ TEMPLATE_ID = 12345678
 
 # The classes of networks.whatsapp.callbacks. The platform's word tells the items of a class apart: a type of
 # message, a status, an event or a field.
-MESSAGE, STATUS, ACCOUNT, NOTICE = "InboundMessage", "StatusUpdate", "AccountUpdate", "Notice"
+MESSAGE, STATUS, ACCOUNT, NOTICE = (
+    "InboundMessage",
+    "StatusUpdate",
+    "AccountUpdate",
+    "PlatformNotice",
+)
 PERSON = ("PersonUpdate", "")
 Made = tuple[str, str]
 
