@@ -15,8 +15,8 @@ VENDORED := dashboard/static/vendored
 PIP := $(BIN)/python tooling/install.py
 
 # The existing packages and tests. A missing one is no error.
-PACKAGES := $(wildcard gateway handlers services resources models tasks networks webhooks dashboard sandbox)
-TESTS := $(wildcard tests contract_tests)
+PACKAGES := $(wildcard gateway handlers services resources models tasks networks webhooks dashboard sandbox/sandbox)
+TESTS := $(wildcard tests contract_tests sandbox/tests)
 CHECKED := $(PACKAGES) $(TESTS) $(wildcard benchmarks)
 
 ARGS ?=
@@ -61,7 +61,7 @@ test: $(VENV)/.docs node_modules/.installed | chromium runtimes servers ## Run a
 	$(call alone) || failed=1; \
 	$(call on,postgresql,$(OF_DATABASE)) || failed=1; \
 	$(call on,pgbouncer,-n 2 $(OF_PROCESSES)) || failed=1; \
-	$(PYTEST) tests contract_tests $(PYTEST_ARGS) || failed=1; \
+	$(PYTEST) tests contract_tests sandbox/tests $(PYTEST_ARGS) || failed=1; \
 	exit $$failed
 
 backends: $(VENV)/.docs node_modules/.installed | chromium runtimes servers ## Run all tests on PostgreSQL, then on PostgreSQL and Redis

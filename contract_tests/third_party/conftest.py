@@ -8,7 +8,7 @@ import pytest
 from contract_tests.third_party.tunnel import Tunnel
 from contract_tests.third_party.world import Platform, World
 from contract_tests.waiting import free_port
-from tests.sandbox.harness import Receiver, Sandbox
+from sandbox_harness import Receiver, Sandbox
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ from pywa.types import others
 from contract_tests.third_party.pywa_sends import SENDS, Call
 from contract_tests.third_party.pywa_templates import TEMPLATES
 from contract_tests.third_party.world import NO_OBJECT, PERSON, PNG
-from tests.sandbox.harness import APP_ID, APP_SECRET, VERIFY_TOKEN
+from sandbox_harness import APP_ID, APP_SECRET, VERIFY_TOKEN
 
 CALLS = [
     *SENDS,

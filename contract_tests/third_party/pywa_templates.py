@@ -8,7 +8,7 @@ from pywa.types import templates
 
 from contract_tests.third_party.pywa_sends import Call
 from contract_tests.third_party.world import LINK, NO_OBJECT, PERSON, USER_ID
-from tests.sandbox.harness import APP_ID
+from sandbox_harness import APP_ID
 
 LANGUAGE = templates.TemplateLanguage.ENGLISH_US
 # pywa's own annotation of these parameters is wrong.

@@ -9,7 +9,7 @@ import requests
 from contract_tests.third_party.documented import LEFT_OUT, REQUESTS
 from contract_tests.third_party.documented_messages import Request
 from contract_tests.third_party.world import PNG, World
-from tests.sandbox.harness import APP_ID, VERIFY_TOKEN
+from sandbox_harness import APP_ID, VERIFY_TOKEN
 
 
 def filled(text: str, world: World) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from contract_tests.third_party.tunnel import Tunnel
-from tests.sandbox.harness import Business, Receiver, Sandbox
+from sandbox_harness import Business, Receiver, Sandbox
 
 PERSON, USER_ID = "16505551234", "US.13491208655302741918"
 LINK = "https://example.com/file"

@@ -17,7 +17,6 @@ PACKAGES = (
     "handlers",
     "models",
     "networks",
-    "sandbox",
     "tasks",
     "webhooks",
 )

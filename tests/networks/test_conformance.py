@@ -16,7 +16,7 @@ from networks.items import InboundMessage, Item, StatusUpdate, Unreadable
 from networks.memory.network import PACE_SECONDS, MemoryNetwork
 from networks.registry import get_network, offered
 from networks.whatsapp.cloud_api import CloudApi
-from tests.sandbox.harness import APP_ID, APP_SECRET, Receiver, Sandbox
+from sandbox_harness import APP_ID, APP_SECRET, Receiver, Sandbox
 
 USUAL, REFUSED, FAILED, THROTTLED, UNCLEAR = (
     "15557654321",

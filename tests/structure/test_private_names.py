@@ -11,7 +11,7 @@ from typing import cast
 
 import pytest
 
-from tests.structure.test_rooms import MODULES, PACKAGES, ROOT
+from tests.structure.test_rooms import FOLDERS, MODULES, PACKAGES, ROOT
 
 # A method's names for its object and class.
 OWN = {"self", "cls"}
@@ -127,7 +127,8 @@ def _targets(node: ast.stmt) -> list[ast.expr]:
 
 
 def _dotted(path: Path) -> str:
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    (folder,) = (folder for folder in FOLDERS if folder in path.parents)
+    return ".".join(path.relative_to(folder.parent).with_suffix("").parts).removesuffix(".__init__")
 
 
 OURS_BASE = "from gateway.http.connections import GatewayProtocol"

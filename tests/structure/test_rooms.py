@@ -12,16 +12,15 @@ from tasks import bells
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-PACKAGES = [
-    name
-    for name in PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
-    if (ROOT / name).is_dir()
+FOLDERS = [
+    ROOT / name for name in PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
 ]
+PACKAGES = [folder.name for folder in FOLDERS]
 # Snippets for readers are not modules of the gateway.
 MODULES = [
     path
-    for package in PACKAGES
-    for path in sorted((ROOT / package).rglob("*.py"))
+    for folder in FOLDERS
+    for path in sorted(folder.rglob("*.py"))
     if "snippets" not in path.parts
 ]
 # Modules that can open a connection. The sandbox is a separate process and imports no other package.

@@ -58,7 +58,7 @@ def test_a_colour_can_be_read_on_its_ground(
 
 
 def test_the_sandbox_has_the_same_colours_under_the_same_names() -> None:
-    phones = (ROOT / "sandbox/static/phone/page.css").read_text()
+    phones = (ROOT / "sandbox/sandbox/static/phone/page.css").read_text()
     ours, theirs = (
         {name: pair for name, *pair in COLOUR.findall(text)} for text in (TOKENS, phones)
     )
