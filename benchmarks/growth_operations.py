@@ -77,7 +77,7 @@ def lists(owner: Owner) -> dict[str, Operation]:
     return {
         "messages": of_messages(),
         f"messages from the {DEEP}th": of_messages(DEEP),
-        "messages of a number": of_messages(numberId=number_id),
+        "messages of a number": of_messages(number_id=number_id),
         "messages in": of_messages(direction="INBOUND"),
         "messages out": of_messages(direction="OUTBOUND"),
         "messages read": of_messages(status="read"),
@@ -85,10 +85,10 @@ def lists(owner: Owner) -> dict[str, Operation]:
         "messages pending": of_messages(status="pending"),
         "messages unknown (none)": of_messages(status="unknown"),
         "messages read, out, of a number": of_messages(
-            numberId=number_id, direction="OUTBOUND", status="read"
+            number_id=number_id, direction="OUTBOUND", status="read"
         ),
         "messages of a person (none)": of_messages(phone="15550009999"),
-        "messages of a rare type (none)": of_messages(type="sticker"),
+        "messages of a rare type (none)": of_messages(type_="sticker"),
         "messages with an error (none)": of_messages(errorText="131047"),
         f"messages of the time of {DEEP}": of_messages(since=timestamp(newest)),
         "deliveries": of_deliveries(),

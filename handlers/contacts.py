@@ -25,16 +25,16 @@ def list_contacts(
     user: str,
     limit: int,
     offset: int,
-    numberId: str | None = None,  # noqa: N803 - as in the contract
+    number_id: str | None = None,
     phone: str | None = None,
-    userId: str | None = None,  # noqa: N803 - as in the contract
+    user_id: str | None = None,
     username: str | None = None,
     name: str | None = None,
 ) -> dict[str, Any]:
     """GET /contacts."""
-    if numberId is not None:
-        owned(Number, numberId, user)
-    wanted = {"number": numberId, "phone": phone, "user_id": userId, "username": username}
+    if number_id is not None:
+        owned(Number, number_id, user)
+    wanted = {"number": number_id, "phone": phone, "user_id": user_id, "username": username}
     return page_object(
         contact_search.search(user, limit, offset, name=name, **wanted), contact_object
     )

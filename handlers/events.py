@@ -22,11 +22,11 @@ def list_events(
     limit: int,
     after: str | None = None,
     kind: list[str] | None = None,
-    numberId: str | None = None,  # noqa: N803 - as in the contract
+    number_id: str | None = None,
     since: str | None = None,
 ) -> Response:
     """GET /events."""
-    wanted = _wanted(user, kind, numberId, since)
+    wanted = _wanted(user, kind, number_id, since)
     place = START if after is None else _place(after, "Query parameter after", "/after")
     events, end = _read(wanted, place, limit, "/after")
     data = ",".join(record(event, end.history) for event in events)
@@ -39,12 +39,12 @@ async def stream_events(
     token_info: dict[str, str],
     after: str | None = None,
     kind: list[str] | None = None,
-    numberId: str | None = None,  # noqa: N803 - as in the contract
+    number_id: str | None = None,
     since: str | None = None,
 ) -> EventStream:
     """GET /events/stream."""
     last = request.headers.get("Last-Event-ID")
-    begin = partial(_begin, user, last, after, kind, numberId, since)
+    begin = partial(_begin, user, last, after, kind, number_id, since)
     wanted, place = await read(begin)
     return EventStream(Stream(wanted, place, token_info["key"]))
 

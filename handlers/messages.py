@@ -51,30 +51,30 @@ def list_messages(  # noqa: PLR0913, PLR0917 - the parameters of the contract
     user: str,
     limit: int,
     offset: int,
-    numberId: str | None = None,  # noqa: N803 - as in the contract
+    number_id: str | None = None,
     direction: str | None = None,
     status: str | None = None,
-    contactId: str | None = None,  # noqa: N803 - as in the contract
+    contact_id: str | None = None,
     phone: str | None = None,
-    type: str | None = None,  # noqa: A002 - as in the contract
-    waMessageId: str | None = None,  # noqa: N803 - as in the contract
-    errorText: str | None = None,  # noqa: N803 - as in the contract
+    type_: str | None = None,
+    wa_message_id: str | None = None,
+    error_text: str | None = None,
     since: str | None = None,
     until: str | None = None,
 ) -> dict[str, Any]:
     """GET /messages."""
-    if numberId is not None:
-        owned(Number, numberId, user, "/numberId")
+    if number_id is not None:
+        owned(Number, number_id, user, "/numberId")
     wanted = MessageFilter(
-        number_id=numberId,
+        number_id=number_id,
         direction=direction,
         status=status,
-        contact_ids=_contact_ids(user, contactId, phone),
-        type=type,
-        wa_message_id=waMessageId,
+        contact_ids=_contact_ids(user, contact_id, phone),
+        type=type_,
+        wa_message_id=wa_message_id,
         since=parse_time("Query parameter since", since, "/since"),
         until=parse_time("Query parameter until", until, "/until"),
-        **_by_error(errorText),
+        **_by_error(error_text),
     )
     page = wanted.page(user, limit, offset)
     with reading():

@@ -103,18 +103,18 @@ async def delete_template(
     user: str,
     number_id: str,
     name: str,
-    id: str | None = None,  # noqa: A002 - as in the contract
+    id_: str | None = None,
 ) -> Response:
     """DELETE /numbers/{number_id}/templates."""
     number = await read(partial(active_number, number_id, user, ACTION))
     await _freshen(number)
-    rows = await read(partial(Template.named, number, name, id))
+    rows = await read(partial(Template.named, number, name, id_))
     if not rows:
-        wanted = name if id is None else f"{name} with the id {id}"
+        wanted = name if id_ is None else f"{name} with the id {id_}"
         raise NotFoundError(f"The number {number.id} has no template {wanted}.")
     async with asking(number, DELETING) as sender:
         network = offered(Templates, network_of(number))
-        await network.delete_template(sender, number.waba_id, name, id)
+        await network.delete_template(sender, number.waba_id, name, id_)
     await commit(partial(templates.remove, number, rows))
     doorbells.deliveries.ring()
     return Response(status_code=204)

@@ -37,25 +37,25 @@ def list_usage(
     user: str,
     limit: int,
     offset: int,
-    numberId: str | None = None,  # noqa: N803 - as in the contract
+    number_id: str | None = None,
     since: str | None = None,
     until: str | None = None,
 ) -> dict[str, Any]:
     """GET /usage."""
-    days = _days(user, numberId, since, until)
-    page = UsageTotal.page(user, limit, offset, number_id=numberId, **days.as_text)
+    days = _days(user, number_id, since, until)
+    page = UsageTotal.page(user, limit, offset, number_id=number_id, **days.as_text)
     return days.as_text | page_object(page, usage_object)
 
 
 def export_usage(
     user: str,
-    numberId: str | None = None,  # noqa: N803 - as in the contract
+    number_id: str | None = None,
     since: str | None = None,
     until: str | None = None,
 ) -> Response:
     """GET /usage.csv."""
-    days = _days(user, numberId, since, until)
-    totals = UsageTotal.all(user, number_id=numberId, **days.as_text)
+    days = _days(user, number_id, since, until)
+    totals = UsageTotal.all(user, number_id=number_id, **days.as_text)
     file_name = f"usage_{days.since}_{days.until}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{file_name}"'}
     return Response(_as_csv(totals), headers=headers, media_type="text/csv")

@@ -97,6 +97,8 @@ def _api(request_log: RequestLog, calls: InProcess) -> AsyncApp:
         "gateway",
         lifespan=partial(_lifespan, request_log, calls),
         middlewares=MIDDLEWARES,
+        # numberId is the argument number_id, type is type_.
+        pythonic_params=True,
         # Connexion only needs dumps().
         jsonifier=cast("Any", orjson),
         resolver=handlers_of(contract.load()["paths"]),

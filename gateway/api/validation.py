@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl
 import orjson
 from anyio import CapacityLimiter, to_thread
 from connexion.exceptions import BadRequestProblem, UnsupportedMediaTypeProblem
+from connexion.lifecycle import ConnexionRequest
 from jsonschema_rs import Draft4Validator
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -63,9 +64,9 @@ def _bad_request(message: str, field: str | None) -> BadRequestProblem:
     return problem
 
 
-def _keep_payload(scope: Scope, payload: Any) -> None:
+def _pass_payload(scope: Scope, payload: Any) -> None:
     """Make Connexion pass the parsed body to the handler, as the argument ``payload``."""
-    scope.setdefault("extensions", {}).setdefault("connexion_context", {})["payload"] = payload
+    ConnexionRequest(scope).context["payload"] = payload
 
 
 class JsonBody:
@@ -91,7 +92,7 @@ class JsonBody:
             )
             if told is not None:
                 raise _problem(told, BODY, told.pointer)
-        _keep_payload(scope, payload)
+        _pass_payload(scope, payload)
         return replayed(b"", receive), scope
 
     def _read(self, body: bytes) -> tuple[Any, Complaint | None]:
@@ -123,7 +124,7 @@ class FormBody:
         """Check the headers. Raises 415. The payload is the whole request, unread."""
         if "boundary" not in _check_content_type(scope):
             raise _unsupported("content type", FORM_TYPE, "it with its boundary")
-        _keep_payload(scope, Request(scope, receive))
+        _pass_payload(scope, Request(scope, receive))
         headers = [(name, value) for name, value in scope["headers"] if name != b"content-type"]
         return replayed(b"", receive), {**scope, "headers": headers}
 

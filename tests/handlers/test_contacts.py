@@ -51,11 +51,11 @@ def found(account_id: str, **wanted: str) -> list[str | None]:
     [
         ({}, ["bob", "ana.b"]),
         ({"phone": "15551234567"}, ["ana.b"]),
-        ({"userId": "US.2"}, ["bob"]),
+        ({"user_id": "US.2"}, ["bob"]),
         ({"username": "ana.b"}, ["ana.b"]),
         ({"name": "BANANA"}, ["ana.b"]),
         ({"name": "%"}, []),
-        ({"name": "b", "userId": "US.2"}, ["bob"]),
+        ({"name": "b", "user_id": "US.2"}, ["bob"]),
         ({"phone": "15550000000"}, []),
     ],
 )
@@ -64,13 +64,13 @@ def test_contacts_are_found(number: Number, wanted: dict[str, str], expected: li
     meet(number, BOB)
     meet(factories.active_number(Account.open("Rival", "pro"), "1009"), ANA)
     assert found(number.account_id, **wanted) == expected
-    assert found(number.account_id, **wanted, numberId=number.id) == expected
+    assert found(number.account_id, **wanted, number_id=number.id) == expected
 
 
 def test_contacts_of_another_accounts_number_are_not_listed(number: Number) -> None:
     foreign = factories.active_number(Account.open("Rival", "pro"), "1009")
     with pytest.raises(ForbiddenError):
-        found(number.account_id, numberId=foreign.id)
+        found(number.account_id, number_id=foreign.id)
 
 
 def test_a_contact_of_another_account_is_forbidden(account: Account) -> None:

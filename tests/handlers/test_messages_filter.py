@@ -66,11 +66,11 @@ def test_a_contact_finds_its_messages_also_by_a_phone_number_that_changed(number
     with writing():
         Contact.get_by_id(contact_id).update_identity({"phone": "15550009999"}, Source.NETWORK, 1)
     after = _inbound(number, "15550009999")
-    assert _found(number, contactId=contact_id) == [after, before]
-    assert _found(number, phone="15550009999", contactId=contact_id) == [after, before]
-    assert _found(number, phone=OTHER, contactId=contact_id) == _found(number, phone=PERSON) == []
+    assert _found(number, contact_id=contact_id) == [after, before]
+    assert _found(number, phone="15550009999", contact_id=contact_id) == [after, before]
+    assert _found(number, phone=OTHER, contact_id=contact_id) == _found(number, phone=PERSON) == []
     with pytest.raises(NotFoundError) as caught:
-        messages.list_messages(number.account_id, 20, 0, contactId="ctc_none")
+        messages.list_messages(number.account_id, 20, 0, contact_id="ctc_none")
     assert caught.value.details == {"field": "/contactId"}
 
 
@@ -83,8 +83,8 @@ def test_a_person_without_a_phone_number_is_found_by_the_user_id(number: Number)
 @pytest.mark.parametrize("type_", ["text", "image", "something_new"])
 def test_a_type_finds_only_its_own(number: Number, type_: str) -> None:
     made = {each: _inbound(number, type_=each) for each in ("text", "image", "something_new")}
-    assert _found(number, type=type_) == [made[type_]]
-    assert _found(number, type=type_, status="failed") == []
+    assert _found(number, type_=type_) == [made[type_]]
+    assert _found(number, type_=type_, status="failed") == []
 
 
 def test_the_networks_identifier_finds_its_message_of_this_account_alone(
@@ -94,9 +94,9 @@ def test_the_networks_identifier_finds_its_message_of_this_account_alone(
     ours, theirs = factories.inbound(number), factories.inbound(rival)
     assert ours is not None
     assert theirs is not None
-    assert _found(number, waMessageId="wamid.IN") == [ours.id]
-    assert _found(rival, waMessageId="wamid.IN") == [theirs.id]
-    assert _found(number, waMessageId="wamid.in") == []
+    assert _found(number, wa_message_id="wamid.IN") == [ours.id]
+    assert _found(rival, wa_message_id="wamid.IN") == [theirs.id]
+    assert _found(number, wa_message_id="wamid.in") == []
     assert account.id == ours.account_id
 
 
@@ -104,9 +104,9 @@ def test_digits_find_an_error_by_its_whole_code(number: Number) -> None:
     late = _failed(number, "131047", "Re-engagement message")
     _failed(number, "131049", "Held back")
     factories.outbound(number)
-    assert _found(number, errorText="131047") == [late]
-    assert _found(number, errorText="13104") == []
-    assert _found(number, errorText="131047", phone=OTHER) == []
+    assert _found(number, error_text="131047") == [late]
+    assert _found(number, error_text="13104") == []
+    assert _found(number, error_text="131047", phone=OTHER) == []
 
 
 @pytest.mark.parametrize(
@@ -118,20 +118,20 @@ def test_words_find_an_error_by_the_networks_text_and_the_explanation_of_its_cod
 ) -> None:
     late = _failed(number, "131047", "Re-engagement message")
     _failed(number, "131026", "Message undeliverable")
-    assert _found(number, errorText=words) == [late]
+    assert _found(number, error_text=words) == [late]
 
 
 @pytest.mark.parametrize("words", ["%", "_", "Re_engagement", "\\", "'", "x" * 128])
 def test_wildcards_are_matched_literally(number: Number, words: str) -> None:
     _failed(number, "900001", "Re-engagement")
-    assert _found(number, errorText=words) == []
+    assert _found(number, error_text=words) == []
     exact = _failed(number, "900001", f"So it says: {words}!")
-    assert _found(number, errorText=words) == [exact]
+    assert _found(number, error_text=words) == [exact]
 
 
 def test_the_gateways_own_errors_are_found_by_their_words(number: Number) -> None:
     lost = _failed(number, "outcome_unknown", "The messaging network gave no outcome.")
-    assert _found(number, errorText="no outcome") == [lost]
+    assert _found(number, error_text="no outcome") == [lost]
 
 
 def test_since_is_inclusive_and_until_exclusive_by_the_time_of_creation(
@@ -147,7 +147,7 @@ def test_since_is_inclusive_and_until_exclusive_by_the_time_of_creation(
     assert _found(number, since=timestamp(border - 1), until=timestamp(border)) == [late]
     assert _found(number, since=timestamp(border), until=timestamp(border)) == []
     assert _found(number, since=timestamp(border), phone=PERSON) == [early, second]
-    assert _found(number, since=timestamp(border), type="text", direction="INBOUND") == [early]
+    assert _found(number, since=timestamp(border), type_="text", direction="INBOUND") == [early]
     assert _found(number, since=timestamp(border), status="pending") == [second]
 
 

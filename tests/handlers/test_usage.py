@@ -117,14 +117,14 @@ def test_usage_covers_one_number_or_the_whole_account(account: Account, number: 
     _count(number, "2026-11-02")
     _count(other, "2026-11-03")
     assert _days(account) == ["2026-11-02", "2026-11-03"]
-    assert _days(account, numberId=other.id) == ["2026-11-03"]
+    assert _days(account, number_id=other.id) == ["2026-11-03"]
     stranger = Account.open("Rival", "pro")
     assert _days(stranger) == []
     for ask in (_list, lambda user, **query: export_usage(user.id, **query)):
         with pytest.raises(ForbiddenError):
-            ask(stranger, numberId=number.id)
+            ask(stranger, number_id=number.id)
         with pytest.raises(NotFoundError):
-            ask(account, numberId="num_nothing")
+            ask(account, number_id="num_nothing")
 
 
 def test_an_export_has_all_of_it_in_one_file(account: Account, number: Number) -> None:

@@ -338,15 +338,15 @@ FEW = {
 FINDS: list[dict[str, str]] = [
     {},
     {"phone": "15551234567"},
-    {"type": "text"},
-    {"type": "image"},
-    {"waMessageId": "wamid.1"},
-    {"errorText": "131047"},
-    {"errorText": "engagement"},
+    {"type_": "text"},
+    {"type_": "image"},
+    {"wa_message_id": "wamid.1"},
+    {"error_text": "131047"},
+    {"error_text": "engagement"},
 ]
 TALLIED: list[dict[str, str]] = [
     {},
-    {"numberId": "the number's"},
+    {"number_id": "the number's"},
     {"direction": "INBOUND"},
     {"status": "failed"},
     {"status": "read"},
@@ -393,7 +393,7 @@ def _finds() -> Iterator[tuple[str, Work]]:
         if filters := given | tallied | time:
 
             def find(world: World, filters: dict[str, str] = filters) -> None:
-                ours = {"numberId": world.number.id} if "numberId" in filters else {}
+                ours = {"number_id": world.number.id} if "number_id" in filters else {}
                 messages.list_messages(world.account.id, 20, 40, **filters | ours)
 
             yield f"messages {filters}", find
@@ -440,7 +440,7 @@ def test_no_filter_of_messages_reads_every_row_or_sorts_many(
     """Those of a time may be sorted where few of all times match: one person's, failed ones, a rare type."""
     found = []
     for name, work in _finds():
-        is_few = any(narrow in name for narrow in ("phone", "waMessageId", "error", "image"))
+        is_few = any(narrow in name for narrow in ("phone", "wa_message_id", "error", "image"))
         queries = queries_of(lambda work=work: work(world))  # type: ignore[misc]
         with monkeypatch.context() as patch:
             patch.setattr("models.page._count", lambda *_: MANY)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yarl
+from connexion.decorators.parameter import pythonic
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -74,6 +75,22 @@ def test_a_handler_takes_the_caller_exactly_where_a_key_is_asked_for(operation_i
     parameters = inspect.signature(HANDLER_OF(operation_id)).parameters
     assert ("user" in parameters) == (operation_id not in PUBLIC)
     assert ("payload" in parameters) == ("requestBody" in OPERATIONS[operation_id])
+
+
+@pytest.mark.parametrize("path", CONTRACT["paths"])
+def test_a_handler_takes_every_parameter_of_path_and_query(path: str) -> None:
+    item = CONTRACT["paths"][path]
+    for operation in (item[method] for method in item if method.upper() in METHODS):
+        given = map(_resolved, item.get("parameters", []) + operation.get("parameters", []))
+        names = {pythonic(each["name"]) for each in given if each["in"] != "header"}
+        arguments = inspect.signature(HANDLER_OF(operation["operationId"])).parameters
+        assert names == arguments.keys() - {"user", "token_info", "payload"}
+
+
+def _resolved(parameter: dict[str, Any]) -> dict[str, Any]:
+    """A parameter, which may be a reference to a component."""
+    name = parameter.get("$ref", "").rpartition("/")[2]
+    return CONTRACT["components"]["parameters"][name] if name else parameter
 
 
 def test_the_public_operations_are_there() -> None:

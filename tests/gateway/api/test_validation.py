@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from connexion.exceptions import BadRequestProblem, UnsupportedMediaTypeProblem
+from connexion.lifecycle import ConnexionRequest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.types import Message
@@ -69,7 +70,7 @@ def _checked(validator: JsonBody, body: bytes, headers: dict[str, str]) -> Any:
         return {"type": "http.request", "body": body, "more_body": False}
 
     asyncio.run(validator.wrap_receive(receive, scope=scope))
-    return scope["extensions"]["connexion_context"]["payload"]
+    return ConnexionRequest(scope).context["payload"]
 
 
 def _problem(body: bytes) -> BadRequestProblem:
