@@ -9,7 +9,6 @@ import logging
 from html import escape
 
 from gateway.settings import get_settings
-from models import clock
 from models.accounts.secret import SecretUnreadableError
 from models.database import progress
 from models.reports.incident import AlertTarget, Incident
@@ -40,6 +39,7 @@ class NotToldError(Exception):
 def look() -> None:
     """One round: detect incidents that began or ended, then send due notifications."""
     incidents.watch()
+    Incident.recall(max(PAUSES) * 1_000)
     for _ in range(MOST_IN_A_ROUND):
         incident = Incident.claim(LEASE_MS)
         if incident is None:
@@ -81,8 +81,8 @@ def _notify(incident: Incident) -> None:
             else:
                 told.add(name)
     may_retry = bool(errors) and incident.tries <= len(PAUSES)
-    due_at = clock.shared_now() + PAUSES[incident.tries - 1] * 1_000 if may_retry else None
-    incident.note_told(told, due_at, errors[0] if errors else None)
+    pause_ms = PAUSES[incident.tries - 1] * 1_000 if may_retry else None
+    incident.note_told(told, pause_ms, errors[0] if errors else None)
     if errors:
         logger.warning("incident %s: %d targets were not notified", incident.id, len(errors))
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from gateway.settings import get_settings
 from models import clock
-from models.database import Prepared, reading, writing
+from models.database import writing
 from models.deliveries.attempt import NO_OUTCOME
 from models.numbers.notice import Notice
 from models.numbers.number import CONNECTED, Number, NumberStatus, NumberTakenError
@@ -64,19 +64,6 @@ _CHECKED_AFTER = {
     AccountEffect.LOST: CONNECTED,
     AccountEffect.OF_ANOTHER_APP: (),
 }
-
-# A due time further ahead than the longest wait was written before the clock was set back.
-_DUE = Prepared(
-    (
-        lambda now, latest: (
-            Number.select()
-            .where((Number.check_due_at <= now) | (Number.check_due_at > latest))
-            .order_by(Number.check_due_at)
-            .limit(1)
-        )
-    ),
-    Number,
-)
 
 
 def change_status(number: Number, status: NumberStatus, reason: str | None = None) -> bool:
@@ -150,7 +137,7 @@ def _expect(numbers: Iterable[Number], reason: str) -> None:
 
 def request_checks(numbers: Iterable[Number], starting: Iterable[NumberStatus] = CONNECTED) -> None:
     """Request checks of the numbers that have one of these statuses, in the caller's transaction."""
-    Number.update(check_due_at=clock.now(), check_tries=0).where(
+    Number.update(due_at=clock.now(), tries=0).where(
         Number.id.in_([number.id for number in numbers]), Number.status.in_(starting)
     ).execute()
 
@@ -160,63 +147,33 @@ def check_due() -> None:
 
     Stops if the network is unreachable, because the next checks would wait for the same time-out.
     """
-    for _ in range(MAX_CHECKS):
-        number = claim_check()
-        if number is None or not _carry_out(number):
-            return
-
-
-def claim_check() -> Number | None:
-    """Claim the check that has been due the longest. None if no check is due.
-
-    The claim sets the number's ``check_due_at`` to the end of the lease, so if the worker dies, the check
-    is due again then.
-    """
     settings = get_settings()
     # A request to WhatsApp ends after one time-out. The second is a reserve for a busy process.
     lease_ms = round(2 * settings.network_timeout * 1000) + LEASE_SLACK_MS
     pause_ms = max(settings.number_check_interval * 1000, BACK_OFF_MS) * (1 + JITTER)
-    while True:
-        with reading():
-            now = clock.shared_now()
-            number: Number | None = _DUE.execute(now, now + round(pause_ms) + lease_ms).first()
-        if number is None:
-            return None
-        until, tries = now + lease_ms, number.check_tries + 1
-        # Otherwise another worker was faster.
-        if _schedule(number, until, tries):
-            number.check_due_at, number.check_tries = until, tries
-            return number
-
-
-def _schedule(number: Number, due_at: int | None, tries: int = 0) -> bool:
-    """Set the time of a number's next check. Joins a transaction of the caller.
-
-    Returns False if another process has set the time since the row was read. A response of the network is
-    then out of date.
-    """
-    with writing():
-        query = Number.update(check_due_at=due_at, check_tries=tries).where(
-            Number.id == number.id, Number.check_due_at == number.check_due_at
-        )
-        return bool(query.execute())
+    Number.recall(round(pause_ms) + lease_ms)
+    for _ in range(MAX_CHECKS):
+        number = Number.claim(lease_ms)
+        if number is None or not _carry_out(number):
+            return
 
 
 def _carry_out(number: Number) -> bool:
     """Check a claimed number, and apply the result. Returns False if the network did not respond."""
-    if number.check_tries > MAX_TRIES:
+    if number.tries > MAX_TRIES:
         logger.error("number %s is checked only on request from now on: %s", number.id, NO_OUTCOME)
-        _schedule(number, _next_check_at(number.status), number.check_tries)
+        number.complete(_next_check_at(number.status))
         return True
     try:
         answer = _ask(number)
     except _TRY_AGAIN as error:
         logger.warning("number %s could not be checked: %s", number.id, error)
-        _schedule(number, clock.now() + _varied(BACK_OFF_MS))
+        number.back_off(_varied(BACK_OFF_MS), tries=0)
         return False
     try:
         with writing():
-            if _schedule(number, _next_check_at(answer.status or number.status)):
+            # The answer is out of date if the number or its check changed meanwhile.
+            if number.complete(_next_check_at(answer.status or number.status), tries=0):
                 number_updates.update(number, **answer.news)
                 if answer.status is not None:
                     change_status(
@@ -225,7 +182,7 @@ def _carry_out(number: Number) -> bool:
         doorbells.deliveries.ring()
     except NumberTakenError:
         # Another account connected it during the check. Its number stays unchanged.
-        _schedule(number, None)
+        number.complete(tries=0)
     return True
 
 

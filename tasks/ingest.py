@@ -15,7 +15,7 @@ from models import clock
 from models.database import reading, write, writing
 from models.database.outage import is_outage
 from models.deliveries.attempt import NO_OUTCOME
-from models.messages.callback import MAX_TRIES, Callback, Reason, SetAside
+from models.messages.callback import LEASE_MS, MAX_TRIES, Callback, Reason, SetAside
 from models.messages.message import Direction, Message, is_identifier
 from models.numbers.number import Number
 from models.reports.usage import UsageCount, counting
@@ -52,14 +52,14 @@ def work_off() -> None:
     # One connection for all claims.
     with reading():
         for _ in range(MAX_CLAIMS):
-            claimed = Callback.claim(MAX_TOGETHER)
+            claimed = Callback.claim_many(LEASE_MS, MAX_TOGETHER)
             if claimed:
                 _ingest(claimed)
                 doorbells.deliveries.ring()
             if len(claimed) < MAX_TOGETHER and all(each.tries == 1 for each in claimed):
-                # No callback is left, except those of dead workers that Callback.recall has yet to put first.
-                # A smaller claim with a retried callback does not prove that, because a retried one may be
-                # claimed alone.
+                # No callback is left, except those of dead workers that Callback.recall_dead has yet to put
+                # first. A smaller claim with a retried callback does not prove that, because a retried one
+                # may be claimed alone.
                 return
     doorbells.callbacks.ring()
 

@@ -34,7 +34,7 @@ def sweep() -> None:
     """One round. The parts are independent: if one fails, its error is logged and the others run."""
     parts = (
         recall,
-        Callback.recall,
+        Callback.recall_dead,
         ingest.match_parked,
         _settle,
         _forget_keys,

@@ -1,7 +1,6 @@
 """Callbacks of the network: stored raw before they are answered, ingested afterwards, or set aside."""
 
 import hashlib
-import uuid
 from enum import StrEnum
 from typing import Any, Self
 
@@ -9,33 +8,23 @@ from peewee import SQL, BigIntegerField, BlobField, IntegerField, TextField, fn
 
 from models import clock
 from models.clock import new_id
-from models.database import (
-    BaseModel,
-    Prepared,
-    appending,
-    is_among,
-    is_in,
-    reading,
-    write,
-    writing,
-)
+from models.database import BaseModel, Prepared, appending, is_in, reading, writing
 from models.messages.message import Direction, Message
 from models.numbers.number import Number
+from models.work import Work
 
 # Seconds between two tries, 12 hours in all: a new version of the gateway fixes most failures.
 PAUSES = (2, 10, 60, 300, 900, 3_600, 3 * 3_600, 8 * 3_600)
 MAX_TRIES = len(PAUSES) + 1
 # Ingesting an item twice does no harm. So a lease need not outlast every batch.
 LEASE_MS = 10_000
-# The key that claims lock (models.database.write).
-CLAIMS = "callback claims"
 AT_ONCE = 0
 # How many of the newest parked statuses one round of the sweep checks.
 WINDOW = 1_000
 IS_OPEN = SQL("settled_at IS NULL")
 
 
-class Callback(BaseModel):
+class Callback(Work):
     """The raw body of one callback.
 
     ``due_at`` is AT_ONCE, the end of a pause, or the end of a lease. ``ingested_at`` is the time when its
@@ -50,6 +39,7 @@ class Callback(BaseModel):
     error = TextField(null=True)
     due_at = BigIntegerField(null=True)
     lease_token = TextField(null=True)
+    order = ("due_at", "id")
 
     @classmethod
     def store(cls, *bodies: bytes) -> list[Self]:
@@ -59,22 +49,6 @@ class Callback(BaseModel):
                 cls.create(id=new_id("cb"), body=body, received_at=clock.now(), due_at=AT_ONCE)
                 for body in bodies
             ]
-
-    @classmethod
-    def claim(cls, limit: int) -> list["Callback"]:
-        """Claim due callbacks, the longest due first.
-
-        A callback whose worker died or froze is claimed alone: it may be the cause. Until it is recalled
-        (``recall``), new ones are claimed before it.
-        """
-        with reading():
-            first = _FIRST_DUE.execute(clock.now()).first()
-            if first is None:
-                return []
-            before, now = first
-            values = uuid.uuid4().hex, now + LEASE_MS, now, before, 1 if before else limit
-            claimed = write(lambda: list(_CLAIM.execute(*values)), CLAIMS)
-            return sorted(claimed, key=lambda callback: callback.id)
 
     @classmethod
     def oldest_waiting(cls) -> int | None:
@@ -94,14 +68,10 @@ class Callback(BaseModel):
 
     def postpone(self, error: str) -> None:
         """Try again after a pause: some item was not ingested."""
-        due_at = clock.shared_now() + PAUSES[self.tries - 1] * 1_000
-        with writing():
-            Callback.update(error=error, lease_token=None, due_at=due_at).where(
-                Callback.id == self.id, Callback.lease_token == self.lease_token
-            ).execute()
+        self.back_off(PAUSES[self.tries - 1] * 1_000, error=error)
 
     @classmethod
-    def recall(cls) -> int:
+    def recall_dead(cls) -> int:
         """Make callbacks of dead workers due at once, so that newer ones do not go first. Returns how many.
 
         These are leases that have ended, and leases too far in the future because the clock was set back.
@@ -125,25 +95,6 @@ Callback.add_index(
     Callback.due_at, Callback.id, where=SQL("due_at IS NOT NULL"), name="callback_due"
 )
 
-
-_lease_token = fn.COALESCE(Callback.lease_token, "")
-
-
-def _due(now: Any) -> Any:
-    in_order = Callback.select(Callback.id).where(Callback.due_at <= now)
-    return in_order.order_by(Callback.due_at, Callback.id)
-
-
-def _claim(token: Any, until: Any, now: Any, before: Any, limit: Any) -> Any:
-    claimed = Callback.update(tries=Callback.tries + 1, lease_token=token, due_at=until)
-    ids = _due(now).where(_lease_token == before).limit(limit)
-    return claimed.where(is_among(Callback.id, ids)).returning(Callback)
-
-
-_FIRST_DUE = Prepared(
-    lambda here: _due(clock.shared(here)).select(_lease_token, clock.shared(here)).limit(1)
-)
-_CLAIM = Prepared(_claim, Callback)
 _FINISH = Prepared(
     lambda ids, now: Callback.update(
         ingested_at=now, error=None, due_at=None, lease_token=None

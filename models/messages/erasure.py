@@ -14,7 +14,7 @@ from peewee import BigIntegerField, ForeignKeyField, TextField
 from models import clock
 from models.accounts.account import Account, Owned
 from models.clock import new_id
-from models.database import exclusively, reading, writing
+from models.database import exclusively, reading
 from models.deliveries.delivery import Delivery
 from models.deliveries.event import Event
 from models.deliveries.removed_event import ErasedEvent
@@ -22,6 +22,7 @@ from models.messages import search
 from models.messages.contact import IDS, Contact, ContactChange
 from models.messages.idempotency import IdempotencyKey
 from models.messages.message import IS_PERSONS, IS_UNSETTLED, Message
+from models.work import Work
 
 # Messages removed in one transaction. Each may have events, deliveries, attempts and a block of the search
 # index, and other writers wait meanwhile.
@@ -31,7 +32,7 @@ LEASE_MS = 30_000
 AT_ONCE = 0
 
 
-class Erasure(Owned):
+class Erasure(Owned, Work):
     """An unfinished erasure. ``due_at`` is the end of the lease, in milliseconds since the epoch.
 
     ``contact_ids`` are the contact and those that were merged into it. ``known_ids`` are the phone numbers
@@ -81,22 +82,6 @@ class Erasure(Owned):
         without_outcome = _messages_with(contact_ids).where(IS_UNSETTLED)
         removed += _remove(contact.account_id, without_outcome)
         return erasure, removed + erasure.remove_messages()
-
-    @classmethod
-    def claim(cls) -> Self | None:
-        """Lease the oldest erasure without a valid lease, or return None."""
-        now = clock.shared_now()
-        # A later time than any lease: the clock was set back.
-        is_due = (cls.due_at <= now) | (cls.due_at > now + LEASE_MS)
-        query = cls.select().where(is_due).order_by(cls.id)
-        with reading():
-            if not query.exists():
-                return None
-        with writing():
-            found: Self | None = query.first()
-            if found is not None:
-                found.hold()
-            return found
 
     @classmethod
     def of(cls, contact_id: str) -> Self | None:

@@ -18,6 +18,7 @@ from models.clock import new_id
 from models.database import Prepared, reading
 from models.numbers.number import Number, NumberStatus
 from models.page import Page, fetch_page
+from models.work import Work
 
 # As a literal, because SQLite uses a partial index only for a condition it can read.
 IS_REJECTED = SQL("status = 'REJECTED'")
@@ -42,7 +43,7 @@ class TemplateStatus(StrEnum):
     UNKNOWN = "UNKNOWN"
 
 
-class TemplateList(Owned):
+class TemplateList(Owned, Work):
     """The state of the copy of a business account's templates.
 
     ``read_at`` is the time of the last complete read, None for never. ``due_at`` is the time of the next

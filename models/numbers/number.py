@@ -1,6 +1,6 @@
 """Numbers: connected phone numbers and their lifecycle.
 
-``check_due_at`` is the time of the next check of a number (services.number_status).
+The work for later of a number is its next check, at ``due_at`` (services.number_status).
 """
 
 import json
@@ -17,6 +17,7 @@ from models.accounts import secret
 from models.accounts.account import Owned
 from models.clock import new_id
 from models.database import Prepared, Rows, database, exclusively, is_in, reading
+from models.work import Work
 
 # How long a signup may work on a number. After that its process counts as dead, because all its requests
 # to the network would have timed out.
@@ -37,7 +38,7 @@ class NumberTakenError(Exception):
     """The phone number is connected to another account."""
 
 
-class Number(Owned):
+class Number(Owned, Work):
     """A phone number of an account, known to its network as ``phone_number_id``."""
 
     # Its name in networks.registry. The default is also that of the column: an earlier version names none.
@@ -51,9 +52,9 @@ class Number(Owned):
     sealed_pin = TextField()
     created_at = BigIntegerField()
     activated_at = BigIntegerField(null=True)
-    check_due_at = BigIntegerField(null=True, index=True)
+    due_at = BigIntegerField(null=True, index=True, column_name="check_due_at")
     # Claims of its check since the last one with a result.
-    check_tries = IntegerField(default=0)
+    tries = IntegerField(default=0, column_name="check_tries")
     # The latest values from the network, unchanged.
     quality_rating = TextField(null=True)
     messaging_limit = TextField(null=True)
@@ -187,7 +188,7 @@ class Number(Owned):
         return bool(changed)
 
     def move_to(
-        self, status: NumberStatus, check_due_at: int | None = None, reason: str | None = None
+        self, status: NumberStatus, due_at: int | None = None, reason: str | None = None
     ) -> bool:
         """Change the status inside the caller's transaction. Returns whether it was another one.
 
@@ -196,7 +197,7 @@ class Number(Owned):
         Raises NumberTakenError when another account connected the number in the meantime.
         """
         # A running check read the previous status. The new time makes its result void.
-        changes: dict[str, str | int | None] = {"status": status, "check_due_at": check_due_at}
+        changes: dict[str, str | int | None] = {"status": status, "due_at": due_at}
         if status == NumberStatus.ACTIVE:
             changes |= {"activated_at": clock.now(), "reason": None}
         elif reason is not None:

@@ -1,10 +1,9 @@
 """Incidents of an account, and the recipients of their notifications: one at the beginning, one at the end.
 
-A row with a notification to send is due at ``due_at``. A claim moves this to the end of its lease.
+A row is due at ``due_at`` if it has a notification to send (models.work).
 """
 
 import json
-import uuid
 from collections.abc import Collection, Sequence
 from enum import StrEnum
 from typing import Any, Self
@@ -16,6 +15,7 @@ from models.accounts import secret
 from models.accounts.account import Account, Owned
 from models.clock import new_id
 from models.database import BaseModel, reading, writing
+from models.work import Work
 
 # As a literal, because SQLite uses a partial index only for a condition it can read.
 IS_OPEN = SQL("ended_at IS NULL")
@@ -69,7 +69,7 @@ class AlertTarget(BaseModel):
         return cls.select(cls.account).where((cls.emails != "") | cls.sealed_url.is_null(False))
 
 
-class Incident(Owned):
+class Incident(Owned, Work):
     """Something that is wrong with ``subject``, an identifier, from ``began_at`` to ``ended_at``.
 
     ``cleared_at`` is when the problem was first absent, before the incident ends. ``told_json`` and
@@ -135,37 +135,18 @@ class Incident(Owned):
         """Record since when the problem has been gone, None if it is back, in the caller's transaction."""
         Incident.update(cleared_at=at).where(Incident.id == self.id).execute()
 
-    @classmethod
-    def claim(cls, lease_ms: int) -> Self | None:
-        """Claim the longest due incident. If the worker dies, it is due again after a lease."""
-        now = clock.shared_now()
-        due = cls.select(cls.id).where(cls.due_at <= now).order_by(cls.due_at).limit(1)
-        with reading():
-            if not due.exists():
-                return None
-        token = uuid.uuid4().hex
-        with writing():
-            claimed = cls.update(due_at=now + lease_ms, tries=cls.tries + 1, lease_token=token)
-            if not claimed.where(cls.id.in_(due)).execute():
-                return None
-            found: Self = cls.get(cls.lease_token == token)
-            return found
+    def note_told(self, targets: Collection[str], pause_ms: int | None, error: str | None) -> None:
+        """Record who was notified, and back off, or be done without a pause.
 
-    def note_told(self, targets: Collection[str], due_at: int | None, error: str | None) -> None:
-        """Record who was notified. Does nothing if another worker holds the claim."""
-        is_begin = self.ended_at is None
-        column = Incident.told_json if is_begin else Incident.end_told_json
-        # It may have ended in the meantime.
-        is_over = ~Incident.ended_at.is_null()
-        changes = {
-            column: json.dumps(sorted(targets)),
-            Incident.due_at: Case(None, [(is_over, clock.now())], due_at) if is_begin else due_at,
-            Incident.error: error,
-            Incident.lease_token: None,
-        }
-        with writing():
-            is_ours = Incident.lease_token == self.lease_token
-            Incident.update(changes).where(Incident.id == self.id, is_ours).execute()
+        Does nothing if another worker holds the claim.
+        """
+        due_at = None if pause_ms is None else clock.shared(clock.now()) + pause_ms
+        column = "end_told_json"
+        if self.ended_at is None:
+            column = "told_json"
+            # It may have ended in the meantime.
+            due_at = Case(None, [(Incident.ended_at.is_null(False), clock.now())], due_at)
+        self.complete(due_at, error=error, **{column: json.dumps(sorted(targets))})
 
 
 Incident.add_index(

@@ -99,7 +99,7 @@ def test_a_database_of_the_last_unreleased_version_goes_on_working(tmp_path: Pat
     link = SignupLink.open(Account.get_by_id(number.account_id), "acme")
     Signup.begin(link, "code-1", "token-1")
     with database.writing():
-        Number.update(check_due_at=None).execute()
+        Number.update(due_at=None).execute()
         # Each step occurs once, without a unique index.
         for status in ("sent", "delivered"):
             StatusChange.create(message=message.id, status=status, at=1)
@@ -107,7 +107,7 @@ def test_a_database_of_the_last_unreleased_version_goes_on_working(tmp_path: Pat
         _forget_columns(*LATER)
     assert database.migrate() == _all_migrations()
     assert database.pending_migrations() == []
-    assert Number.get_by_id(number.id).check_due_at == 0
+    assert Number.get_by_id(number.id).due_at == 0
     kept = Signup.find(link, "code-1")
     assert kept is not None
     assert kept.access_token == "token-1"

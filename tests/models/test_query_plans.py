@@ -168,10 +168,10 @@ def _forget_keys(_world: World) -> None:
 
 def _recall_callbacks(_world: World) -> None:
     Callback.store(b"{}")
-    [claimed] = Callback.claim(1)
+    [claimed] = Callback.claim_many(LEASE_MS, 1)
     with writing():
         Callback.update(due_at=1).where(Callback.id == claimed.id).execute()
-    assert Callback.recall() == 1
+    assert Callback.recall_dead() == 1
 
 
 def _skip(world: World) -> None:
@@ -291,7 +291,7 @@ READS: dict[str, Work] = {
 SWEEP: dict[str, Work] = {
     "deliveries of the future are recalled": lambda _: recall(),
     "due lists of templates are claimed": lambda _: template_lists.read_due(),
-    "waiting callbacks are claimed": lambda _: Callback.claim(10),
+    "waiting callbacks are claimed": lambda _: Callback.claim_many(LEASE_MS, 10),
     "callbacks of dead workers are recalled": _recall_callbacks,
     "the oldest callback is found": lambda _: Callback.oldest_waiting(),
     "parked statuses are matched": lambda _: SetAside.matchable(),
@@ -492,7 +492,7 @@ def test_a_claim_chooses_its_deliveries_once(world: World) -> None:
 @pytest.mark.usefixtures("account")
 def test_a_claim_chooses_its_callbacks_once() -> None:
     Callback.store(b"{}", b"{}")
-    queries = queries_of(lambda: Callback.claim(10))
+    queries = queries_of(lambda: Callback.claim_many(LEASE_MS, 10))
     [claim] = [query for query in queries if query.sql.startswith("UPDATE")]
     assert [step for step in claim.steps() if "Join" in step or "CORRELATED" in step] == []
 

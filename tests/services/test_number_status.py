@@ -38,7 +38,7 @@ def _update(event: str, detail: str | None = None, **value: Any) -> None:
 
 
 def _is_due(number: Number) -> bool:
-    due_at = Number.get_by_id(number.id).check_due_at
+    due_at = Number.get_by_id(number.id).due_at
     return due_at is not None and due_at <= models.clock.now()
 
 
@@ -172,4 +172,4 @@ def test_an_error_that_leaves_the_number_in_doubt_only_has_it_checked(
     with writing():
         assert not number_status.apply_error(number, NumberInDoubtError("368", "Blocked for now"))
     fresh = Number.get_by_id(number.id)
-    assert (fresh.status, fresh.check_due_at) == (ACTIVE, clock.at)
+    assert (fresh.status, fresh.due_at) == (ACTIVE, clock.at)

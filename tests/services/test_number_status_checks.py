@@ -129,7 +129,7 @@ def test_without_an_answer_the_number_is_checked_again_after_a_pause(
     assert len(platform.asked) == 1, "the others would only wait for the same time-out"
     first = Number.get(Number.phone_number_id == platform.asked[0])
     assert first.status == ACTIVE
-    assert 27_000 <= (first.check_due_at or 0) - clock.at <= 33_000
+    assert 27_000 <= (first.due_at or 0) - clock.at <= 33_000
     platform.error, platform.status = None, "BANNED"
     clock.advance(seconds=34)
     number_status.check_due()
@@ -190,12 +190,6 @@ def test_a_clock_that_is_set_back_delays_no_check(
     assert platform.asked == [number.phone_number_id]
 
 
-def test_two_workers_check_a_number_once(number: Number) -> None:
-    _request(number)
-    claims = factories.at_once(number_status.claim_check, number_status.claim_check)
-    assert len([claim for claim in claims if claim]) == 1
-
-
 def test_a_round_of_checks_is_bounded_and_the_next_one_continues(
     account: Account, platform: AskedPlatform
 ) -> None:
@@ -231,7 +225,7 @@ def test_a_check_that_kills_its_worker_each_time_is_set_aside_until_it_is_reques
     _request(number)
     number_status.check_due()
     assert len(platform.asked) == number_status.MAX_TRIES + 1
-    assert _now(number).check_tries == 0
+    assert _now(number).tries == 0
 
 
 def test_a_number_that_another_account_connected_meanwhile_is_left_to_it(
@@ -242,5 +236,5 @@ def test_a_number_that_another_account_connected_meanwhile_is_left_to_it(
     platform.while_asked = lambda: factories.active_number(rival)
     _request(number)
     number_status.check_due()
-    assert (_now(number).status, _now(number).check_due_at) == (DISCONNECTED, None)
+    assert (_now(number).status, _now(number).due_at) == (DISCONNECTED, None)
     assert _kinds() == []

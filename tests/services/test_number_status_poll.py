@@ -44,7 +44,7 @@ def test_a_number_is_checked_from_time_to_time(
     for count in range(1, 4):
         number_status.check_due()
         assert len(platform.asked) == count - 1
-        due_in = (_now(number).check_due_at or 0) - clock.at
+        due_in = (_now(number).due_at or 0) - clock.at
         assert 0.9 * INTERVAL_MS <= due_in <= 1.1 * INTERVAL_MS
         clock.advance(milliseconds=due_in)
         number_status.check_due()
@@ -54,7 +54,7 @@ def test_a_number_is_checked_from_time_to_time(
 def test_the_checks_of_many_numbers_are_spread(account: Account, clock: Clock) -> None:
     for i in range(20):
         _become(factories.provision(account, f"{i}"), ACTIVE)
-    assert len({number.check_due_at for number in Number.all()}) > 10
+    assert len({number.due_at for number in Number.all()}) > 10
     assert clock.at
 
 

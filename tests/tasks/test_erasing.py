@@ -329,19 +329,19 @@ def test_a_callback_that_is_erased_during_its_last_try_is_not_set_aside(
     store(messages(messages=[_of(ANA, "wamid.ANA") | {"text": {"body": "bad"}}]))
     with writing():
         Callback.update(tries=tries).execute()
-    claim = Callback.claim
+    claim = Callback.claim_many
 
     def erase(*_: Any) -> None:
         monkeypatch.undo()
         erasing.erase(ana)
 
-    def claim_slowly(limit: int) -> list[Callback]:
-        claimed = claim(limit)
+    def claim_slowly(lease_ms: int, limit: int) -> list[Callback]:
+        claimed = claim(lease_ms, limit)
         erase()
         return claimed
 
     if tries == MAX_TRIES:
-        monkeypatch.setattr(Callback, "claim", claim_slowly)
+        monkeypatch.setattr(Callback, "claim_many", claim_slowly)
     else:
         monkeypatch.setattr(ingest.logger, "exception", erase)
     with refusing_text("bad"):

@@ -153,16 +153,16 @@ def test_a_callback_that_kills_its_worker_is_claimed_alone_and_set_aside_after_i
     clock: Clock,
 ) -> None:
     poison, other = store(messages(messages=[text("wamid.A")])), store(messages())
-    assert len(Callback.claim(10)) == 2, "their worker dies"
+    assert len(Callback.claim_many(LEASE_MS, 10)) == 2, "their worker dies"
     store(messages(messages=[text("wamid.NEW")]))
     clock.advance(milliseconds=LEASE_MS)
     with writing():
         Callback.update(tries=MAX_TRIES).where(Callback.id == poison.id).execute()
-    [new] = Callback.claim(10)
+    [new] = Callback.claim_many(LEASE_MS, 10)
     assert new.id not in {poison.id, other.id}
-    assert [each.id for each in Callback.claim(10)] == [poison.id]
-    assert [each.id for each in Callback.claim(10)] == [other.id]
-    assert Callback.claim(10) == []
+    assert [each.id for each in Callback.claim_many(LEASE_MS, 10)] == [poison.id]
+    assert [each.id for each in Callback.claim_many(LEASE_MS, 10)] == [other.id]
+    assert Callback.claim_many(LEASE_MS, 10) == []
     clock.advance(milliseconds=LEASE_MS)
     ingest.work_off()
     [aside] = SetAside.waiting()
@@ -175,7 +175,7 @@ def test_a_callback_that_kills_its_worker_is_claimed_alone_and_set_aside_after_i
 @pytest.mark.usefixtures("number")
 def test_callbacks_of_a_killed_worker_do_not_wait_for_a_pause_in_the_traffic(clock: Clock) -> None:
     left = [store(messages(messages=[text(f"wamid.{n}")])) for n in range(3)]
-    assert len(Callback.claim(10)) == len(left), "their worker dies"
+    assert len(Callback.claim_many(LEASE_MS, 10)) == len(left), "their worker dies"
     clock.advance(milliseconds=LEASE_MS)
     sweep.sweep()
     new = store(messages(messages=[text("wamid.NEW")]))
@@ -252,7 +252,7 @@ def test_an_account_update_has_the_numbers_of_the_account_checked(
 ) -> None:
     callback = ingest_now(account_update("PARTNER_REMOVED", "3001", waba_info={"waba_id": "2001"}))
     assert callback.ingested_at is not None
-    assert (_stored(number).status, _stored(number).check_due_at) == (ACTIVE, clock.at)
+    assert (_stored(number).status, _stored(number).due_at) == (ACTIVE, clock.at)
 
 
 @pytest.mark.usefixtures("number")

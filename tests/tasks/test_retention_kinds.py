@@ -14,7 +14,7 @@ from models.deliveries.bulk_redelivery import Redelivery
 from models.deliveries.claim import Terms
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.event import Event
-from models.messages.callback import Callback, Reason, SetAside
+from models.messages.callback import LEASE_MS, Callback, Reason, SetAside
 from models.messages.message import Message, MessageStatus, StatusChange
 from models.numbers.notice import Notice
 from models.numbers.number import Number
@@ -158,7 +158,7 @@ def test_ingested_callbacks_go_by_the_time_of_their_ingestion(
 def test_callbacks_that_wait_stay(account: Account, clock: Clock) -> None:
     assert account.id
     Callback.store(b"{}")
-    [claimed] = Callback.claim(1)
+    [claimed] = Callback.claim_many(LEASE_MS, 1)
     claimed.postpone("no")
     clock.advance(days=400)
     assert INGESTED_CALLBACKS.remove(clock.at, 10) == 0

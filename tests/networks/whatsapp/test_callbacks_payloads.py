@@ -119,7 +119,7 @@ def caused(numbers: list[Number], seen: int) -> set[str]:
     now, rows = models_clock.now(), [Number.get_by_id(number.id) for number in numbers]
     signs = {
         KEPT: Notice.select().exists(),
-        CHECKED: any(row.check_due_at == now for row in rows),
+        CHECKED: any(row.due_at == now for row in rows),
         LISTED: any(each.due_at == now for each in TemplateList.select()),
     }
     events = [event.kind for event in Event.select().order_by(Event.id)][seen:]

@@ -1,0 +1,135 @@
+"""Work for later: rows that a worker claims, does and completes.
+
+A claim is one conditional UPDATE. It counts the try, writes a token and moves ``due_at`` to the end of a
+lease. So a row whose worker died becomes due again, and only the holder of the claim completes it. All
+times are those of the database's clock (clock.shared). The subclass sets a row aside after the last try.
+"""
+
+import logging
+import uuid
+from functools import cache
+from typing import Any, ClassVar, Self
+
+from peewee import SQL, fn
+
+from models import clock
+from models.database import BaseModel, Prepared, is_among, reading, write, writing
+
+logger = logging.getLogger(__name__)
+
+# Tolerance of ``recall`` for a row that another process is writing now.
+SLACK_MS = 1_000
+
+
+class Work(BaseModel):
+    """A row to work on at ``due_at``, in milliseconds since the epoch. Null means never.
+
+    The model declares ``due_at``, and if its table has such columns, ``tries`` and ``lease_token``. Without
+    a token, the end of the lease identifies the claim.
+    """
+
+    id: Any
+    due_at: Any
+    tries: Any
+    lease_token: Any
+    # The columns of the index by which claims find due rows.
+    order: ClassVar[tuple[str, ...]] = ("due_at",)
+
+    @classmethod
+    def claim(cls, lease_ms: int) -> Self | None:
+        """Claim the row that has been due the longest, or return None."""
+        return next(iter(cls.claim_many(lease_ms, 1)), None)
+
+    @classmethod
+    def claim_many(cls, lease_ms: int, limit: int) -> list[Self]:
+        """Claim due rows, the longest due first. Returns them by identifier.
+
+        A row whose worker died or froze is claimed alone: it may be the cause.
+        """
+        with reading():
+            here = clock.now()
+            first = _first_due(cls).execute(here).first()
+            if first is None:
+                return []
+            (before,) = first
+            values = uuid.uuid4().hex, here, lease_ms, before, 1 if before else limit
+            key = f"{cls._meta.table_name} claims"
+            claimed = write(lambda: list(_claim(cls).execute(*values)), key)
+            return sorted(claimed, key=lambda row: str(row.id))
+
+    @classmethod
+    def claiming(cls, token: Any, here: Any, lease_ms: Any, **more: Any) -> Any:
+        """The UPDATE of a claim. Its caller adds which rows."""
+        changes = {"due_at": clock.shared(here) + lease_ms, **more}
+        if hasattr(cls, "tries"):
+            changes["tries"] = cls.tries + 1
+        if hasattr(cls, "lease_token"):
+            changes["lease_token"] = token
+        return cls.update(changes)
+
+    @classmethod
+    def is_held(cls, row_id: Any, token: Any) -> Any:
+        """The condition that no other worker has claimed the row since."""
+        return (cls.id == row_id) & (_token(cls) == token)
+
+    def complete(self, due_at: Any = None, **changes: Any) -> bool:
+        """End the claim. The row is due again at ``due_at``, None for never. Joins the caller's transaction.
+
+        Returns False, and changes nothing, if the lease ended and another worker claimed the row.
+        """
+        cls, token = type(self), _token(type(self))
+        if token is not cls.due_at:
+            changes["lease_token"] = None
+        update = cls.update(due_at=due_at, **changes)
+        with writing():
+            return bool(update.where(cls.is_held(self.id, getattr(self, token.name))).execute())
+
+    def back_off(self, pause_ms: int, **changes: Any) -> bool:
+        """Like ``complete``. The row is due again after a pause."""
+        return self.complete(clock.shared(clock.now()) + pause_ms, **changes)
+
+    @classmethod
+    def recall(cls, longest_ms: Any, wait_ms: Any = 0, *conditions: Any) -> None:
+        """Let rows that are due after more than the longest wait be due after ``wait_ms``.
+
+        Their ``due_at`` is from before the clock was set back.
+        """
+        now = clock.shared(clock.now())
+        # The first condition uses the index and excludes nearly all rows.
+        is_far = cls.due_at > now + SLACK_MS, cls.due_at > now + longest_ms + SLACK_MS
+        with reading():
+            if not cls.select().where(*conditions, *is_far).exists():
+                return
+        with writing():
+            update = cls.update(due_at=now + wait_ms)
+            recalled = update.where(*conditions, *is_far).execute()
+        logger.warning("%d rows of %s recalled: was the clock set back?", recalled, cls.__name__)
+
+
+def _token(model: type[Work]) -> Any:
+    return getattr(model, "lease_token", model.due_at)
+
+
+def _lost_token(model: type[Work]) -> Any:
+    """The token of a worker that died, otherwise empty."""
+    return fn.COALESCE(getattr(model, "lease_token", SQL("NULL")), "")
+
+
+def _due(model: type[Work], here: Any) -> Any:
+    due = model.select(model.id).where(model.due_at <= clock.shared(here))
+    return due.order_by(*(getattr(model, name) for name in model.order))
+
+
+@cache
+def _first_due(model: type[Work]) -> Prepared:
+    return Prepared(lambda here: _due(model, here).select(_lost_token(model)).limit(1))
+
+
+@cache
+def _claim(model: type[Work]) -> Prepared:
+    def claim(token: Any, here: Any, lease_ms: Any, before: Any, limit: Any) -> Any:
+        ids = _due(model, here).where(_lost_token(model) == before).limit(limit)
+        claiming = model.claiming(token, here, lease_ms)
+        return claiming.where(is_among(model.id, ids)).returning(model)
+
+    return Prepared(claim, model)
