@@ -1,10 +1,10 @@
 """Compares openapi.yaml with the one of the latest release and prints each breaking change.
 
-The latest tag ``v*`` is the release. ``make breaks`` runs this as ``python -m tooling.contract_breaks``.
+``contract_tests/releases`` has the contract of each release. ``make breaks`` runs this as
+``python -m tooling.contract_breaks``.
 A new major version may break clients; the changes are then printed and accepted.
 """
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +15,7 @@ import yaml
 from tooling.contract_schemas import Break, Direction, Node, Schemas, pointer, resolved
 
 ROOT = Path(__file__).resolve().parents[1]
+RELEASES = ROOT / "contract_tests" / "releases"
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 # Keys are the place (query, path, header) and the name. Values are the node and its JSON pointer.
 Parameters = dict[tuple[str, str], tuple[Node, str]]
@@ -176,40 +177,28 @@ def breaks(old: Node, new: Node) -> list[str]:
     return list(dict.fromkeys(f"{place}: {what}" for place, what in Comparison(old, new).breaks()))
 
 
-def latest_release(folder: Path) -> str | None:
-    """The newest version tag of the branch, or of the repository if a shallow clone has no history."""
-    for only in (["--merged", "HEAD"], []):
-        listed = _git(folder, "tag", "--list", "v[0-9]*", "--sort=-version:refname", *only)
-        if listed:
-            return listed.split("\n", 1)[0]
-    return None
+def latest_release(folder: Path) -> Path:
+    """The contract of the latest release. Raises ValueError without one."""
+    return max(folder.glob("*.openapi.yaml"), key=lambda path: _version(path.name))
 
 
-def _git(folder: Path, *words: str) -> str | None:
-    done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=False)
-    return done.stdout if done.returncode == 0 else None
+def _version(name: str) -> list[int]:
+    return [int(part) for part in name.removesuffix(".openapi.yaml").split(".")]
 
 
 def _major(contract: dict[str, Any]) -> int:
     return int(contract["info"]["version"].split(".")[0])
 
 
-def main(folder: Path = ROOT) -> int:
+def main(contract: Path = ROOT / "openapi.yaml", releases: Path = RELEASES) -> int:
     """Print the breaking changes. Returns the exit status."""
-    tag = latest_release(folder)
-    if tag is None:
-        print(
-            "Breaking changes: not checked, because no tag v* exists to compare openapi.yaml with."
-        )
-        return 0
-    published = _git(folder, "show", f"{tag}:openapi.yaml")
-    if published is None:
-        print(f"Breaking changes: cannot read openapi.yaml of {tag}; run git fetch --tags.")
-        return 1
-    texts = published, (folder / "openapi.yaml").read_text()
-    old, new = (yaml.load(text, Loader=yaml.CSafeLoader) for text in texts)
+    release = latest_release(releases)
+    old, new = (
+        yaml.load(path.read_text(), Loader=yaml.CSafeLoader) for path in (release, contract)
+    )
     found = breaks(old, new)
-    print("\n".join([*found, f"Breaking changes since {tag}: {len(found)}."]))
+    version = release.name.removesuffix(".openapi.yaml")
+    print("\n".join([*found, f"Breaking changes since {version}: {len(found)}."]))
     return int(bool(found) and _major(new) <= _major(old))
 
 

@@ -1,6 +1,7 @@
-"""Writes the schema of a release: ``python -m contract_tests.releases.freeze 1.0.0``.
+"""Writes the schema and the contract of a release: ``python -m contract_tests.releases.freeze 1.0.0``.
 
-Run it once for each release that is tested from, when the release is cut. ``build.py`` reads the files.
+Run it once for each release that is tested from, when the release is cut. ``build.py`` reads the schema,
+``make breaks`` compares with the contract.
 """
 
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 from contract_tests.releases.build import POSTGRESQL, SQLITE, schema_file
 from contract_tests.servers import PostgresServer
 from models import database
+from tooling.contract_breaks import RELEASES, ROOT
 
 # What makes the schema. Rows of a new database are those of its history alone.
 KEPT = ("CREATE", "ALTER", "DROP TRIGGER")
@@ -57,6 +59,8 @@ def main(release: str) -> None:
     for dialect in (SQLITE, POSTGRESQL):
         with _empty(dialect) as url:
             schema_file(release, dialect).write_text(schema_of(url))
+    contract = (ROOT / "openapi.yaml").read_text()
+    (RELEASES / f"{release}.openapi.yaml").write_text(contract)
 
 
 if __name__ == "__main__":
