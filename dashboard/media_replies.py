@@ -71,7 +71,7 @@ def _send_file(contact: Contact, typed: Mapping[str, str], file: FileStorage, ke
     if answer.status == CONFLICT and (first := _first_content(key, mark)):
         # The same form was sent twice concurrently, and the other request was first.
         return _send(contact, typed, *first, key)
-    _keep(mark, key, content["id"])
+    _store_mark(mark, key, content["id"])
     return answer
 
 
@@ -91,7 +91,7 @@ def _mark(key: str, content: IO[bytes]) -> str:
     return digest.hexdigest()
 
 
-def _keep(mark: str, key: str, media_id: str) -> None:
+def _store_mark(mark: str, key: str, media_id: str) -> None:
     """Store the mark of the file next to the key of its message, if the message has this file."""
     with writing():
         known = IdempotencyKey.find(account().id, key)

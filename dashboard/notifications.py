@@ -26,7 +26,7 @@ def notifications() -> Response:
 
 
 @blueprint.post("/notifications")
-def keep_notifications() -> Response:
+def save_notifications() -> Response:
     """Replace the recipients. Raises TooMuchAtOnceError."""
     target = AlertTarget.of(account().id)
     emails = list(dict.fromkeys(request.form.get("emails", "").split()))
@@ -35,7 +35,7 @@ def keep_notifications() -> Response:
         url = _chosen_url(target)
     except (ValueError, AddressRefusedError, NotCheckedError) as error:
         return _page(target, status=422, problem=str(error), emails=emails)
-    AlertTarget.keep(target.account_id, emails, url)
+    AlertTarget.record(target.account_id, emails, url)
     return go(PATH, say="notifications-saved")
 
 

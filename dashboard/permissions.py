@@ -107,7 +107,7 @@ RULES = {
     "sandbox": _DEVELOP,
     # Notifications.
     "notifications": _DEVELOP,
-    "keep_notifications": _done(DEVELOPERS, "account.notifications_changed"),
+    "save_notifications": _done(DEVELOPERS, "account.notifications_changed"),
     "test_notifications": _done(DEVELOPERS, "account.notifications_tested"),
     # API keys.
     "keys": _READ,

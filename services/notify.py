@@ -68,21 +68,21 @@ def _notify(incident: Incident) -> None:
     target = AlertTarget.of(incident.account_id)
     is_over = incident.ended_at is not None
     # A recipient without the first notification does not get the second one.
-    wanted = [name for name in names_of(target) if not is_over or name in incident.told]
-    told = set(incident.end_told if is_over else incident.told)
+    wanted = [name for name in names_of(target) if not is_over or name in incident.notified]
+    notified = set(incident.end_notified if is_over else incident.notified)
     title = f"Resolved: {incident.title}" if is_over else incident.title
     link = f"{get_settings().public_url}{incident.path}"
     text = f"The incident has ended.\n\n{link}" if is_over else f"{incident.detail}\n\n{link}"
     errors = []
     for name in wanted:
-        if name not in told:
+        if name not in notified:
             if error := _try(target, name, title, text):
                 errors.append(error)
             else:
-                told.add(name)
+                notified.add(name)
     may_retry = bool(errors) and incident.tries <= len(PAUSES)
     pause_ms = PAUSES[incident.tries - 1] * 1_000 if may_retry else None
-    incident.note_told(told, pause_ms, errors[0] if errors else None)
+    incident.record_notified(notified, pause_ms, errors[0] if errors else None)
     if errors:
         logger.warning("incident %s: %d targets were not notified", incident.id, len(errors))
 

@@ -83,19 +83,23 @@ class _Person:
 
     def remove_callbacks(self, page: Rows) -> int:
         """Remove raw callbacks. If one is not ingested yet, the items of other people are kept."""
-        found = [(row, kept) for row in page if (kept := self._kept(bytes(row.body))) is not None]
+        found = [
+            (row, kept) for row in page if (kept := self._of_others(bytes(row.body))) is not None
+        ]
         if found:
             _replace_callbacks(found)
         return len(found)
 
     def remove_aside(self, page: Rows) -> int:
         """Remove items set aside. If one is a whole callback, the items of other people are kept."""
-        found = [(row, kept) for row in page if (kept := self._kept(bytes(row.body))) is not None]
+        found = [
+            (row, kept) for row in page if (kept := self._of_others(bytes(row.body))) is not None
+        ]
         if found:
             _replace_aside(found)
         return len(found)
 
-    def _kept(self, body: bytes) -> list[bytes] | None:
+    def _of_others(self, body: bytes) -> list[bytes] | None:
         """The callback's items of other people, or None if it has no item of the person."""
         if not self._known(body.decode(errors="replace")):
             return None
@@ -160,7 +164,7 @@ def _replace_aside(found: Sequence[tuple[Any, list[bytes]]]) -> None:
     _delete(SetAside, [row for row, _ in found])
     for row, kept in found:
         for body in kept if row.settled_at is None else ():
-            SetAside.keep(Reason(row.reason), body, error=row.error)
+            SetAside.record(Reason(row.reason), body, error=row.error)
 
 
 def _asked_for(row: ApiRequest) -> set[str]:

@@ -50,7 +50,7 @@ def redeliver_chosen(webhooks: Iterable[Webhook], deliveries: Iterable[Delivery]
     for webhook in wanted:
         _check(webhook)
     for webhook in wanted:
-        Redelivery.keep(webhook.id, ENDED, sorted(chosen[webhook.id]))
+        Redelivery.record(webhook.id, ENDED, sorted(chosen[webhook.id]))
     doorbells.redeliveries.ring()
 
 

@@ -72,20 +72,20 @@ def _ingest(callbacks: Sequence[Callback]) -> None:
     now = clock.now()
     read = [(callback, parse(bytes(callback.body), now)) for callback in callbacks]
 
-    def take_in_all() -> None:
+    def ingest_all() -> None:
         items = (part.item for _, parts in read for part in parts)
         sent = SentMessages([item for item in items if isinstance(item, StatusUpdate)])
         with counting() as count:
             for callback, parts in read:
                 with _span(callback, parts):
                     for part in parts:
-                        _take(part, count, sent, callback)
+                        _ingest_item(part, count, sent, callback)
             if Callback.finish(*(callback.id for callback in callbacks)) < len(callbacks):
                 raise ErasedError
 
     keys = {key for _, parts in read for part in parts for key in _keys(part)}
     try:
-        write(take_in_all, *sorted(keys))
+        write(ingest_all, *sorted(keys))
     except Exception as problem:
         if is_outage(problem):
             # Not the callbacks' failure: they are claimed again when the lease ends.
@@ -103,7 +103,7 @@ def _ingest_alone(callback: Callback, parts: Sequence[Part]) -> None:
     """Ingest a callback, and try it again later if an item fails."""
     is_last = callback.tries == MAX_TRIES
     with _span(callback, parts) as span:
-        _, error = _take_in(callback, parts, is_last=is_last)
+        _, error = _ingest_each(callback, parts, is_last=is_last)
         if error:
             span.set_status(StatusCode.ERROR)
     if error and not is_last:
@@ -117,7 +117,7 @@ def _give_up(callback: Callback) -> None:
     """Set a whole callback aside: earlier workers died or froze, perhaps because of it."""
     with writing():
         if Callback.finish(callback.id):
-            SetAside.keep(Reason.FAILED, bytes(callback.body), error=NO_OUTCOME)
+            SetAside.record(Reason.FAILED, bytes(callback.body), error=NO_OUTCOME)
         else:
             logger.info("%s was erased", callback.id)
 
@@ -147,14 +147,14 @@ def replay(aside: SetAside) -> bool:
     If the row is a whole callback, each such item becomes a row.
     """
     parts = parse(bytes(aside.body), clock.now())
-    are_in, _ = _take_in(aside, parts, is_last=True)
+    are_in, _ = _ingest_each(aside, parts, is_last=True)
     if are_in or len(parts) > 1:
         aside.settle()
         doorbells.deliveries.ring()
     return are_in
 
 
-def _take_in(
+def _ingest_each(
     source: Callback | SetAside, parts: Sequence[Part], *, is_last: bool
 ) -> tuple[bool, str | None]:
     """Ingest each item in its own transaction, so that a bad one affects no other.
@@ -165,7 +165,7 @@ def _take_in(
     are_in, problem = True, None
     for part in parts:
         try:
-            are_in &= write(partial(_take_alone, source, part), *_keys(part)) is None
+            are_in &= write(partial(_ingest_item_alone, source, part), *_keys(part)) is None
         except ErasedError:
             logger.info("%s was erased", source.id)
             return are_in, problem
@@ -177,17 +177,17 @@ def _take_in(
             if is_last:
                 with writing():
                     if _is_there(source):
-                        SetAside.keep(Reason.FAILED, part.body(), error=problem)
+                        SetAside.record(Reason.FAILED, part.body(), error=problem)
     return are_in, problem
 
 
-def _take_alone(source: Callback | SetAside, part: Part) -> Reason | None:
-    """Like ``_take``, in a batch of one. Raises ErasedError if the source is no longer there."""
+def _ingest_item_alone(source: Callback | SetAside, part: Part) -> Reason | None:
+    """Like ``_ingest_item``, in a batch of one. Raises ErasedError if the source is no longer there."""
     if not _is_there(source):
         raise ErasedError
     with counting() as count:
         own = [part.item] if isinstance(part.item, StatusUpdate) else []
-        return _take(part, count, SentMessages(own), source)
+        return _ingest_item(part, count, SentMessages(own), source)
 
 
 def _is_there(source: Callback | SetAside) -> bool:
@@ -203,7 +203,7 @@ def _is_too_old(item: Item, source: Callback | SetAside) -> bool:
     return 0 < at < min(source.received_at, clock.certain()) - MOST_AGE_MS
 
 
-def _take(
+def _ingest_item(
     part: Part, count: UsageCount, sent: SentMessages, source: Callback | SetAside
 ) -> Reason | None:
     """Ingest one item, or set it aside, in the caller's transaction. Returns why it was set aside.
@@ -229,7 +229,7 @@ def _take(
                 templates.apply_change(notice.waba_id, notice.template, notice.at)
     if reason is not None:
         names = ("phone_number_id", "wa_message_id", "error")
-        SetAside.keep(
+        SetAside.record(
             reason, part.body(), **{name: getattr(part.item, name, None) for name in names}
         )
     return reason

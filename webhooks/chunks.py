@@ -37,14 +37,14 @@ class Chunks:
                 if self._left:
                     break
                 self._next = _Next.END_OF_DATA
-            elif (line := self._take_line()) is not None:
+            elif (line := self._next_line()) is not None:
                 self._read_line(line)
             else:
                 break
         self.is_broken |= self.is_over and bool(self._came)
         return bytes(body)
 
-    def _take_line(self) -> bytes | None:
+    def _next_line(self) -> bytes | None:
         end = self._came.find(b"\n")
         if end < 0:
             return None

@@ -198,7 +198,7 @@ class WebhookClient:
         """One exchange. It is repeated once, on a new connection, if the receiver had closed a kept one."""
         target = parse_target(url, allow_local=self._allow_local)
         request = self._request(target, body, headers)
-        if (kept := self._pool.take(target.origin)) is not None:
+        if (kept := self._pool.get_idle(target.origin)) is not None:
             try:
                 await self._run(kept, target.origin, request, exchange)
             except LostError as error:

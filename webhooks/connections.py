@@ -137,7 +137,7 @@ class Pool:
         self._by_origin: defaultdict[Origin, list[Connection]] = defaultdict(list)
         self._tidying: asyncio.TimerHandle | None = None
 
-    def take(self, origin: Origin) -> Connection | None:
+    def get_idle(self, origin: Origin) -> Connection | None:
         """The idle connection that was used last."""
         now = asyncio.get_running_loop().time()
         while connections := self._by_origin.get(origin):

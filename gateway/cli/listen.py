@@ -62,7 +62,7 @@ def tail(events: list[str], number_id: str | None, *, as_json: bool) -> None:
     Ctrl-C ends it.
     """
     with until_stopped():
-        for record in _follow(connect(), events, number_id):
+        for record in _events_of(connect(), events, number_id):
             click.echo(json.dumps(record) if as_json else _row(record))
 
 
@@ -90,13 +90,13 @@ def listen(
         _say("There is no earlier listen to resume: new events only.")
     forwarder = Forwarder(forward_to, ours.secret)
     with until_stopped():
-        for record in _follow(remote, events, number_id, begin):
-            note = partial(profile.keep_cursor, record["cursor"])
+        for record in _events_of(remote, events, number_id, begin):
+            note = partial(profile.save_cursor, record["cursor"])
             for made in forwarder.forward(record, note):
                 click.echo(_object(record, made) if as_json else _result(record, made))
 
 
-def _follow(
+def _events_of(
     remote: Remote, kinds: list[str], number_id: str | None, cursor: str | None = None
 ) -> Iterator[Record]:
     """The account's events. Fails with a one-line error if the gateway refuses the request."""

@@ -73,7 +73,7 @@ def cursor() -> str | None:
         return None
 
 
-def keep_cursor(text: str) -> None:
+def save_cursor(text: str) -> None:
     """Note that the event with this cursor was forwarded.
 
     One write of a constant length over the old cursor. It is never incomplete if the process ends, and does

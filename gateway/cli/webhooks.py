@@ -130,7 +130,7 @@ def redeliver_deliveries(
     elif not chosen:
         click.echo("Nothing to deliver again.")
     else:
-        follow(webhook_id, chosen)
+        show_progress(webhook_id, chosen)
         counts = Redelivery.states(chosen)
         states_now = [f"{counts[state]} {state}" for state in DeliveryState if counts[state]]
         click.echo(f"{len(chosen)} scheduled: {', '.join(states_now) or 'removed meanwhile'}.")
@@ -138,7 +138,7 @@ def redeliver_deliveries(
         click.echo("That is the most for one call. Run it again for the rest.")
 
 
-def follow(webhook_id: str, chosen: list[str]) -> None:
+def show_progress(webhook_id: str, chosen: list[str]) -> None:
     """Show on stderr how many deliveries were attempted, until all were, or Ctrl-C."""
     waiting = chosen
     try:

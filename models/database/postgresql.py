@@ -183,7 +183,7 @@ class PostgresEngine(PooledPostgresqlDatabase):
                 return
             with self._losing(), self.atomic():
                 # The server has a few thousand locks for all sessions together.
-                self._take_locks(None if keys and len(keys) > MOST_KEYS else keys)
+                self._acquire_locks(None if keys and len(keys) > MOST_KEYS else keys)
                 yield
 
     @contextmanager
@@ -217,12 +217,12 @@ class PostgresEngine(PooledPostgresqlDatabase):
             pipeline: Pipeline = self.connection()
             pipeline.is_patient = True
             try:
-                self._take_locks(None)
+                self._acquire_locks(None)
                 yield
             finally:
                 pipeline.is_patient = False
 
-    def _take_locks(self, keys: Sequence[str] | None) -> None:
+    def _acquire_locks(self, keys: Sequence[str] | None) -> None:
         """First the lock of all writers, then the keys in order: a fixed order prevents deadlocks."""
         locks = [_EVERYBODY % ("" if keys is None else "_shared")]
         numbers = sorted({_number_of(key) for key in keys or ()})

@@ -50,7 +50,7 @@ def be_sole(url: str, seconds: float) -> None:
     # While the server is unreachable no other process has the lock. The first one to connect gets it.
     with suppress(psycopg.OperationalError):
         session = _open_locked(url, seconds)
-    threading.Thread(target=_keep, args=(url, session), name="sole-web", daemon=True).start()
+    threading.Thread(target=_hold_lock, args=(url, session), name="sole-web", daemon=True).start()
 
 
 def _open_locked(url: str, seconds: float) -> Session:
@@ -70,7 +70,7 @@ def _open_locked(url: str, seconds: float) -> Session:
     return session
 
 
-def _keep(url: str, session: Session | None) -> None:
+def _hold_lock(url: str, session: Session | None) -> None:
     """Take the lock again when its session has ended, for example by a restart of the server."""
     while True:
         try:

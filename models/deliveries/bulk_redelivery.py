@@ -49,11 +49,11 @@ class Redelivery(BaseModel):
     def request(cls, webhook_id: str, *, states: Sequence[str], **which: Any) -> list[str]:
         """Choose the oldest MAX_REDELIVERIES matching deliveries for the worker, and return them."""
         # Select outside the write transaction, to keep it short. The worker checks each delivery again.
-        return cls.keep(webhook_id, states, cls.choose(webhook_id, states=states, **which))
+        return cls.record(webhook_id, states, cls.choose(webhook_id, states=states, **which))
 
     @classmethod
     @exclusively
-    def keep(cls, webhook_id: str, states: Sequence[str], chosen: list[str]) -> list[str]:
+    def record(cls, webhook_id: str, states: Sequence[str], chosen: list[str]) -> list[str]:
         """Store the chosen deliveries for the worker, and return them: oldest first, without duplicates."""
         if Webhook.by_id(webhook_id) is None:
             # The webhook and its deliveries were deleted in the meantime.

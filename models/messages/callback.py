@@ -130,7 +130,7 @@ class SetAside(BaseModel):
         indexes = ((("settled_at", "reason", "id"), False),)
 
     @classmethod
-    def keep(cls, reason: Reason, body: bytes, **known: str | None) -> None:
+    def record(cls, reason: Reason, body: bytes, **known: str | None) -> None:
         """Set an item aside, or give it the new reason, inside the caller's transaction.
 
         ``known`` are ``phone_number_id``, ``wa_message_id`` and ``error``, if there are any.

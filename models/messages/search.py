@@ -201,7 +201,7 @@ def forget(account_id: str, removed: Sequence[str]) -> None:
         rows = _BETWEEN.execute(account_id, block.id, block.last_id, AFTER_ALL)
         words = {word for _, content in rows for word in _indexed(words_in(content))}
         SearchWords.delete().where(SearchWords.rowid == block.number).execute()
-        _keep(block.number, [_token(account_id), *sorted(words)])
+        _store_words(block.number, [_token(account_id), *sorted(words)])
 
 
 def _blocks_with(account_id: str, message_ids: Sequence[str]) -> list[SearchBlock]:
@@ -267,22 +267,22 @@ def _store(newest: SearchBlock | None, ids: list[str], blocks: Sequence[_Block])
         SearchBlock.create(
             id=block.first_id, last_id=block.last_id, account_id=block.account_id, number=number
         )
-        _keep(number, block.words)
+        _store_words(number, block.words)
     return True
 
 
-def _keep(number: int, words: Sequence[str]) -> None:
+def _store_words(number: int, words: Sequence[str]) -> None:
     on_postgresql = isinstance(database.obj, PostgresqlDatabase)
-    _KEEP_WORDS.execute(number, list(words) if on_postgresql else " ".join(words))
+    _INSERT_WORDS.execute(number, list(words) if on_postgresql else " ".join(words))
 
 
-def _keep_words(number: Any, words: Any) -> Any:
+def _insert_words(number: Any, words: Any) -> Any:
     if isinstance(database.obj, PostgresqlDatabase):
         words = fn.array_to_tsvector(Cast(words, "text[]"))
     return SearchWords.insert(rowid=number, words=words)
 
 
-_KEEP_WORDS = Prepared(_keep_words)
+_INSERT_WORDS = Prepared(_insert_words)
 _COUNT = Prepared(lambda ids: Message.select(fn.COUNT(Message.id)).where(is_in(Message.id, ids)))
 _NEXT = Prepared(
     lambda above, below, count: (

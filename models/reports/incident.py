@@ -52,7 +52,7 @@ class AlertTarget(BaseModel):
         return cls.by_id(account_id) or cls(account=account_id)
 
     @classmethod
-    def keep(cls, account_id: str, emails: Sequence[str], url: str | None) -> None:
+    def record(cls, account_id: str, emails: Sequence[str], url: str | None) -> None:
         """Replace the recipients."""
         values = {
             "emails": "\n".join(emails),
@@ -72,9 +72,9 @@ class AlertTarget(BaseModel):
 class Incident(Owned, Work):
     """Something that is wrong with ``subject``, an identifier, from ``began_at`` to ``ended_at``.
 
-    ``cleared_at`` is when the problem was first absent, before the incident ends. ``told_json`` and
-    ``end_told_json`` list the targets that got the first and the second notification. ``tries`` counts the
-    claims of the present notification.
+    ``cleared_at`` is when the problem was first absent, before the incident ends. ``notified_json`` and
+    ``end_notified_json`` list the targets that got the first and the second notification. ``tries`` counts
+    the claims of the present notification.
     """
 
     kind = TextField()
@@ -85,20 +85,20 @@ class Incident(Owned, Work):
     began_at = BigIntegerField()
     cleared_at = BigIntegerField(null=True)
     ended_at = BigIntegerField(null=True)
-    told_json = TextField(default="[]")
-    end_told_json = TextField(default="[]")
+    notified_json = TextField(default="[]", column_name="told_json")
+    end_notified_json = TextField(default="[]", column_name="end_told_json")
     due_at = BigIntegerField(null=True)
     tries = IntegerField(default=0)
     lease_token = TextField(null=True)
     error = TextField(null=True)
 
     @property
-    def told(self) -> list[str]:
-        return list(json.loads(self.told_json))
+    def notified(self) -> list[str]:
+        return list(json.loads(self.notified_json))
 
     @property
-    def end_told(self) -> list[str]:
-        return list(json.loads(self.end_told_json))
+    def end_notified(self) -> list[str]:
+        return list(json.loads(self.end_notified_json))
 
     @classmethod
     def begin(cls, account_id: str, kind: IncidentKind, subject: str, **words: str) -> None:
@@ -135,15 +135,17 @@ class Incident(Owned, Work):
         """Record since when the problem has been gone, None if it is back, in the caller's transaction."""
         Incident.update(cleared_at=at).where(Incident.id == self.id).execute()
 
-    def note_told(self, targets: Collection[str], pause_ms: int | None, error: str | None) -> None:
+    def record_notified(
+        self, targets: Collection[str], pause_ms: int | None, error: str | None
+    ) -> None:
         """Record who was notified, and back off, or be done without a pause.
 
         Does nothing if another worker holds the claim.
         """
         due_at = None if pause_ms is None else clock.shared(clock.now()) + pause_ms
-        column = "end_told_json"
+        column = "end_notified_json"
         if self.ended_at is None:
-            column = "told_json"
+            column = "notified_json"
             # It may have ended in the meantime.
             due_at = Case(None, [(Incident.ended_at.is_null(False), clock.now())], due_at)
         self.complete(due_at, error=error, **{column: json.dumps(sorted(targets))})

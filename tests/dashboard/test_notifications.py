@@ -60,7 +60,7 @@ def test_the_chat_is_kept_until_it_is_replaced_or_removed(
 def test_invalid_targets_are_refused_and_nothing_changes(
     submit: Submit, account: Account, form: dict[str, str], problem: str
 ) -> None:
-    AlertTarget.keep(account.id, ["ada@example.com"], None)
+    AlertTarget.record(account.id, ["ada@example.com"], None)
     assert problem in submit("notifications", 422, **form).text
     assert AlertTarget.of(account.id).addresses == ["ada@example.com"]
 
@@ -83,7 +83,7 @@ def test_a_test_notification_shows_its_result(
 ) -> None:
     with MailServer() as mail:
         configure(SMTP_URL=mail.url(), SMTP_FROM="gateway@example.com")
-        AlertTarget.keep(account.id, ["ada@example.com"], receiver.url())
+        AlertTarget.record(account.id, ["ada@example.com"], receiver.url())
         receiver.behave(answer(404))
         page = submit("notifications/test", 200).text
     assert [title for _, title in mail.subjects] == ["[Messaging Gateway] Test notification"]
@@ -94,7 +94,7 @@ def test_a_test_notification_shows_its_result(
 def test_incidents_are_listed_with_their_recipients(
     visit: Visit, account: Account, number: Number
 ) -> None:
-    AlertTarget.keep(account.id, ["ada@example.com"], None)
+    AlertTarget.record(account.id, ["ada@example.com"], None)
     with writing():
         number.move_to(NumberStatus.BANNED)
     incidents.watch()
@@ -103,7 +103,7 @@ def test_incidents_are_listed_with_their_recipients(
     assert "nobody" in page
     incident = Incident.claim(1_000)
     assert incident is not None
-    incident.note_told(["ada@example.com"], None, notify.NO_MAIL)
+    incident.record_notified(["ada@example.com"], None, notify.NO_MAIL)
     page = visit("notifications")
     assert "GATEWAY_SMTP_URL" in page
     assert "ada@example.com</td>" not in page
@@ -112,7 +112,7 @@ def test_incidents_are_listed_with_their_recipients(
 
 def test_another_account_sees_nothing_of_it(visit: Visit) -> None:
     other = Account.open("Other", "pro")
-    AlertTarget.keep(other.id, ["eve@example.com"], None)
+    AlertTarget.record(other.id, ["eve@example.com"], None)
     stranger = factories.active_number(other, "1009", "2009")
     with writing():
         stranger.move_to(NumberStatus.BANNED)

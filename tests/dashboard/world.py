@@ -52,7 +52,7 @@ FORMS: dict[str, dict[str, str]] = {
     "send_composed": {"payload": sample_event(EventKind.MESSAGE_SENT, 0)},
     "reply": {"reply": "text", "text": "Hello", "once": "once"},
     "reply_with_media": {"kind": "image", "link": "https://example.com/a.png", "once": "once"},
-    "keep_notifications": {"emails": "ops@example.com"},
+    "save_notifications": {"emails": "ops@example.com"},
 }
 
 

@@ -92,7 +92,7 @@ def small_files() -> None:
 @pytest.fixture
 def world(account: Account, number: Number, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr("services.sending.network_of", lambda _: AcceptingNetwork())
-    AlertTarget.keep(account.id, ["ada@example.com"], None)
+    AlertTarget.record(account.id, ["ada@example.com"], None)
     webhook = factories.webhook(account)
     message = factories.outbound(number)
     factories.deliveries(account, webhook)

@@ -28,7 +28,7 @@ def mail(account: Account, configure: Configure) -> Iterator[MailServer]:
         configure(
             SMTP_URL=server.url(), SMTP_FROM="gateway@example.com", PUBLIC_URL="http://a.test"
         )
-        AlertTarget.keep(account.id, [ADA], None)
+        AlertTarget.record(account.id, [ADA], None)
         yield server
 
 
@@ -158,7 +158,7 @@ def test_other_accounts_get_no_notification(account: Account, mail: MailServer) 
 def test_a_chat_message_escapes_markup(
     number: Number, receiver: Receiver, account: Account
 ) -> None:
-    AlertTarget.keep(account.id, [], receiver.url("/services/T/B/x"))
+    AlertTarget.record(account.id, [], receiver.url("/services/T/B/x"))
     with writing():
         number.move_to(NumberStatus.BANNED, reason="<!channel> & more")
     notify.look()
@@ -167,19 +167,19 @@ def test_a_chat_message_escapes_markup(
     text = json.loads(received.body)["text"]
     assert text.startswith(f"Number banned: +{number.phone_number}\n")
     assert "&lt;!channel&gt; &amp; more" in text
-    assert Incident.get().told == [notify.CHAT]
+    assert Incident.get().notified == [notify.CHAT]
 
 
 def test_a_failed_notification_is_retried_only_for_its_target(
     account: Account, mail: MailServer, clock: Clock
 ) -> None:
-    AlertTarget.keep(account.id, [ADA, BOB], None)
+    AlertTarget.record(account.id, [ADA, BOB], None)
     mail.refused.add(BOB)
     _fail(factories.webhook(account))
     notify.look()
     assert [to for to, _ in mail.subjects] == [ADA]
     incident = Incident.get()
-    assert incident.told == [ADA]
+    assert incident.notified == [ADA]
     assert incident.error == "The mail server refused the recipient with 550."
     mail.refused.clear()
     notify.look()
@@ -188,27 +188,27 @@ def test_a_failed_notification_is_retried_only_for_its_target(
     notify.look()
     assert [to for to, _ in mail.subjects] == [ADA, BOB]
     incident = Incident.get()
-    assert (incident.told, incident.due_at, incident.error) == ([ADA, BOB], None, None)
+    assert (incident.notified, incident.due_at, incident.error) == ([ADA, BOB], None, None)
 
 
 def test_a_target_that_keeps_failing_is_given_up(
     account: Account, number: Number, configure: Configure, clock: Clock
 ) -> None:
     configure(SMTP_URL="")
-    AlertTarget.keep(account.id, [ADA], None)
+    AlertTarget.record(account.id, [ADA], None)
     with writing():
         number.move_to(NumberStatus.BANNED)
     for pause in (*notify.PAUSES, 0, 0):
         notify.look()
         clock.advance(seconds=pause)
     incident = Incident.get()
-    assert (incident.due_at, incident.told, incident.error) == (None, [], notify.NO_MAIL)
+    assert (incident.due_at, incident.notified, incident.error) == (None, [], notify.NO_MAIL)
     assert incident.tries == len(notify.PAUSES) + 1
     with writing():
         number.move_to(NumberStatus.ACTIVE)
     notify.look()
     incident = Incident.get()
-    assert (incident.due_at, incident.end_told, incident.error) == (None, [], None)
+    assert (incident.due_at, incident.end_notified, incident.error) == (None, [], None)
 
 
 def test_a_worker_that_died_leaves_the_incident_to_another(
@@ -223,8 +223,8 @@ def test_a_worker_that_died_leaves_the_incident_to_another(
     clock.advance(minutes=10)
     notify.look()
     assert len(mail.mails) == 1
-    lost.note_told([BOB], None, None)
-    assert Incident.get().told == [ADA], "the claim was another worker's"
+    lost.record_notified([BOB], None, None)
+    assert Incident.get().notified == [ADA], "the claim was another worker's"
 
 
 def test_an_incident_that_ends_during_its_notification_is_reported_as_resolved(
@@ -239,7 +239,7 @@ def test_an_incident_that_ends_during_its_notification_is_reported_as_resolved(
         number.move_to(NumberStatus.ACTIVE)
     notify.look()
     assert mail.mails == [], "its beginning is under way"
-    claimed.note_told([ADA], None, None)
+    claimed.record_notified([ADA], None, None)
     notify.look()
     assert _titles(mail) == [f"Resolved: Number banned: +{number.phone_number}"]
 
@@ -271,7 +271,7 @@ def test_no_connection_to_a_database_is_held_while_mail_is_sent(
 def test_a_test_reports_the_error_of_each_target(
     account: Account, mail: MailServer, receiver: Receiver
 ) -> None:
-    AlertTarget.keep(account.id, [ADA, BOB], receiver.url())
+    AlertTarget.record(account.id, [ADA, BOB], receiver.url())
     mail.refused.add(BOB)
     found = notify.test(account.id)
     assert found == {
@@ -283,7 +283,7 @@ def test_a_test_reports_the_error_of_each_target(
 
 
 def test_the_address_of_the_chat_is_kept_encrypted(account: Account) -> None:
-    AlertTarget.keep(account.id, [], "https://hooks.slack.com/services/T/B/secret")
+    AlertTarget.record(account.id, [], "https://hooks.slack.com/services/T/B/secret")
     kept = AlertTarget.of(account.id)
     assert "secret" not in str(kept.__data__)
     assert kept.url == "https://hooks.slack.com/services/T/B/secret"

@@ -148,7 +148,7 @@ def world(account: Account, number: Number) -> Iterator[tuple[Contact, ClaimedDe
     # Callbacks and items of both.
     both = messages(messages=[_of(BEA, "wamid.BEA.4"), _of(ANA, "wamid.ANA.4")])
     store(both)
-    SetAside.keep(Reason.FAILED, json.dumps({"entry": [both]}).encode(), error="killed")
+    SetAside.record(Reason.FAILED, json.dumps({"entry": [both]}).encode(), error="killed")
     return ana, under_way  # type: ignore[return-value]
 
 

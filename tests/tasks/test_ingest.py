@@ -137,7 +137,7 @@ def test_an_outage_of_the_database_sets_nothing_aside(
         raise OperationalError("gone") from psycopg.OperationalError("gone")
 
     with monkeypatch.context() as patched:
-        patched.setattr(ingest, "_take", fail)
+        patched.setattr(ingest, "_ingest_item", fail)
         with pytest.raises(OperationalError):
             ingest.work_off()
     assert list(SetAside.select()) == []

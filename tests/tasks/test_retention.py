@@ -116,7 +116,7 @@ def test_an_ingested_callback_is_kept_for_a_day_and_an_item_set_aside_as_long_as
     Callback.finish(Callback.store(b"{}")[0].id)
     waiting = Callback.store(b"{}")[0]
     with writing():
-        SetAside.keep(Reason.FAILED, b"{}")
+        SetAside.record(Reason.FAILED, b"{}")
     clock.advance(days=1)
     retention.remove_old()
     assert Callback.select().count() == 2

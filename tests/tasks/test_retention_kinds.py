@@ -168,12 +168,12 @@ def test_callbacks_that_wait_stay(account: Account, clock: Clock) -> None:
 def test_items_set_aside_go_by_their_age_whether_settled_or_not(clock: Clock) -> None:
     with writing():
         for body in (b"settled", b"open"):
-            SetAside.keep(Reason.FAILED, body)
+            SetAside.record(Reason.FAILED, body)
     SetAside.waiting()[0].settle()
     assert SET_ASIDE.remove(clock.at, 10) == 0
     clock.advance(days=1)
     with writing():
-        SetAside.keep(Reason.FAILED, b"young")
+        SetAside.record(Reason.FAILED, b"young")
     assert SET_ASIDE.remove(clock.at, 10) == 2
     assert [bytes(row.body) for row in SetAside.select()] == [b"young"]
 

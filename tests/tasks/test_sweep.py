@@ -108,7 +108,7 @@ def test_a_parked_status_is_matched_when_its_message_is_known(number: Number) ->
             "statuses": [{"id": "wamid.1", "status": "read"}],
         }
         entry = {"id": "2001", "changes": [{"field": "messages", "value": value}]}
-        SetAside.keep(
+        SetAside.record(
             Reason.UNKNOWN_MESSAGE,
             json.dumps({"entry": [entry]}).encode(),
             phone_number_id=number.phone_number_id,

@@ -146,7 +146,7 @@ def test_without_a_profile_it_says_how_to_get_one(command: list[str], file: Path
 def test_a_profile_is_private_and_a_new_profile_resets_the_cursor(file: Path) -> None:
     ours = Profile("http://127.0.0.1/api", KEY, SECRET)
     profile.save(ours)
-    profile.keep_cursor("1-")
+    profile.save_cursor("1-")
     for each in file.parent.iterdir():
         assert stat.S_IMODE(each.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700

@@ -34,7 +34,7 @@ def follow(monkeypatch: pytest.MonkeyPatch) -> Follow:
         terminal = _Terminal()
         monkeypatch.setattr("sys.stderr", terminal)
         monkeypatch.setattr(Redelivery, "before_first_attempt", look)
-        webhooks.follow("wh_1", CHOSEN)
+        webhooks.show_progress("wh_1", CHOSEN)
         return terminal.getvalue()
 
     return see
