@@ -3,12 +3,11 @@
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, cast
 from urllib.parse import quote, urlsplit
 
 from flask import Blueprint, Response, abort, current_app, g, request
-from werkzeug.exceptions import HTTPException
 
 from dashboard.audited_views import recorded
 from dashboard.cookies import SESSION, VISITOR, cookie
@@ -17,6 +16,10 @@ from gateway.settings import get_settings
 from models.accounts.account import Account
 from models.accounts.user_session import UserSession
 
+# The edge looks up the session, because the rate limit needs the user too. It is above this package, so the
+# application injects a function that reads the session from the request's WSGI environment.
+EXTENSION = "session"
+Look = Callable[[Mapping[str, Any]], UserSession | None]
 HOME = "/dashboard/"
 SIGN_IN = "/dashboard/sign-in"
 TOKEN_FIELD = "csrf_token"  # noqa: S105 - a field's name
@@ -57,11 +60,10 @@ class GuardedBlueprint(Blueprint):
 
 
 def check_request() -> Response | None:
-    """Before each request: load the session, require the sign-in, check the role and the form's origin."""
-    token = cookie(SESSION)
-    g.session = UserSession.resume(token) if token else None
+    """Before each request: require the sign-in, check the role and the form's origin."""
+    g.session = cast("Look", current_app.extensions[EXTENSION])(request.environ)
     # Without a session, the page with the form sets a separate cookie for its CSRF token.
-    g.form_secret = token if g.session else cookie(VISITOR)
+    g.form_secret = cookie(SESSION if g.session else VISITOR)
     rule = rule_of(request.endpoint)
     if g.session is None and not rule.is_public:
         # An expired form redirects to the first page: a link cannot post it.
@@ -88,15 +90,6 @@ def rule_of(endpoint: str | None) -> Rule:
 def may(view: str) -> bool:
     """True if the user may use the view of this name. Pages hide the others."""
     return _is_allowed(rule_of(view))
-
-
-def may_open(path: str) -> bool:
-    """True if the user may open this page of the dashboard."""
-    try:
-        endpoint, _ = current_app.url_map.bind("").match(path, "GET")
-    except HTTPException:
-        return False
-    return _is_allowed(rule_of(endpoint))
 
 
 def _is_allowed(rule: Rule) -> bool:

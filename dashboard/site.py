@@ -109,8 +109,9 @@ def show(template: str, status: int = 200, **values: Any) -> Response:
 
 
 def _is_shown(path: str) -> bool:
-    """True if the navigation has this page."""
-    return guard.may_open(path) and (path != SANDBOX or get_settings().uses_sandbox)
+    """True if the navigation has this page. Its view has the name of its path."""
+    view = path.removeprefix(guard.HOME) or "overview"
+    return guard.may(view) and (path != SANDBOX or get_settings().uses_sandbox)
 
 
 def go(path: str, say: str | None = None) -> Response:

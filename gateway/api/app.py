@@ -19,20 +19,19 @@ from connexion import AsyncApp
 from connexion.middleware.context import ContextMiddleware
 from connexion.middleware.lifespan import LifespanMiddleware
 from connexion.middleware.request_validation import RequestValidationMiddleware
-from connexion.middleware.routing import RoutingMiddleware
 from connexion.middleware.security import SecurityMiddleware
 from flask import Flask
 from starlette.types import ASGIApp
 
-from dashboard import api_calls, connect, limit_use, reference, requests, urls
+from dashboard import api_calls, connect, guard, limit_use, reference, requests, urls
 from gateway.api import contract
-from gateway.api.operations import LIVE, METHODS, Operations, Part
+from gateway.api.operations import LIVE, METHODS, Operations, Part, Routing
 from gateway.api.validation import VALIDATORS
-from gateway.http.auth import SCHEME, BearerSecurity
+from gateway.http.auth import SCHEME, BearerSecurity, session_of
 from gateway.http.callback_endpoint import intake
 from gateway.http.edge import Edge
 from gateway.http.in_process import InProcess
-from gateway.http.live import with_live
+from gateway.http.live import live
 from gateway.http.rate_limit import MEMORY, RateLimiter
 from gateway.http.request_log import RequestLog
 from gateway.ops import health, metrics, tracing
@@ -50,9 +49,10 @@ _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 STOP_SECONDS = 10
 # Threads that render pages. Probes have their own, so that they never wait for pages.
 PAGE_THREADS, PROBE_THREADS = 10, 2
-# Connexion's, without those that answer errors, which the edge does, show Swagger UI, or check responses.
+# Connexion's, without those that answer errors, which the edge does, show Swagger UI, or check responses. The
+# edge has also found the operation.
 MIDDLEWARES = [
-    RoutingMiddleware,
+    Routing,
     SecurityMiddleware,
     RequestValidationMiddleware,
     LifespanMiddleware,
@@ -141,6 +141,7 @@ def build_app(settings: Settings) -> ASGIApp:
     request_log = RequestLog(is_on=settings.request_log_days > 0)
     flask_app.extensions[limit_use.EXTENSION] = limiter.look
     flask_app.extensions[requests.EXTENSION] = contract.operations()
+    flask_app.extensions[guard.EXTENSION] = session_of
     pages, uploads, probes = (
         cast("ASGIApp", WSGIMiddleware(cast("Any", flask_app.wsgi_app), workers=threads))
         for threads in (PAGE_THREADS, settings.transfers, PROBE_THREADS)
@@ -153,9 +154,10 @@ def build_app(settings: Settings) -> ASGIApp:
     parts: dict[Part, ASGIApp] = {
         Part.API: api,
         Part.CALLBACK: intake,
-        Part.PAGES: with_live(pages),
+        Part.PAGES: pages,
         Part.UPLOADS: uploads,
         Part.PROBES: health.with_health(probes),
+        Part.LIVE: live,
     }
     root = unquote(settings.public_path)
     return Edge(parts, operations, limiter, settings.transfers, request_log, root)

@@ -1,7 +1,7 @@
 """The target of a request, found once by the edge: an operation of the contract, or a page.
 
-Code that treats requests differently by their target reads it from the scope: the limits of size and
-rate, the places for media, the line of the log, the name of a span. Connexion's routers would name only the
+Everything else reads it from the scope: the limits of size and rate, the places for media, the line of the
+log, the name of a span, and Connexion, which calls its handler. Connexion's own search would name only the
 methods of the first route that fits a path in ``Allow``, and would take ``GET /messages/send`` for a message
 called "send". So a path or method that the contract does not have is refused by the edge.
 """
@@ -9,9 +9,12 @@ called "send". So a path or method that the contract does not have is refused by
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any
+from typing import Any, cast
 
+from connexion.middleware.routing import RoutingMiddleware
 from starlette.exceptions import HTTPException
+from starlette.routing import Router
+from starlette.types import ASGIApp, Receive, Scope, Send
 from werkzeug.exceptions import NotFound
 from werkzeug.routing import Map, RequestRedirect, Rule
 
@@ -44,7 +47,7 @@ class Part(Enum):
     """The part of the application that handles a request.
 
     Callbacks and probes have no rate limit. Probes are not logged. Pages that take files have separate
-    threads, so that slow uploads block no other page.
+    threads, so that slow uploads block no other page. The event stream of the pages has none.
     """
 
     API = auto()
@@ -52,6 +55,7 @@ class Part(Enum):
     PROBES = auto()
     PAGES = auto()
     UPLOADS = auto()
+    LIVE = auto()
 
 
 @dataclass(frozen=True)
@@ -108,21 +112,29 @@ class Operations:
         ]
         self._paths = Map(found, merge_slashes=False).bind("")
 
-    def find(self, method: str, path: str) -> Operation:
-        """The target of a request. One of the contract may be refused: 404, or 405 with the methods it has.
+    def route(self, scope: Scope) -> Operation:
+        """The target of a request, which is then in its scope, with the parameters in its path.
 
-        A page is not: Flask knows its methods, and has a page for what does not exist.
+        One of the contract may be refused: 404, or 405 with the methods it has. A page is not: Flask knows
+        its methods, and has a page for what does not exist.
         """
+        path = scope["path"]
         try:
-            found, _ = self._paths.match(path)
+            route, parameters = self._paths.match(path)
         except (NotFound, RequestRedirect):
             is_ours = f"{path}/".startswith(f"{BASE}/") or "//" in path
-            return NOT_FOUND if is_ours else UNKNOWN_PAGE
-        if (operations := self._contract.get(found)) is None:
-            return UPLOAD if (method, found) == ("POST", UPLOAD.route) else self._pages[found]
+            found, parameters = NOT_FOUND if is_ours else UNKNOWN_PAGE, {}
+        else:
+            found = self._of(scope["method"], route)
+        scope[KEY], scope["path_params"] = found, dict(parameters)
+        return found
+
+    def _of(self, method: str, route: str) -> Operation:
+        if (operations := self._contract.get(route)) is None:
+            return UPLOAD if (method, route) == ("POST", UPLOAD.route) else self._pages[route]
         if method not in operations:
             allowed = ", ".join(sorted(operations))
-            return Operation(found, refusal=HTTPException(405, headers={"Allow": allowed}))
+            return Operation(route, refusal=HTTPException(405, headers={"Allow": allowed}))
         return operations[method]
 
 
@@ -150,4 +162,30 @@ def _operation(route: str, described: Mapping[str, Any]) -> Operation:
 def _page(rule: str) -> Operation:
     if rule == CALLBACK:
         return Operation(rule, Part.CALLBACK, body_limit=CALLBACK_LIMIT)
-    return Operation(rule, Part.PROBES if rule in PROBES else Part.PAGES, stream=rule == LIVE)
+    if rule == LIVE:
+        return Operation(rule, Part.LIVE, stream=True)
+    return Operation(rule, Part.PROBES if rule in PROBES else Part.PAGES)
+
+
+class Routing(RoutingMiddleware):
+    """Connexion's routing, which calls the operation in the scope instead of searching by the path."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        super().__init__(app)
+        self.router = _Found()
+
+
+class _Found(Router):
+    """Connexion's routes of the contract, by operationId."""
+
+    def mount(self, path: str, app: ASGIApp, name: str | None = None) -> None:
+        """Connexion adds its routes with this."""
+        super().mount(path, app, name)
+        endpoints = [cast("Any", route).endpoint for route in cast("Router", app).routes]
+        self._endpoints = {endpoint.operation_id: endpoint for endpoint in endpoints}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Call the operation in the scope."""
+        endpoint = self._endpoints[scope[KEY].name]
+        # Connexion finds the contract by the path of its servers.
+        await endpoint({**scope, "root_path": scope["root_path"] + BASE}, receive, send)

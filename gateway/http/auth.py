@@ -6,7 +6,7 @@ security scheme then only looks at the result.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,9 +43,13 @@ class Caller:
 
     account: Account | None = None
     key: ApiKey | None = None
-    user: User | None = None
+    session: UserSession | None = None
     is_suspended: bool = False
-    session_id: str | None = None
+
+    @property
+    def user(self) -> User | None:
+        """The user of the session."""
+        return None if self.session is None else self.session.user
 
     @property
     def account_id(self) -> str | None:
@@ -79,15 +83,19 @@ def credentials_of(scope: Scope) -> tuple[str | None, str | None]:
 def identify(given: str | None, token: str | None) -> Caller:
     """The caller with an API key, or with the token of a session. Reads the database."""
     session = UserSession.resume(token) if token else None
-    user = session.user if session else None
     key, account = (ApiKey.unrevoked(given) if given else None) or (None, None)
     if account is not None and account.suspended_at is not None:
-        return Caller(user=user, is_suspended=True)
-    if account is not None:
-        note(account_id=account.id)
-    elif user is not None:
-        note(account_id=str(user.account_id))
-    return Caller(account, key, user, session_id=session.id if session else None)
+        return Caller(session=session, is_suspended=True)
+    caller = Caller(account, key, session)
+    if caller.account_id is not None:
+        note(account_id=caller.account_id)
+    return caller
+
+
+def session_of(environ: Mapping[str, Any]) -> UserSession | None:
+    """The session of a request that Flask serves. The edge has looked it up."""
+    caller: Caller = environ["asgi.scope"][CALLER]
+    return caller.session
 
 
 def note_use(caller: Caller) -> None:

@@ -34,7 +34,7 @@ from models.database import answers_at_once
 from services.errors import ApiError, ThrottledError
 from services.fair_share import Share
 
-METERED = {Part.API, Part.PAGES, Part.UPLOADS}
+METERED = {Part.API, Part.PAGES, Part.UPLOADS, Part.LIVE}
 ADMITTING_THREADS = 20
 # Large bodies that are not media: each may be of 4 MiB.
 LARGE_BODIES, LARGE_BODIES_EACH = 32, 4
@@ -77,7 +77,7 @@ class Edge:
             scope["state"][EDGE] = self
             await self._parts[Part.API](scope, receive, send)
             return
-        operation = scope[KEY] = self._find(scope)
+        operation = self._route(scope)
         response, began = Response(scope, receive, send), time.perf_counter()
         work = self._refuse
         if not self.is_stopping:
@@ -95,14 +95,13 @@ class Edge:
                 self.running.discard(response)
         self._log.note(scope, response, time.perf_counter() - began)
 
-    def _find(self, scope: Scope) -> Operation:
-        """The target of a request. Removes the root from the path, unless it is a known path with it."""
-        found = self._operations.find(scope["method"], scope["path"])
-        root, path = self._root, scope["path"]
+    def _route(self, scope: Scope) -> Operation:
+        """Find the operation. Removes the root from the path, unless it is a known path with it."""
+        found, root, path = self._operations.route(scope), self._root, scope["path"]
         if found.route != UNKNOWN or not (root and f"{path}/".startswith(f"{root}/")):
             return found
         scope["path"] = path.removeprefix(root) or "/"
-        return self._operations.find(scope["method"], scope["path"])
+        return self._operations.route(scope)
 
     def stop(self) -> None:
         """Refuse new requests, and end open streams."""

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from concurrent.futures import wait
 
 from starlette.concurrency import iterate_in_threadpool
-from starlette.types import ASGIApp, Message, Receive
+from starlette.types import ASGIApp, Message, Receive, Scope
 
 from dashboard.api_calls import Answer, Body
-from gateway.api.operations import BASE, KEY, Operations
+from gateway.api.operations import BASE, Operations
 from gateway.http.access_log import Response
 from gateway.http.auth import CALLER, Caller
 from gateway.http.edge import bounded
@@ -45,13 +45,12 @@ class InProcess:
     async def _ask(
         self, account: Account, method: str, path: str, headers: Mapping[str, str], body: Body
     ) -> Answer:
-        operation = self._operations.find(method, path)
         given = {
             **headers,
             "content-type": body.content_type,
             "content-length": str(body.size),
         }
-        scope = {
+        scope: Scope = {
             "type": "http",
             "asgi": {"version": "3.0"},
             "http_version": "1.1",
@@ -66,9 +65,9 @@ class InProcess:
             ],
             "client": None,
             "server": None,
-            KEY: operation,
             CALLER: Caller(account),
         }
+        operation = self._operations.route(scope)
         sent: list[Message] = []
 
         async def send(message: Message) -> None:

@@ -9,10 +9,9 @@ from http import HTTPStatus
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from dashboard.permissions import RULES
-from gateway.api.operations import LIVE
 from gateway.http.auth import CALLER, Caller
 from handlers.live_blocks import LOST, Block, Source
 from handlers.streams import EventStream, Stream
@@ -24,23 +23,17 @@ from models.deliveries.feed import LostPlaceError, Place, Wanted, newest
 PAGES = {Source.ATTEMPTS: "deliveries", Source.NOTICES: "number"}
 
 
-def with_live(pages: ASGIApp) -> ASGIApp:
-    """The pages, and the stream."""
-
-    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["path"] != LIVE:
-            await pages(scope, receive, send)
-            return
-        await (await _answer(scope))(scope, receive, send)
-
-    return serve
+async def live(scope: Scope, receive: Receive, send: Send) -> None:
+    """The ASGI application of the stream."""
+    response = await _answer(scope)
+    await response(scope, receive, send)
 
 
 async def _answer(scope: Scope) -> Response:
     caller: Caller = scope[CALLER]
     if scope["method"] != "GET":
         return Response(status_code=HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": "GET"})
-    if caller.user is None or caller.session_id is None:
+    if caller.user is None or caller.session is None:
         return Response(status_code=HTTPStatus.UNAUTHORIZED)
     if not _may(caller.user.role, "live"):
         return Response(status_code=HTTPStatus.FORBIDDEN)
@@ -49,7 +42,7 @@ async def _answer(scope: Scope) -> Response:
     # A browser that reconnects sends its last position.
     last = Place.at(Headers(scope=scope).get("last-event-id", ""))
     place, blocks = await read(partial(_begin, wanted, last))
-    stream = Stream(wanted, place, caller.session_id, sources_of(caller.user.role))
+    stream = Stream(wanted, place, caller.session.id, sources_of(caller.user.role))
     stream.add(blocks)
     return EventStream(stream)
 

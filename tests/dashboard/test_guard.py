@@ -1,18 +1,17 @@
 """Cookies and forms of the dashboard, without a server."""
 
 import pytest
-from flask import Flask
 
 from dashboard.cookies import session_token
 from dashboard.guard import safe_next
 from dashboard.paging import page_number
-from dashboard.urls import blueprint
 from models.accounts.account import Account
 from models.accounts.api_key import ApiKey
 from models.accounts.user import User
 from models.accounts.user_session import UserSession
 from models.numbers.signup import SignupLink
 from tests.conftest import Configure
+from tests.dashboard.world import application
 
 PUBLIC_URL = "https://gateway.example.com"
 PRODUCTION = {
@@ -22,18 +21,12 @@ PRODUCTION = {
 }
 
 
-def _app() -> Flask:
-    app = Flask("pages")
-    app.register_blueprint(blueprint)
-    return app
-
-
 def test_behind_https_cookies_are_secure_and_bound_to_the_host(
     configure: Configure, account: Account
 ) -> None:
     configure(**PRODUCTION)
     User.enrol(account, "ada@example.com", "correct horse battery")
-    client = _app().test_client()
+    client = application().test_client()
     form = client.get("/dashboard/sign-in", base_url=PUBLIC_URL)
     token = form.text.partition('name="csrf_token" value="')[2][:64]
     fields = {
@@ -64,7 +57,7 @@ def test_the_edge_finds_the_session_among_other_cookies(configure: Configure) ->
 
 def test_a_revoked_key_or_closed_link_is_not_revoked_again(account: Account) -> None:
     user = User.enrol(account, "ada@example.com", "correct horse battery")
-    client = _app().test_client()
+    client = application().test_client()
     client.set_cookie("gateway_session", UserSession.begin(user))
     key, _ = ApiKey.issue(account, "key")
     link = SignupLink.open(account, "link")
@@ -80,7 +73,7 @@ def test_a_revoked_key_or_closed_link_is_not_revoked_again(account: Account) -> 
     [("", 1), ("page=3", 3), ("page=0", 1), ("page=-1", 1), ("page=x", 1), ("page=" + "9" * 99, 1)],
 )
 def test_any_page_number_is_understood(query: str, page: int) -> None:
-    with _app().test_request_context(f"/dashboard/numbers?{query}"):
+    with application().test_request_context(f"/dashboard/numbers?{query}"):
         assert page_number() == page
 
 

@@ -3,15 +3,14 @@
 import re
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from dashboard.urls import blueprint
 from models.accounts.account import Account
 from models.accounts.user import User
 from models.accounts.user_session import UserSession
 from models.numbers.signup import SignupLink
+from tests.dashboard.world import application
 
 PATH = "/dashboard/links"
 
@@ -19,9 +18,7 @@ PATH = "/dashboard/links"
 @pytest.fixture
 def client(account: Account) -> FlaskClient:
     """A browser whose user is signed in."""
-    app = Flask("pages")
-    app.register_blueprint(blueprint)
-    client = app.test_client()
+    client = application().test_client()
     user = User.enrol(account, "ada@example.com", "correct horse battery")
     client.set_cookie("gateway_session", UserSession.begin(user))
     return client

@@ -1,13 +1,12 @@
 """The sign-in form, without a server: rate limits, and forms of other origins."""
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from dashboard.urls import blueprint
 from models.accounts.account import Account
 from models.accounts.user import User
+from tests.dashboard.world import application
 
 EMAIL, PASSWORD = "ada@example.com", "correct horse battery"
 PATH = "/dashboard/sign-in"
@@ -17,9 +16,7 @@ PATH = "/dashboard/sign-in"
 def client(account: Account) -> FlaskClient:
     """A browser and a user, not signed in."""
     User.enrol(account, EMAIL, PASSWORD)
-    app = Flask("pages")
-    app.register_blueprint(blueprint)
-    return app.test_client()
+    return application().test_client()
 
 
 def _sign_in(

@@ -1,7 +1,7 @@
 """Calls of every view of the dashboard: its address, and the form that makes it succeed."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -9,7 +9,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from dashboard import api_calls, limit_use
+from dashboard import api_calls, guard, limit_use
+from dashboard.cookies import session_token
 from dashboard.permissions import RULES
 from dashboard.urls import blueprint
 from models import clock
@@ -68,12 +69,18 @@ class View:
 # Compiling the routes takes 30 ms.
 @cache
 def application() -> Flask:
-    """The dashboard's application, without a rate limit."""
+    """The dashboard's application, without an edge: no rate limit, and it looks up the session itself."""
     app = Flask("pages")
     app.register_blueprint(blueprint)
+    app.extensions[guard.EXTENSION] = _session_of
     app.extensions[limit_use.EXTENSION] = lambda _account: (100, 99, clock.now() // 1000)
     app.extensions[api_calls.EXTENSION] = lambda *_: api_calls.Answer(200, {}, b"{}")
     return app
+
+
+def _session_of(environ: Mapping[str, str]) -> UserSession | None:
+    token = session_token(environ.get("HTTP_COOKIE", ""))
+    return UserSession.resume(token) if token else None
 
 
 def _views() -> Iterator[View]:

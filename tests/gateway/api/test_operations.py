@@ -1,21 +1,28 @@
 """Finding the operation of a request: a concrete path wins, and Allow names all methods of the path."""
 
+import json
 from typing import Any
 
 import pytest
+from starlette.routing import Mount, Route
 
 from gateway.api import contract
+from gateway.api.app import build_app
 from gateway.api.operations import METHODS
-from tests.asgi import OPERATIONS
+from models.accounts.account import Account
+from models.accounts.api_key import ApiKey
+from tests import factories
+from tests.asgi import OPERATIONS, ask, http_scope
+from tests.conftest import Configure
 
 
 def _status(method: str, path: str) -> int:
-    refusal = OPERATIONS.find(method, path).refusal
+    refusal = OPERATIONS.route(http_scope(method, path)).refusal
     return refusal.status_code if refusal is not None else 200
 
 
 def _allowed(method: str, path: str) -> str:
-    refusal = OPERATIONS.find(method, path).refusal
+    refusal = OPERATIONS.route(http_scope(method, path)).refusal
     assert refusal is not None
     assert refusal.status_code == 405
     assert refusal.headers is not None
@@ -63,3 +70,21 @@ def test_paths_outside_the_contract_match_nothing(path: str) -> None:
 def test_paths_outside_the_contract_are_left_to_others(path: str) -> None:
     assert _status("GET", path) == 200
     assert _status("POST", path) == 200
+
+
+def test_connexion_does_not_search_the_path_again(
+    configure: Configure, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The parameters in the path are those that the edge has found."""
+
+    def search(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(Mount, "matches", search)
+    monkeypatch.setattr(Route, "matches", search)
+    headers = {"Host": "127.0.0.1", "Authorization": f"Bearer {ApiKey.issue(account, 'ci')[1]}"}
+    number = factories.active_number(account)
+    app = build_app(configure())
+    answered = ask(app, http_scope(path=f"/api/numbers/{number.id}", headers=headers))
+    assert answered is not None
+    assert json.loads(answered.body)["id"] == number.id

@@ -6,6 +6,7 @@ import pytest
 from peewee import OperationalError
 
 from dashboard.cookies import SESSION, cookie_name
+from gateway.api.app import build_app
 from gateway.http.auth import credentials_of, identify, note_use
 from models.accounts.account import Account
 from models.accounts.api_key import ApiKey
@@ -14,8 +15,8 @@ from models.accounts.user_session import UserSession
 from services.telemetry import request_fields
 from tests import factories
 from tests.another_writer import another_writer
-from tests.asgi import http_scope
-from tests.conftest import Clock
+from tests.asgi import ask, http_scope
+from tests.conftest import Clock, Configure
 
 
 def _identified(key: str) -> Account | None:
@@ -99,3 +100,22 @@ def test_log_lines_name_the_account_of_the_signed_in_user(account: Account) -> N
     assert request_fields.get() == {"account_id": account.id}
     request_fields.reset(token)
     assert credentials_of(http_scope(path="/api/numbers", headers=cookie)) == (None, None)
+
+
+def test_a_page_looks_its_session_up_once(
+    configure: Configure, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = UserSession.begin(User.enrol(account, "ada@example.com", "a long password"))
+    resumed: list[str] = []
+
+    def resume(token: str) -> UserSession | None:
+        resumed.append(token)
+        return look_up(token)
+
+    look_up = UserSession.resume
+    monkeypatch.setattr(UserSession, "resume", resume)
+    cookie = {"Host": "127.0.0.1", "Cookie": f"{cookie_name(SESSION)}={token}"}
+    answered = ask(build_app(configure()), http_scope(path="/dashboard/keys", headers=cookie))
+    assert answered is not None
+    assert answered.status == 200
+    assert resumed == [token]

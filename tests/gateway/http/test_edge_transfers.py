@@ -145,4 +145,4 @@ def test_an_upload_whose_client_hangs_up_gives_its_place_back(account: Account) 
     ],
 )
 def test_only_uploads_and_downloads_take_places(method: str, path: str, moves: bool) -> None:  # noqa: FBT001 - a table
-    assert OPERATIONS.find(method, path).transfer == moves
+    assert OPERATIONS.route(http_scope(method, path)).transfer == moves
