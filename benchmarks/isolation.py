@@ -122,7 +122,7 @@ def let_fail(webhooks: list[Webhook]) -> None:
     """Write failed deliveries, for their accounts to redeliver."""
     emit_backlog(webhooks, len(webhooks) * REDELIVERED)
     with writing():
-        failed = {"state": DeliveryState.FAILED, "due": False, "next_attempt_at": None}
+        failed = {"state": DeliveryState.FAILED, "due": False, "due_at": None}
         Delivery.update(failed).execute()
 
 

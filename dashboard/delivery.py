@@ -58,7 +58,7 @@ def _page(row: Delivery, status: int = 200) -> Response:
         curl=as_curl(row),
         attempts=[(attempt, _headers(attempt, row)) for attempt in attempts],
         why=last.error if last and row.state in NOT_ARRIVED else None,
-        due_in=span((row.next_attempt_at or 0) - clock.now()),
+        due_in=span((row.due_at or 0) - clock.now()),
         span=span,
     )
 

@@ -118,6 +118,6 @@ def _is_under_way(row: Message, deliveries: Sequence[Delivery]) -> bool:
     is_young = now - row.created_at < STATUS_LIKELY_MS
     return (is_young and row.status in UNDER_WAY) or any(
         delivery.state == DeliveryState.PENDING
-        and abs((delivery.next_attempt_at or 0) - now) < ATTEMPT_LIKELY_MS
+        and abs((delivery.due_at or 0) - now) < ATTEMPT_LIKELY_MS
         for delivery in deliveries
     )

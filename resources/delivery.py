@@ -10,7 +10,7 @@ from webhooks.envelope import moment, timestamp
 def delivery_object(delivery: Delivery) -> dict[str, Any]:
     """The Delivery object of a row."""
     # During an attempt the column is the end of its lease, not the time of the next attempt.
-    due = None if delivery.lease_token else delivery.next_attempt_at
+    due = None if delivery.lease_token else delivery.due_at
     return {
         "id": delivery.id,
         "webhookId": delivery.webhook_id,

@@ -64,13 +64,13 @@ def recall() -> None:
     lease_ms = deliver.lease_ms(settings.delivery_timeout)
     latest = now + Case(None, [(Delivery.lease_token.is_null(), pause)], lease_ms)
     # The second condition uses the index and excludes nearly all rows.
-    at = Delivery.next_attempt_at
+    at = Delivery.due_at
     stranded = Delivery.state == IS_PENDING, at > now + SLACK_MS, at > latest + SLACK_MS
     with reading():
         if not Delivery.select().where(*stranded).exists():
             return
     with writing():
-        recalled = Delivery.update(next_attempt_at=latest).where(*stranded).execute()
+        recalled = Delivery.update(due_at=latest).where(*stranded).execute()
     logger.warning("%d deliveries recalled: was the clock set back?", recalled)
 
 

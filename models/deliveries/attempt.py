@@ -153,7 +153,7 @@ def bucket_of(duration_ms: int) -> str:
 @Prepared
 def _end(delivery_ids: Any, state: Any, due_at: Any, completed_at: Any) -> Any:
     return Delivery.update(
-        state=state, next_attempt_at=due_at, lease_token=None, completed_at=completed_at
+        state=state, due_at=due_at, lease_token=None, completed_at=completed_at
     ).where(is_in(Delivery.id, delivery_ids))
 
 

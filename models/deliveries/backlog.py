@@ -62,7 +62,7 @@ class Backlog:
     def read(cls) -> Self:
         """Count now. Reads only the index of pending deliveries."""
         now = clock.now()
-        at = Delivery.next_attempt_at
+        at = Delivery.due_at
         counted = Delivery.select(
             fn.COUNT(SQL("*")), fn.COUNT(SQL("*")).filter(at <= now), fn.MIN(at)
         ).where(Delivery.state == IS_PENDING, Delivery.webhook.not_in(Webhook.deleted()))
@@ -84,7 +84,7 @@ _FIRST_PENDING = Prepared(
         lambda webhook_id, limit: (
             Delivery.select()
             .where(Delivery.webhook == webhook_id, Delivery.state == IS_PENDING)
-            .order_by(Delivery.next_attempt_at)
+            .order_by(Delivery.due_at)
             .limit(limit)
         )
     ),

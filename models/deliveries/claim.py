@@ -87,7 +87,7 @@ def _is_suspect(last_try: Any) -> Any:
 
 
 def _has_waited(now: Any) -> Any:
-    return IS_WAITING & (Delivery.next_attempt_at <= clock.shared(now))
+    return IS_WAITING & (Delivery.due_at <= clock.shared(now))
 
 
 @Prepared
@@ -96,7 +96,7 @@ def _waited(now: Any, last_try: Any) -> Any:
     return (
         Delivery.select(Delivery.id, Delivery.tries, Delivery.lease_token, Delivery.attempt_count)
         .where(_has_waited(now), ~_is_suspect(last_try))
-        .order_by(Delivery.next_attempt_at)
+        .order_by(Delivery.due_at)
         .limit(MOST_BACK)
     )
 
@@ -108,7 +108,7 @@ def _suspects(now: Any, last_try: Any) -> Any:
         Delivery.select(Delivery.id, Delivery.webhook, Delivery.attempt_count)
         .join(Webhook)
         .where(Webhook.deleted_at.is_null(), _has_waited(now), _is_suspect(last_try))
-        .order_by(Delivery.next_attempt_at)
+        .order_by(Delivery.due_at)
         .limit(1)
     )
 
@@ -133,7 +133,7 @@ def _due_webhooks(slow: Any, now: Any, per_webhook: Any, busy: Any, limit: Any) 
     )
     step = Select([walk], [following]).where(walk.c.webhook_id.is_null(False))
     waiting = walk.union_all(step)
-    due = oldest.select(fn.MIN(oldest.next_attempt_at))
+    due = oldest.select(fn.MIN(oldest.due_at))
     due = due.where(oldest.due, oldest.webhook == Webhook.id)
     is_in_flight = (leased.webhook == Webhook.id) & _is_in_flight(leased, now)
     in_flight = leased.select(fn.COUNT(leased.id)).where(is_in_flight)
@@ -166,7 +166,7 @@ def _due_webhooks(slow: Any, now: Any, per_webhook: Any, busy: Any, limit: Any) 
 def _is_in_flight(delivery: Any, now: Any) -> Any:
     """Whether an attempt is under way. A lease ends LEASE_MARGIN_MS after its attempt is over."""
     over = clock.shared(now) + LEASE_MARGIN_MS
-    return delivery.lease_token.is_null(False) & (delivery.next_attempt_at > over)
+    return delivery.lease_token.is_null(False) & (delivery.due_at > over)
 
 
 @Prepared
@@ -182,7 +182,7 @@ def _claiming(token: Any, now: Any, lease_ms: Any) -> Any:
     return Delivery.update(
         due=False,
         lease_token=token,
-        next_attempt_at=clock.shared(now) + lease_ms,
+        due_at=clock.shared(now) + lease_ms,
         tries=Delivery.tries + 1,
         attempt_count=Delivery.attempt_count + 1,
     ).returning(Delivery.id, Delivery.tries)
@@ -195,7 +195,7 @@ def _lease(which: Any) -> Prepared:
         oldest = (
             Delivery.select(Delivery.id)
             .where(Delivery.webhook == webhook_id, which)
-            .order_by(Delivery.next_attempt_at)
+            .order_by(Delivery.due_at)
             .limit(room)
         )
         return _claiming(token, now, lease_ms).where(is_among(Delivery.id, oldest))
@@ -207,7 +207,7 @@ def _undoing(now: Any) -> Any:
     return Delivery.update(
         due=True,
         lease_token=None,
-        next_attempt_at=clock.shared(now),
+        due_at=clock.shared(now),
         # 0 if it was redelivered meanwhile.
         tries=Case(None, [(Delivery.tries > 0, Delivery.tries - 1)], 0),
         attempt_count=Delivery.attempt_count - 1,
@@ -254,7 +254,7 @@ _WANTED = Prepared(
         Delivery.select(Delivery.id)
         .join(Webhook)
         .where(*_is_held(id_, token), Webhook.active)
-        .where(Delivery.next_attempt_at >= clock.shared(now) + left_ms)
+        .where(Delivery.due_at >= clock.shared(now) + left_ms)
     )
 )
 _BRING_BACK = Prepared(
@@ -267,14 +267,14 @@ _UNDO = Prepared(
 )
 _UNDO_SUSPECT = Prepared(
     lambda id_, token, now: Delivery.update(
-        next_attempt_at=clock.shared(now),
+        due_at=clock.shared(now),
         tries=Delivery.tries - 1,
         attempt_count=Delivery.attempt_count - 1,
     ).where(*_is_held(id_, token))
 )
 _GIVE_UP = Prepared(
     lambda ids, now: Delivery.update(
-        state=DeliveryState.FAILED, next_attempt_at=None, lease_token=None, completed_at=now
+        state=DeliveryState.FAILED, due_at=None, lease_token=None, completed_at=now
     ).where(is_in(Delivery.id, ids))
 )
 

@@ -1,7 +1,7 @@
 """Deliveries: one event on its way to one webhook. These rows are the queue.
 
-A pending delivery is ``due``, or waits until ``next_attempt_at``: for a retry, or for the end of a lease. A
-claim counts the attempt, writes a token into ``lease_token`` and moves ``next_attempt_at`` to the end of the
+A pending delivery is ``due``, or waits until ``due_at``: for a retry, or for the end of a lease. A
+claim counts the attempt, writes a token into ``lease_token`` and moves ``due_at`` to the end of the
 lease. So a delivery whose worker died becomes due again, and only the holder of the token records an
 outcome.
 """
@@ -75,7 +75,7 @@ class Delivery(BaseModel):
     state = TextField()
     attempt_count = IntegerField(default=0)
     tries = IntegerField(default=0)
-    next_attempt_at = BigIntegerField(null=True)
+    due_at = BigIntegerField(null=True, column_name="next_attempt_at")
     lease_token = TextField(null=True)
     created_at = BigIntegerField()
     completed_at = BigIntegerField(null=True)
@@ -183,7 +183,7 @@ class Delivery(BaseModel):
     @classmethod
     def is_idle(cls, now: int) -> Any:
         """The condition that no attempt is running. An expired lease does not count: its worker died."""
-        return cls.lease_token.is_null() | (cls.next_attempt_at <= now)
+        return cls.lease_token.is_null() | (cls.due_at <= now)
 
     @classmethod
     def skip_waiting(cls, webhook_id: str) -> int:
@@ -198,7 +198,7 @@ class Delivery(BaseModel):
         query = cls.update(
             state=DeliveryState.SKIPPED,
             due=False,
-            next_attempt_at=None,
+            due_at=None,
             lease_token=None,
             completed_at=now,
         ).where(cls.id.in_(waiting))
@@ -241,7 +241,7 @@ class Delivery(BaseModel):
     ) -> int:
         """Redeliver those in ``states`` at this time, inside the caller's transaction. Returns how many."""
         query = cls.update(
-            state=DeliveryState.PENDING, due=due, tries=0, next_attempt_at=at, completed_at=None
+            state=DeliveryState.PENDING, due=due, tries=0, due_at=at, completed_at=None
         ).where(cls.id.in_(delivery_ids), cls.state.in_(states), cls.lease_token.is_null())
         return int(query.execute())
 
@@ -251,14 +251,14 @@ class Delivery(BaseModel):
         # Only redeliveries wait without a try.
         waiting = (cls.webhook == webhook_id) & (cls.state == IS_PENDING) & (cls.tries == 0)
         waiting &= cls.lease_token.is_null()
-        between = cls.next_attempt_at.between(now, latest)
-        last = cls.select(fn.MAX(cls.next_attempt_at)).where(waiting, ~cls.due, between).scalar()
+        between = cls.due_at.between(now, latest)
+        last = cls.select(fn.MAX(cls.due_at)).where(waiting, ~cls.due, between).scalar()
         return now if last is None else int(last)
 
     @classmethod
     def is_behind(cls, webhook_id: str, since: int) -> bool:
         """Whether a delivery of the webhook has been due since before ``since``."""
-        late = cls.lease_token.is_null() & (cls.next_attempt_at < since)
+        late = cls.lease_token.is_null() & (cls.due_at < since)
         query = cls.select().where(cls.webhook == webhook_id, cls.state == IS_PENDING, late)
         return bool(query.exists())
 
@@ -279,7 +279,7 @@ class Delivery(BaseModel):
 def _schedule(*slots: Any) -> Any:
     """The delivery with its event, read in one query."""
     *values, event_id = slots
-    names = ("id", "webhook", "state", "next_attempt_at", "created_at", "completed_at", "due")
+    names = ("id", "webhook", "state", "due_at", "created_at", "completed_at", "due")
     row = dict(zip(names, values, strict=True)) | {"attempt_count": Value(0), "tries": Value(0)}
     row |= {"event": Event.id, "event_kind": Event.kind}
     fields = [getattr(Delivery, name) for name in row]
@@ -306,16 +306,14 @@ def _created_between(since: int | None, until: int | None) -> list[Any]:
 
 Delivery.add_index(
     Delivery.webhook,
-    Delivery.next_attempt_at,
+    Delivery.due_at,
     where=SQL("state = 'pending'"),
     name="delivery_pending",
 )
 Delivery.add_index(Delivery.webhook, where=SQL("lease_token IS NOT NULL"), name="delivery_leased")
-Delivery.add_index(
-    Delivery.webhook, Delivery.next_attempt_at, where=SQL("due"), name="delivery_due"
-)
+Delivery.add_index(Delivery.webhook, Delivery.due_at, where=SQL("due"), name="delivery_due")
 Delivery.add_index(Delivery.webhook, where=IS_DUE_AGAIN, name="delivery_due_again")
-Delivery.add_index(Delivery.next_attempt_at, where=IS_WAITING, name="delivery_waiting")
+Delivery.add_index(Delivery.due_at, where=IS_WAITING, name="delivery_waiting")
 # A webhook's few failures among its many deliveries. Most deliveries never enter this index.
 Delivery.add_index(Delivery.webhook, Delivery.id, where=IS_UNDELIVERED, name="delivery_undelivered")
 # The rare event kinds.

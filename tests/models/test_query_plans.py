@@ -107,7 +107,7 @@ Work = Callable[[World], object]
 
 def _bring_back(world: World) -> None:
     with writing():
-        Delivery.update(next_attempt_at=0).where(Delivery.id == world.delivery.id).execute()
+        Delivery.update(due_at=0).where(Delivery.id == world.delivery.id).execute()
     bring_back(LEAST_TRIES)
     assert world.delivery.due
 

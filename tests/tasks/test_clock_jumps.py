@@ -38,7 +38,7 @@ def _fail(claimed: list[ClaimedDelivery]) -> None:
 
 
 def _due(delivery: Delivery) -> int:
-    at = Delivery.get_by_id(delivery.id).next_attempt_at
+    at = Delivery.get_by_id(delivery.id).due_at
     assert at is not None
     return at
 

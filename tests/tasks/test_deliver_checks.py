@@ -104,7 +104,7 @@ def test_an_attempt_that_could_outlast_its_lease_is_claimed_again(
 
     def shorten() -> None:
         with writing():
-            Delivery.update(next_attempt_at=clock.now() + needed_ms - missing_ms).execute()
+            Delivery.update(due_at=clock.now() + needed_ms - missing_ms).execute()
 
     tokens = _claim_slowly(monkeypatch, shorten)
     with running():

@@ -34,7 +34,7 @@ def _suspect(account: Account, receiver: Receiver, count: int) -> None:
     """Deliveries whose workers died in all attempts but the last one."""
     rows = factories.deliveries(account, factories.webhook(account, receiver.url()), count=count)
     with writing():
-        dead = {"tries": LEAST_TRIES - 1, "lease_token": "dead", "next_attempt_at": clock.now()}
+        dead = {"tries": LEAST_TRIES - 1, "lease_token": "dead", "due_at": clock.now()}
         Delivery.update(due=False, **dead).execute()
         for row in rows:
             claim._note_lost(row.id, 1, clock.now())

@@ -44,7 +44,7 @@ def _request(webhook: Webhook) -> int:
 def _waits(clock: Clock) -> list[int]:
     """The milliseconds until each pending delivery is due."""
     pending = Delivery.select().where(Delivery.state == DeliveryState.PENDING)
-    return sorted((row.next_attempt_at or 0) - clock.at for row in pending)
+    return sorted((row.due_at or 0) - clock.at for row in pending)
 
 
 def _pending() -> int:

@@ -105,7 +105,7 @@ def is_blocked(first: Callable[[Callable[[], Any]], Any], second: Callable[[], A
 
 def test_an_index_serves_the_time_of_the_server() -> None:
     """Otherwise each query for waiting deliveries would read all of them."""
-    waited = Delivery.select().where(IS_WAITING, Delivery.next_attempt_at <= SERVER_TIME)
+    waited = Delivery.select().where(IS_WAITING, Delivery.due_at <= SERVER_TIME)
     with reading():
         plan = database.database.execute_sql(f"EXPLAIN {waited.sql()[0]}").fetchall()
     condition = next(row[0] for row in plan if "Cond:" in row[0])

@@ -71,7 +71,7 @@ def test_a_2xx_delivers(account: Account, webhook: Webhook, clock: Clock) -> Non
     assert _succeed(claimed) == {DELIVERED: 1}
     stored = _stored(delivery)
     assert (stored.state, stored.completed_at) == (DELIVERED, clock.at)
-    assert (stored.next_attempt_at, stored.lease_token) == (None, None)
+    assert (stored.due_at, stored.lease_token) == (None, None)
     [attempt] = Attempt.of(delivery)
     assert (attempt.number, attempt.success, attempt.status_code) == (1, True, 200)
 
@@ -83,14 +83,14 @@ def test_retries_follow_the_schedule_and_the_fourth_failure_is_the_last(
     for seconds in DELAYS:
         assert _fail(_claim()) == {PENDING: 1}
         stored = _stored(delivery)
-        assert (stored.state, stored.next_attempt_at) == (PENDING, clock.at + seconds * 1000)
+        assert (stored.state, stored.due_at) == (PENDING, clock.at + seconds * 1000)
         clock.advance(seconds=seconds, milliseconds=-1)
         assert _claim() == []
         clock.advance(milliseconds=1)
     assert _fail(_claim()) == {FAILED: 1}
     stored = _stored(delivery)
     assert (stored.state, stored.attempt_count) == (FAILED, 4)
-    assert (stored.next_attempt_at, stored.completed_at) == (None, clock.at)
+    assert (stored.due_at, stored.completed_at) == (None, clock.at)
     assert [attempt.number for attempt in Attempt.of(delivery)] == [1, 2, 3, 4]
     clock.advance(days=1)
     assert _claim() == []
@@ -194,7 +194,7 @@ def test_an_attempt_under_way_at_the_deactivation_is_not_retried(
     assert _fail([claimed[failing.id]]) == {SKIPPED: 1}
     _succeed([claimed[succeeding.id]])
     stored = _stored(failing)
-    assert (stored.state, stored.next_attempt_at) == (SKIPPED, None)
+    assert (stored.state, stored.due_at) == (SKIPPED, None)
     assert stored.completed_at == clock.at
     assert _stored(succeeding).state == DELIVERED
 

@@ -240,7 +240,7 @@ def test_a_deleted_webhook_gets_nothing_more(account: Account, webhook: Webhook)
 def _seconds(webhook: Webhook, clock: Clock) -> list[float]:
     """The seconds until each rescheduled delivery is due."""
     rows = Delivery.select().where(Delivery.webhook == webhook.id, Delivery.state == PENDING)
-    return sorted(((row.next_attempt_at or 0) - clock.at) / 1000 for row in rows)
+    return sorted(((row.due_at or 0) - clock.at) / 1000 for row in rows)
 
 
 def test_a_webhook_gets_its_rate_and_all_its_calls_share_it(

@@ -94,7 +94,7 @@ def test_a_claimed_delivery_is_not_claimed_again(account: Account) -> None:
 def test_a_delivery_that_is_not_due_is_not_claimed(account: Account, clock: Clock) -> None:
     [delivery] = factories.deliveries(account, factories.webhook(account))
     with writing():
-        Delivery.update(due=False, next_attempt_at=clock.at + 1).execute()
+        Delivery.update(due=False, due_at=clock.at + 1).execute()
     assert _claim() == []
     clock.advance(milliseconds=1)
     assert _ids(_claim()) == [delivery.id]
@@ -173,7 +173,7 @@ def test_of_one_webhook_the_delivery_that_waits_longest_comes_first(
     rows = factories.deliveries(account, webhook, count=3)
     with writing():
         for row, due in zip(rows, (-1, -3, -2), strict=True):
-            Delivery.update(next_attempt_at=clock.at + due).where(Delivery.id == row.id).execute()
+            Delivery.update(due_at=clock.at + due).where(Delivery.id == row.id).execute()
     claimed = [_ids(_claim(room=1)) for _ in rows]
     assert claimed == [[rows[1].id], [rows[2].id], [rows[0].id]]
 
@@ -350,7 +350,7 @@ def test_a_claim_that_is_given_back_costs_no_attempt(account: Account, clock: Cl
     clock.advance(milliseconds=7)
     give_back(claimed)
     row = Delivery.get()
-    assert (row.due, row.lease_token, row.next_attempt_at) == (True, None, clock.at)
+    assert (row.due, row.lease_token, row.due_at) == (True, None, clock.at)
     assert (row.tries, row.attempt_count) == (1, 1)
     assert [again.attempt_number for again in _claim()] == [2]
 
@@ -505,7 +505,7 @@ def test_deliveries_waiting_for_a_retry_do_not_slow_a_claim(account: Account, cl
     waiting = [factories.webhook(account) for _ in range(50)]
     factories.deliveries(account, *waiting)
     with writing():
-        Delivery.update(due=False, next_attempt_at=clock.at + 1_000).execute()
+        Delivery.update(due=False, due_at=clock.at + 1_000).execute()
     webhook = factories.webhook(account)
     factories.deliveries(account, webhook)
     walked = Delivery.select(Delivery.webhook).where(Delivery.due).distinct()

@@ -108,7 +108,7 @@ def test_a_failed_delivery_is_never_due_again(account: Account, clock: Clock) ->
     assert _claim() == []
     row = Delivery.get()
     assert (row.state, row.due) == (DeliveryState.FAILED, False)
-    assert (row.next_attempt_at, row.lease_token) == (None, None)
+    assert (row.due_at, row.lease_token) == (None, None)
 
 
 def test_what_is_due_again_has_no_lease(account: Account, clock: Clock) -> None:

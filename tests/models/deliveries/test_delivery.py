@@ -38,7 +38,7 @@ def test_an_active_webhook_gets_a_delivery_that_is_due_now(account: Account, clo
     webhook = factories.webhook(account)
     _schedule(account, webhook)
     [delivery] = Delivery.select()
-    assert (delivery.state, delivery.next_attempt_at) == (PENDING, clock.at)
+    assert (delivery.state, delivery.due_at) == (PENDING, clock.at)
     assert (delivery.webhook_id, delivery.completed_at) == (webhook.id, None)
 
 
@@ -46,7 +46,7 @@ def test_an_inactive_webhook_gets_a_skipped_one_for_later(account: Account, cloc
     webhook = factories.webhook(account, active=False)
     _schedule(account, webhook)
     [delivery] = Delivery.select()
-    assert (delivery.state, delivery.next_attempt_at) == (SKIPPED, None)
+    assert (delivery.state, delivery.due_at) == (SKIPPED, None)
     assert delivery.completed_at == clock.at
 
 
@@ -84,7 +84,7 @@ def test_redelivering_starts_a_fresh_retry_schedule(account: Account, clock: Clo
     clock.advance(hours=1)
     delivery.redeliver()
     assert (delivery.state, delivery.tries) == (PENDING, 0)
-    assert (delivery.next_attempt_at, delivery.completed_at) == (clock.at, None)
+    assert (delivery.due_at, delivery.completed_at) == (clock.at, None)
     assert delivery.attempt_count == 1, "the log of attempts continues"
     [claimed] = claim_due(1, Terms(1, 1000))
     assert claimed.attempt_number == 2
@@ -98,7 +98,7 @@ def test_redelivering_what_waits_makes_it_due_now(account: Account, clock: Clock
     delivery.redeliver()
     assert delivery.tries == 0
     assert len(claim_due(1, Terms(1, 1000))) == 1
-    assert clock.at == delivery.next_attempt_at
+    assert clock.at == delivery.due_at
 
 
 def test_claims_skip_many_waiting_deliveries_in_batches(
@@ -132,11 +132,11 @@ def test_redelivering_during_an_attempt_that_fails_starts_a_fresh_retry_schedule
     delivery.redeliver()
     record_outcomes([factories.failure(claimed)], lambda _: None, 10)
     row = Delivery.get_by_id(delivery.id)
-    assert (row.state, row.tries, row.next_attempt_at) == (PENDING, 0, clock.at)
+    assert (row.state, row.tries, row.due_at) == (PENDING, 0, clock.at)
     [again] = claim_due(1, Terms(1, 1000))
     assert again.attempt_number == 2
     record_outcomes([factories.failure(again)], lambda tries: {1: 30.0}[tries], 10)
-    assert Delivery.get_by_id(delivery.id).next_attempt_at == clock.at + 30_000
+    assert Delivery.get_by_id(delivery.id).due_at == clock.at + 30_000
 
 
 def test_redelivering_before_an_attempt_that_is_given_back_counts_no_try(account: Account) -> None:
