@@ -9,7 +9,7 @@ from peewee import Case
 
 from gateway.settings import get_settings
 from models import clock
-from models.database import reading, write, writing
+from models.database import write, writing
 from models.database.heartbeat import Heartbeat
 from models.deliveries import event_history
 from models.deliveries.delivery import IS_PENDING, Delivery
@@ -24,8 +24,6 @@ from webhooks.schedule import RetrySchedule
 
 logger = logging.getLogger(__name__)
 
-# Tolerance for a delivery that another process is writing now.
-SLACK_MS = 1_000
 SEND_GRACE_MS = 10_000
 UNKNOWN_LIFETIME_MS = 24 * 3_600_000
 
@@ -56,22 +54,14 @@ def recall() -> None:
 
     Otherwise leases of a dead worker would use up the limits of their webhooks. Running attempts keep theirs.
     """
-    now, settings = clock.shared_now(), get_settings()
+    settings = get_settings()
     delays = RetrySchedule(settings.retry_schedule).longest_delays
     # By the number of tries, from 0.
     pauses_ms = [redeliver.ahead_ms(), *(round(delay * 1000) for delay in delays)]
-    pause = Case(Delivery.tries, list(enumerate(pauses_ms)), max(pauses_ms))
+    pause_ms = Case(Delivery.tries, list(enumerate(pauses_ms)), max(pauses_ms))
     lease_ms = deliver.lease_ms(settings.delivery_timeout)
-    latest = now + Case(None, [(Delivery.lease_token.is_null(), pause)], lease_ms)
-    # The second condition uses the index and excludes nearly all rows.
-    at = Delivery.due_at
-    stranded = Delivery.state == IS_PENDING, at > now + SLACK_MS, at > latest + SLACK_MS
-    with reading():
-        if not Delivery.select().where(*stranded).exists():
-            return
-    with writing():
-        recalled = Delivery.update(due_at=latest).where(*stranded).execute()
-    logger.warning("%d deliveries recalled: was the clock set back?", recalled)
+    longest_ms = Case(None, [(Delivery.lease_token.is_null(), pause_ms)], lease_ms)
+    Delivery.recall(longest_ms, longest_ms, Delivery.state == IS_PENDING)
 
 
 def _settle() -> None:

@@ -179,13 +179,9 @@ def _in_flight(webhook_ids: Any, now: Any) -> Any:
 
 
 def _claiming(token: Any, now: Any, lease_ms: Any) -> Any:
-    return Delivery.update(
-        due=False,
-        lease_token=token,
-        due_at=clock.shared(now) + lease_ms,
-        tries=Delivery.tries + 1,
-        attempt_count=Delivery.attempt_count + 1,
-    ).returning(Delivery.id, Delivery.tries)
+    count = Delivery.attempt_count + 1
+    claiming = Delivery.claiming(token, now, lease_ms, due=False, attempt_count=count)
+    return claiming.returning(Delivery.id, Delivery.tries)
 
 
 def _lease(which: Any) -> Prepared:
@@ -212,10 +208,6 @@ def _undoing(now: Any) -> Any:
         tries=Case(None, [(Delivery.tries > 0, Delivery.tries - 1)], 0),
         attempt_count=Delivery.attempt_count - 1,
     )
-
-
-def _is_held(delivery_id: Any, token: Any) -> tuple[Any, Any]:
-    return Delivery.id == delivery_id, Delivery.lease_token == token
 
 
 @Prepared
@@ -253,7 +245,7 @@ _WANTED = Prepared(
     lambda id_, token, now, left_ms: (
         Delivery.select(Delivery.id)
         .join(Webhook)
-        .where(*_is_held(id_, token), Webhook.active)
+        .where(Delivery.is_held(id_, token), Webhook.active)
         .where(Delivery.due_at >= clock.shared(now) + left_ms)
     )
 )
@@ -270,7 +262,7 @@ _UNDO_SUSPECT = Prepared(
         due_at=clock.shared(now),
         tries=Delivery.tries - 1,
         attempt_count=Delivery.attempt_count - 1,
-    ).where(*_is_held(id_, token))
+    ).where(Delivery.is_held(id_, token))
 )
 _GIVE_UP = Prepared(
     lambda ids, now: Delivery.update(
@@ -432,8 +424,8 @@ def is_wanted(claimed: ClaimedDelivery, left_ms: int) -> bool:
 
 def give_back(claimed: ClaimedDelivery) -> None:
     """Undo a claim whose attempt has not started."""
-    held = _is_held(claimed.delivery_id, claimed.lease_token)
-    write(lambda: _undoing(clock.now()).where(*held).execute(), CLAIMS)
+    is_held = Delivery.is_held(claimed.delivery_id, claimed.lease_token)
+    write(lambda: _undoing(clock.now()).where(is_held).execute(), CLAIMS)
 
 
 def _give_back_unsure() -> None:

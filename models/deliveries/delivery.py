@@ -1,9 +1,7 @@
 """Deliveries: one event on its way to one webhook. These rows are the queue.
 
-A pending delivery is ``due``, or waits until ``due_at``: for a retry, or for the end of a lease. A
-claim counts the attempt, writes a token into ``lease_token`` and moves ``due_at`` to the end of the
-lease. So a delivery whose worker died becomes due again, and only the holder of the token records an
-outcome.
+A pending delivery is ``due``, or waits until ``due_at``: for a retry, or for the end of a lease. Its lease is
+that of all work (models.work). Its claims are fair (models.deliveries.claim).
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,11 +21,12 @@ from peewee import (
 
 from models import clock
 from models.clock import id_bound, new_id
-from models.database import BaseModel, Prepared, exclusively, reading
+from models.database import Prepared, exclusively, reading
 from models.deliveries.event import Event
 from models.deliveries.webhook import Webhook
 from models.page import Page, fetch_page
 from models.reports.tally import DeliveryTally
+from models.work import Work
 
 # The key that claims and outcomes lock (models.database.write). Both come in batches. One transaction at a
 # time keeps each webhook's cap.
@@ -60,7 +59,7 @@ UNDELIVERED = (DeliveryState.FAILED, DeliveryState.SKIPPED)
 ENDED = (DeliveryState.DELIVERED, *UNDELIVERED)
 
 
-class Delivery(BaseModel):
+class Delivery(Work):
     """``attempt_count`` counts all attempts, ``tries`` those since it was last scheduled.
 
     Both include the current attempt.
