@@ -1,7 +1,7 @@
 """Tag templates of the contract: the message templates of a number's business account.
 
 The responses show the stored templates. If these are out of date, they are read from the network first
-(services.templates).
+(services.template_copy).
 """
 
 from functools import partial
@@ -16,7 +16,7 @@ from networks.interface import Templates
 from networks.registry import network_of, offered
 from resources.page import page_object
 from resources.template import template_object
-from services import doorbells, templates
+from services import doorbells, template_copy
 from services.errors import ConflictError, NotFoundError
 from services.network_failures import Asked, asking, capable
 from services.owned import active_number
@@ -83,7 +83,7 @@ async def create_template(
     async with asking(number, CREATING) as sender:
         network = offered(Templates, network_of(number))
         made = await network.create_template(sender, number.waba_id, submitted)
-    template = await commit(partial(templates.add, number, made))
+    template = await commit(partial(template_copy.add, number, made))
     doorbells.deliveries.ring()
     return template_object(template, await read(partial(_number_ids, number))), 201
 
@@ -115,7 +115,7 @@ async def delete_template(
     async with asking(number, DELETING) as sender:
         network = offered(Templates, network_of(number))
         await network.delete_template(sender, number.waba_id, name, id_)
-    await commit(partial(templates.remove, number, rows))
+    await commit(partial(template_copy.remove, number, rows))
     doorbells.deliveries.ring()
     return Response(status_code=204)
 
@@ -125,12 +125,12 @@ async def _freshen(number: Number) -> None:
     network = capable(Templates, network_of(number), number, READING)
     for _ in range(MOST_READS):
         known = await read(partial(TemplateList.of, number))
-        if known is not None and not templates.is_due(known):
+        if known is not None and not template_copy.is_due(known):
             return
         if known is None:
-            known = await commit(partial(templates.begin, number))
+            known = await commit(partial(template_copy.begin, number))
         async with asking(number, READING) as sender:
             listed = await network.list_templates(sender, number.waba_id)
-        if await commit(partial(templates.update_list, known, listed)):
+        if await commit(partial(template_copy.update_list, known, listed)):
             doorbells.deliveries.ring()
             return

@@ -30,7 +30,7 @@ from networks.items import (
     Unreadable,
 )
 from networks.registry import parse
-from services import contacts, doorbells, number_status, telemetry, templates
+from services import contacts, doorbells, number_status, telemetry, template_copy
 from services.emit import emit_message
 from services.message_status import SentMessages, record_status
 from webhooks.kinds import EventKind
@@ -226,7 +226,7 @@ def _ingest_item(
             number_status.apply_account_update(update)
         case PlatformNotice() as notice:
             if number_status.apply_notice(notice) and notice.template is not None:
-                templates.apply_change(notice.waba_id, notice.template, notice.at)
+                template_copy.apply_change(notice.waba_id, notice.template, notice.at)
     if reason is not None:
         names = ("phone_number_id", "wa_message_id", "error")
         SetAside.record(

@@ -1,4 +1,4 @@
-"""Reads due lists of templates, one after the other (services.templates stores them)."""
+"""Reads due lists of templates, one after the other (services.template_copy stores them)."""
 
 import logging
 
@@ -8,7 +8,7 @@ from networks import exceptions as network
 from networks.interface import Sender, Templates
 from networks.registry import network_of, offered, wait_for
 from services import doorbells, number_status
-from services.templates import JITTER, MAX_AGE_MS, update_list, varied
+from services.template_copy import JITTER, MAX_AGE_MS, update_list, varied
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from models.numbers.number import Number
 from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender, TemplateDefinition
 from networks.whatsapp.knowledge import Knowledge
-from services import templates
+from services import template_copy
 
 BODY = {"type": "BODY", "text": "Hello {{1}}, your order {{2}} has shipped."}
 
@@ -29,7 +29,7 @@ def definition(
 
 def known(number: Number, *listed: TemplateDefinition) -> None:
     """The gateway has read these templates of the number's business account."""
-    assert templates.update_list(templates.begin(number), list(listed))
+    assert template_copy.update_list(template_copy.begin(number), list(listed))
 
 
 class Network(Knowledge):

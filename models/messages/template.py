@@ -1,7 +1,7 @@
 """Message templates of business accounts, as last read from the messaging network.
 
 Each account of the gateway has its own rows for a business account, read with the token of one of its
-numbers. TemplateList has the time of the last read. services.templates keeps the rows fresh.
+numbers. TemplateList has the time of the last read. services.template_copy keeps the rows fresh.
 """
 
 import json

@@ -15,7 +15,7 @@ from models.messages.template import Template, TemplateList
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions
 from networks.interface import TemplateDefinition
-from services import templates
+from services import template_copy
 from services.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
 from tests import factories
 from tests.conftest import Clock
@@ -204,12 +204,12 @@ def test_a_created_template_that_a_list_brought_first_is_there_once(
 
     def read_all() -> None:
         network.meanwhile = lambda: None
-        seen = templates.begin(number)
+        seen = template_copy.begin(number)
         both = [
             *network.templates,
             TemplateDefinition("601", "sale", "de", "PENDING", "MARKETING", [BODY]),
         ]
-        assert templates.update_list(seen, both)
+        assert template_copy.update_list(seen, both)
 
     network.meanwhile = read_all
     made, _ = _create(number)

@@ -14,7 +14,7 @@ from models.messages.template import Template, TemplateList
 from models.numbers.notice import Notice
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions
-from services import templates
+from services import template_copy
 from tasks import template_lists
 from tests import factories
 from tests.conftest import Clock
@@ -150,9 +150,9 @@ def test_a_callback_without_a_known_change_only_requests_the_list(
     number: Number, field: str, value: dict[str, Any]
 ) -> None:
     known(number, definition())
-    assert not templates.is_due(_list())
+    assert not template_copy.is_due(_list())
     _tell(field, **value)
-    assert templates.is_due(_list())
+    assert template_copy.is_due(_list())
     assert (_told(), _row().status) == ([], "APPROVED")
 
 
@@ -246,7 +246,7 @@ def test_the_worker_reads_a_requested_list_and_then_every_hour(
 ) -> None:
     template_lists.read_due()
     assert network.asked == []
-    templates.begin(number)
+    template_copy.begin(number)
     template_lists.read_due()
     template_lists.read_due()
     assert network.asked == [("list", "2001")]
@@ -266,7 +266,7 @@ def test_the_worker_reads_a_requested_list_and_then_every_hour(
 def test_failed_reads_of_a_list_are_retried_with_back_off(
     clock: Clock, number: Number, network: Network, failure: exceptions.NetworkError
 ) -> None:
-    templates.begin(number)
+    template_copy.begin(number)
     network.failure = failure
     pauses = []
     for _ in range(3):
@@ -296,7 +296,7 @@ def test_a_lost_number_is_disconnected_and_its_templates_forgotten(
 def test_a_worker_that_died_gives_its_list_back(
     clock: Clock, number: Number, network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    templates.begin(number)
+    template_copy.begin(number)
 
     def die(question: Coroutine[Any, Any, Any]) -> None:
         question.close()
@@ -335,7 +335,7 @@ def test_a_list_older_than_a_callback_is_dropped_and_read_again(
 def test_the_first_list_emits_events_of_known_templates_only(
     number: Number, network: Network
 ) -> None:
-    templates.add(number, definition(status="PENDING"))
+    template_copy.add(number, definition(status="PENDING"))
     network.templates = [definition(), definition("other", template_id="502")]
     template_lists.read_due()
     assert _statuses() == ["PENDING", "APPROVED"]
