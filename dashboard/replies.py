@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from models.messages.contact import Contact
-from models.messages.template import VARIABLE, Template
+from models.messages.template import Template
+from networks.interface import VARIABLE
 
 # The types of media; True if they have a caption.
 MEDIA = {"image": True, "video": True, "document": True, "audio": False, "sticker": False}

@@ -70,3 +70,11 @@ class NotReachedError(NetworkError):
 
 class AmbiguousError(NetworkError):
     """The network may have accepted the request: after a timeout, a lost connection or a 5xx."""
+
+
+class ContentError(Exception):
+    """The network would refuse the content of a message. ``field`` is a JSON pointer into the content."""
+
+    def __init__(self, problem: str, field: str) -> None:
+        super().__init__(problem)
+        self.field = field

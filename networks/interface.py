@@ -4,6 +4,7 @@ A capability is a protocol. A network has it if it has its methods: ``networks.r
 Every call over the wire raises a class of networks.exceptions.
 """
 
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +16,8 @@ from networks.items import Part
 
 # Separates the reasons in the status reason of a number.
 BETWEEN_REASONS = "; "
+# A placeholder of a parameter in a text or URL of a template.
+VARIABLE = re.compile(r"\{\{\s*([A-Za-z0-9_]+)\s*\}\}")
 
 
 @dataclass(frozen=True)
@@ -318,6 +321,9 @@ class Checkup(Protocol):
 @runtime_checkable
 class Templates(Protocol):
     """Reviews templates of messages."""
+
+    def check_template(self, template: TemplateDefinition, content: dict[str, Any]) -> None:
+        """Raise ContentError if the network would refuse this content of a message of the template."""
 
     async def list_templates(self, sender: Sender, waba_id: str) -> list[TemplateDefinition]:
         """The message templates of the sender's business account."""

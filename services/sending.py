@@ -30,7 +30,7 @@ from models.numbers.number import Number, NumberStatus
 from networks import exceptions as network
 from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.registry import network_of
-from services import contacts, doorbells, first_commit, number_status, telemetry, template_check
+from services import contacts, doorbells, first_commit, number_status, telemetry, templates
 from services.errors import ApiError, ConflictError, ThrottledError
 from services.message_status import record_acceptance
 from services.network_failures import Asked, answer_to, unreadable_token
@@ -129,7 +129,7 @@ def _begin(
         to, type_, target = body["to"], body["type"], quoted(body, number)
         contact = Contact.of_recipient(number, to)
         if type_ == "template":
-            _check_consent(contact, template_check.check(number, body["template"]))
+            _check_consent(contact, templates.check_message(number, body["template"]))
         replied = target if "context" in body else None
         message = Message.write_outbound(
             number, to, type_, as_stored(body), contact_id=contact.id, quoted=replied

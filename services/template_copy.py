@@ -130,6 +130,21 @@ def _values(definition: TemplateDefinition) -> dict[str, Any]:
     }
 
 
+def definition_of(row: Template) -> TemplateDefinition:
+    """The network's values in a row."""
+    return TemplateDefinition(
+        row.network_id,
+        row.name,
+        row.language,
+        row.status,
+        row.category,
+        row.components,
+        row.quality_score,
+        row.rejected_reason,
+        row.parameter_format,
+    )
+
+
 def _create(account_id: str, waba_id: str, definition: TemplateDefinition) -> Template:
     values = _values(definition)
     return Template.create(

@@ -5,7 +5,6 @@ numbers. TemplateList has the time of the last read. services.template_copy keep
 """
 
 import json
-import re
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Self
@@ -22,8 +21,6 @@ from models.work import Work
 
 # As a literal, because SQLite uses a partial index only for a condition it can read.
 IS_REJECTED = SQL("status = 'REJECTED'")
-# A placeholder of a parameter in a text or URL.
-VARIABLE = re.compile(r"\{\{\s*([A-Za-z0-9_]+)\s*\}\}")
 
 
 class TemplateStatus(StrEnum):

@@ -1,8 +1,17 @@
 """What the platform's codes, reasons and files mean. Makes no calls."""
 
+from typing import Any
+
 from networks.exceptions import NetworkError
-from networks.interface import SignupProblem
-from networks.whatsapp import error_codes, media_types, notices, reasons, signup_errors
+from networks.interface import SignupProblem, TemplateDefinition
+from networks.whatsapp import (
+    error_codes,
+    media_types,
+    notices,
+    reasons,
+    signup_errors,
+    template_check,
+)
 from networks.whatsapp.classify import classify
 
 
@@ -37,6 +46,10 @@ class Knowledge:
     def in_words(self, reason: str) -> str:
         """The platform's names of reasons."""
         return reasons.in_words(reason)
+
+    def check_template(self, template: TemplateDefinition, content: dict[str, Any]) -> None:
+        """The rules of the platform."""
+        template_check.check(template, content)
 
     def signup_problem(self, code: str) -> SignupProblem | None:
         """A problem of the table."""

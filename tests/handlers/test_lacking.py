@@ -9,7 +9,7 @@ from models.database import writing
 from models.messages.template import TemplateList
 from models.numbers.number import Number
 from networks.exceptions import PageGoneError
-from services import template_check
+from services import templates as service
 from services.errors import ConflictError, NotFoundError
 from services.network_failures import answer_to
 from tasks import template_lists
@@ -39,7 +39,7 @@ def test_templates_profiles_and_blocks_are_a_conflict_and_leave_nothing(bare: Nu
 
 def test_a_template_is_sent_without_a_list_of_templates(bare: Number) -> None:
     content = {"name": "hello", "language": {"code": "en"}}
-    assert template_check.check(bare, content) is None
+    assert service.check_message(bare, content) is None
     assert TemplateList.select().count() == 0
 
 

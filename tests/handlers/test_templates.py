@@ -16,6 +16,7 @@ from models.numbers.number import Number, NumberStatus
 from networks import exceptions
 from networks.interface import TemplateDefinition
 from services import template_copy
+from services import templates as service
 from services.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
 from tests import factories
 from tests.conftest import Clock
@@ -32,7 +33,7 @@ def network(monkeypatch: pytest.MonkeyPatch) -> Network:
         definition(template_id="501", language="de", status="PAUSED"),
         definition("hello", template_id="503", category="MARKETING"),
     )
-    monkeypatch.setattr(handlers, "network_of", lambda _: network)
+    monkeypatch.setattr(service, "network_of", lambda _: network)
     return network
 
 

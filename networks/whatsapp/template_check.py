@@ -1,71 +1,46 @@
-"""Checks a send of a template against the stored template before the call of the network.
+"""Checks the content of a template message against its template before the call of the platform.
 
-It refuses only what the network would refuse. Unknown templates and unknown kinds of parts pass, so the
-network decides.
+It refuses only what the platform would refuse. Unknown kinds of parts pass, so the platform decides.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
-from models.messages.template import VARIABLE, Template, TemplateList, TemplateStatus
-from models.numbers.number import Number
-from networks.interface import Templates
-from networks.registry import network_of
-from services.errors import InvalidError
+from networks.exceptions import ContentError
+from networks.interface import VARIABLE, TemplateDefinition
 
-PLACE = "/template"
 # Statuses of templates that cannot be sent, and what to do.
 UNSENDABLE = {
-    TemplateStatus.PENDING: "The platform has not reviewed it yet; wait until it is APPROVED.",
-    TemplateStatus.REJECTED: "Edit it in WhatsApp Manager, or create another one.",
-    TemplateStatus.PAUSED: "Recipients did not want it. The platform ends the pause by itself.",
-    TemplateStatus.DISABLED: "The platform disabled it permanently; create another one.",
+    "PENDING": "The platform has not reviewed it yet; wait until it is APPROVED.",
+    "REJECTED": "Edit it in WhatsApp Manager, or create another one.",
+    "PAUSED": "Recipients did not want it. The platform ends the pause by itself.",
+    "DISABLED": "The platform disabled it permanently; create another one.",
 }
 FILES = {"IMAGE", "VIDEO", "DOCUMENT"}
 # The kinds of buttons that are checked, and their ``sub_type`` in a send.
 SUB_TYPE = {"QUICK_REPLY": "quick_reply", "URL": "url"}
 
 
-def check(number: Number, content: dict[str, Any]) -> Template | None:
-    """Check the content of a message of type template, inside the caller's transaction.
-
-    Returns the template, None if it is unknown. Raises InvalidError, whose ``field`` is the wrong value.
-    """
-    name, language = content["name"], content["language"]["code"]
-    template = Template.find(number, name, language)
-    if template is None:
-        _require_unknown(number, name, language)
-        return None
+def check(template: TemplateDefinition, content: dict[str, Any]) -> None:
+    """See networks.interface.Templates."""
     if template.status in UNSENDABLE:
-        why = UNSENDABLE[TemplateStatus(template.status)]
         reason = f" ({template.rejected_reason})" if template.rejected_reason else ""
-        _refuse("/name", f"the template {name} ({language}) is {template.status}{reason}. {why}")
-    _Given(template, content).check()
-    return template
-
-
-def _require_unknown(number: Number, name: str, language: str) -> None:
-    """Accept an unknown template, but not an unknown language of a known one."""
-    languages = Template.languages(number, name)
-    known = TemplateList.of(number) if languages else None
-    if known is not None and known.read_at is not None:
-        listed = ", ".join(languages[:20])
         _refuse(
-            "/language/code", f"the template {name} does not exist in {language}, only in {listed}."
+            "/name",
+            f"the template {template.name} ({template.language}) is {template.status}{reason}."
+            f" {UNSENDABLE[template.status]}",
         )
-    if isinstance(network_of(number), Templates):
-        TemplateList.ask(number)
+    _Given(template, content).check()
 
 
 def _refuse(field: str, problem: str, joint: str = ": ") -> None:
-    place = f"{PLACE}{field}"
-    raise InvalidError(f"Request body, {place[1:].replace('/', '.')}{joint}{problem}", field=place)
+    raise ContentError(f"{field[1:].replace('/', '.')}{joint}{problem}", field)
 
 
 class _Given:
     """The components of a send and those of its template."""
 
-    def __init__(self, template: Template, content: dict[str, Any]) -> None:
+    def __init__(self, template: TemplateDefinition, content: dict[str, Any]) -> None:
         self._title = f"the template {template.name} ({template.language})"
         self._parts = {
             str(part.get("type", "")).upper(): part

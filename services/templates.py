@@ -1,0 +1,162 @@
+"""Lists, creates and deletes the templates of a number's business account, and checks sends of them.
+
+The answers show the copy (services.template_copy). If it is out of date, it is read from the network first.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+from models.database import commit, read
+from models.messages.template import Template, TemplateList, active_numbers
+from models.numbers.number import Number
+from models.page import Page
+from networks.exceptions import ContentError
+from networks.interface import Templates
+from networks.registry import network_of, offered
+from services import doorbells, template_copy
+from services.errors import ConflictError, InvalidError, NotFoundError
+from services.network_failures import Asked, asking, capable
+from services.owned import active_number
+
+ACTION = "manage templates"
+READING = Asked(
+    verb="read templates",
+    done="read",
+    thing="request",
+    unclear="so the templates could not be read. Try again.",
+)
+CREATING = Asked(
+    verb="create templates",
+    done="created",
+    thing="template",
+    unclear="so the template may have been created. List the templates before you create it again.",
+)
+DELETING = Asked(
+    verb="delete templates",
+    done="deleted",
+    thing="request",
+    unclear="so the template may have been deleted. List the templates before you delete it again.",
+)
+# A list is read again if a callback or another request changed the rows meanwhile.
+MOST_READS = 3
+
+
+class Found(NamedTuple):
+    """A page of templates, and the active numbers of their business account."""
+
+    page: Page[Template]
+    number_ids: list[str]
+
+
+async def list_templates(
+    account_id: str, number_id: str, limit: int, offset: int, **wanted: str | None
+) -> Found:
+    """The templates with these values. Raises DomainError."""
+    number = await _up_to_date(account_id, number_id)
+
+    def find() -> Found:
+        return Found(Template.search(number, limit, offset, **wanted), _numbers_of(number))
+
+    return await read(find)
+
+
+async def create_template(
+    account_id: str, number_id: str, submitted: Mapping[str, Any]
+) -> tuple[Template, list[str]]:
+    """Submit a template for review. Returns it with the active numbers of its business account.
+
+    ``submitted`` has name, language, category and components. Raises DomainError.
+    """
+    number = await _up_to_date(account_id, number_id)
+    await read(partial(_refuse_known, number, submitted["name"], submitted["language"]))
+    async with asking(number, CREATING) as sender:
+        network = offered(Templates, network_of(number))
+        made = await network.create_template(sender, number.waba_id, dict(submitted))
+    template = await commit(partial(template_copy.add, number, made))
+    doorbells.deliveries.ring()
+    return template, await read(partial(_numbers_of, number))
+
+
+async def delete_template(
+    account_id: str, number_id: str, name: str, template_id: str | None = None
+) -> None:
+    """Delete a template by its identifier, or without one all languages of the name. Raises DomainError."""
+    number = await _up_to_date(account_id, number_id)
+    rows = await read(partial(Template.named, number, name, template_id))
+    if not rows:
+        wanted = name if template_id is None else f"{name} with the id {template_id}"
+        raise NotFoundError(f"The number {number.id} has no template {wanted}.")
+    async with asking(number, DELETING) as sender:
+        network = offered(Templates, network_of(number))
+        await network.delete_template(sender, number.waba_id, name, template_id)
+    await commit(partial(template_copy.remove, number, rows))
+    doorbells.deliveries.ring()
+
+
+def check_message(number: Number, content: dict[str, Any]) -> Template | None:
+    """Check the content of a message of type template, inside the caller's transaction.
+
+    Returns the template, None if it is unknown: then the network decides. Raises InvalidError, whose
+    ``field`` is the wrong value.
+    """
+    network = network_of(number)
+    if not isinstance(network, Templates):
+        return None
+    name, language = content["name"], content["language"]["code"]
+    template = Template.find(number, name, language)
+    try:
+        if template is None:
+            _require_unknown(number, name, language)
+        else:
+            network.check_template(template_copy.definition_of(template), content)
+    except ContentError as error:
+        text, field = f"Request body, template.{error}", f"/template{error.field}"
+        raise InvalidError(text, field=field) from None
+    return template
+
+
+def _require_unknown(number: Number, name: str, language: str) -> None:
+    """Accept an unknown template, but not an unknown language of a known one."""
+    languages = Template.languages(number, name)
+    known = TemplateList.of(number) if languages else None
+    if known is not None and known.read_at is not None:
+        listed = ", ".join(languages[:20])
+        raise ContentError(
+            f"language.code: the template {name} does not exist in {language}, only in {listed}.",
+            "/language/code",
+        )
+    TemplateList.ask(number)
+
+
+async def _up_to_date(account_id: str, number_id: str) -> Number:
+    """The number, after its templates were read from the network if the stored ones were out of date."""
+    number = await read(partial(active_number, number_id, account_id, ACTION))
+    network = capable(Templates, network_of(number), number, READING)
+    for _ in range(MOST_READS):
+        known = await read(partial(TemplateList.of, number))
+        if known is not None and not template_copy.is_due(known):
+            break
+        if known is None:
+            known = await commit(partial(template_copy.begin, number))
+        async with asking(number, READING) as sender:
+            listed = await network.list_templates(sender, number.waba_id)
+        if await commit(partial(template_copy.update_list, known, listed)):
+            doorbells.deliveries.ring()
+            break
+    return number
+
+
+def _refuse_known(number: Number, name: str, language: str) -> None:
+    """Raise ConflictError if the business account has a template with this name and language."""
+    for known in Template.named(number, name):
+        if known.language == language:
+            raise ConflictError(
+                f"The template {known.name} exists in {known.language} already; it is"
+                f" {known.shown_status}. Choose another name, or delete it first.",
+                field="/name",
+            )
+
+
+def _numbers_of(number: Number) -> list[str]:
+    return [each.id for each in active_numbers(number.account_id, number.waba_id)]
