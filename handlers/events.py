@@ -50,7 +50,7 @@ async def stream_events(
 
 
 def _begin(user: str, last: str | None, after: str | None, *filters: Any) -> tuple[Wanted, Place]:
-    """The filter of a stream and its first position. Raises ApiError."""
+    """The filter of a stream and its first position. Raises DomainError."""
     wanted = _wanted(user, *filters)
     if last is not None:
         place, field = _place(last, "Header Last-Event-ID"), None
@@ -76,7 +76,7 @@ def _read(wanted: Wanted, place: Place, limit: int, field: str | None) -> tuple[
 def _wanted(
     account_id: str, kinds: list[str] | None, number_id: str | None, since: str | None
 ) -> Wanted:
-    """The filters of a request. Raises ApiError."""
+    """The filters of a request. Raises DomainError."""
     if number_id is not None:
         owned(Number, number_id, account_id, "/numberId")
     moment = parse_time("Query parameter since", since, "/since")

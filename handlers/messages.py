@@ -1,34 +1,22 @@
 """Tag messages of the contract."""
 
-from functools import partial
 from typing import Any
 
 from connexion import request
 from starlette.responses import Response
 
 from handlers.times import parse_time
-from models.database import read, reading
+from models.database import reading
 from models.messages import contact_search
 from models.messages.contact import Contact
-from models.messages.message import Direction, Message
+from models.messages.message import Message
 from models.messages.message_filter import MessageFilter
-from models.numbers.number import Number, NumberStatus
+from models.numbers.number import Number
 from networks.explanations import codes_explained_by
-from networks.interface import Receipts
-from networks.registry import network_of, offered
 from resources.message import message_object, status_object
 from resources.page import page_object
-from services import sending
-from services.errors import ConflictError
-from services.network_failures import Asked, asking
-from services.owned import inactive, own_contact, owned
-
-MARKING = Asked(
-    verb="mark messages",
-    done="marked",
-    thing="request",
-    unclear="so the message may have been marked. Mark it again. A repetition does no harm.",
-)
+from services import receipts, sending
+from services.owned import own_contact, owned
 
 
 def _object(message: Message) -> dict[str, Any]:
@@ -104,25 +92,8 @@ async def mark_message_read(
     user: str, message_id: str, payload: dict[str, Any] | None
 ) -> dict[str, Any]:
     """POST /messages/{message_id}/read."""
-    message, number = await read(partial(_to_mark, user, message_id))
-    async with asking(number, MARKING) as sender:
-        typing = (payload or {}).get("typingIndicator", False)
-        receipts = offered(Receipts, network_of(number))
-        await receipts.mark_read(sender, str(message.wa_message_id), typing=typing)
-    return _object(message)
-
-
-def _to_mark(user: str, message_id: str) -> tuple[Message, Number]:
-    """The message and the number that received it. Raises ApiError."""
-    message = owned(Message, message_id, user)
-    if message.direction != Direction.INBOUND or message.wa_message_id is None:
-        raise ConflictError(
-            f"The message {message.id} is not inbound. Only inbound messages can be marked."
-        )
-    number = Number.get_by_id(message.number_id)
-    if number.status != NumberStatus.ACTIVE:
-        raise inactive(number, "mark messages")
-    return message, number
+    typing = (payload or {}).get("typingIndicator", False)
+    return _object(await receipts.mark_read(user, message_id, typing=typing))
 
 
 def get_message(user: str, message_id: str) -> dict[str, Any]:

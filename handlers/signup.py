@@ -10,7 +10,7 @@ from networks import exceptions as network
 from networks.explanations import described
 from resources.number import number_object
 from services import onboarding
-from services.errors import ApiError, ConflictError, InvalidError, NotFoundError, ThrottledError
+from services.errors import ConflictError, DomainError, FailedError, InvalidError, ThrottledError
 from webhooks.envelope import timestamp
 
 RETRY_AFTER_THROTTLED = 60
@@ -43,14 +43,9 @@ def complete_signup(slug: str, payload: dict[str, Any]) -> tuple[dict[str, Any],
 
 @contextmanager
 def _answering() -> Iterator[None]:
-    """Convert the errors of a signup to responses. Raises ApiError."""
+    """Convert other errors of a signup. Raises DomainError."""
     try:
         yield
-    except onboarding.SignupError as error:
-        if error.retry_after is not None:
-            raise ThrottledError(str(error), retry_after=error.retry_after) from None
-        kind, field = _ANSWERS.get(type(error), (InvalidError, None))
-        raise kind(str(error), field=field) from None
     except NumberTakenError:
         raise ConflictError(
             "This phone number is connected to another account. Disconnect it there first, or start again"
@@ -60,16 +55,7 @@ def _answering() -> Iterator[None]:
         raise _answer_to_network(error) from None
 
 
-# The response and the field of each error that is not a plain 400.
-_ANSWERS: dict[type[onboarding.SignupError], tuple[type[ApiError], str | None]] = {
-    onboarding.LinkUnknownError: (NotFoundError, None),
-    onboarding.LinkClosedError: (ConflictError, None),
-    onboarding.PinMismatchError: (ConflictError, "/pin"),
-    onboarding.CodeExpiredError: (InvalidError, "/code"),
-}
-
-
-def _answer_to_network(error: network.NetworkError) -> ApiError:
+def _answer_to_network(error: network.NetworkError) -> DomainError:
     code = error.network_code
     match error:
         case network.ThrottledError():
@@ -80,7 +66,7 @@ def _answer_to_network(error: network.NetworkError) -> ApiError:
                 network_code=code,
             )
         case network.NotReachedError() | network.AmbiguousError():
-            return ApiError(
+            return FailedError(
                 "The messaging platform could not be reached. Send the same request again. The signup"
                 " continues where it stopped.",
                 network_code=code,

@@ -72,7 +72,7 @@ def _as_csv(totals: list[UsageTotal]) -> str:
 
 
 def _days(user: str, number_id: str | None, since: str | None, until: str | None) -> Days:
-    """The days of a request. Raises ApiError, also for a number of another account."""
+    """The days of a request. Raises DomainError, also for a number of another account."""
     first, end = (
         parse_date("Query parameter since", since),
         parse_date("Query parameter until", until),

@@ -19,7 +19,7 @@ from webhooks.kinds import EventKind
 
 
 def _checked(user: str, body: dict[str, Any]) -> dict[str, Any]:
-    """The body without duplicate events and numbers. Raises ApiError for a forbidden url or number."""
+    """The body without duplicate events and numbers. Raises DomainError for a forbidden url or number."""
     if "url" in body:
         try:
             subscriptions.check_url(body["url"], user)

@@ -1,57 +1,35 @@
-"""Error responses of the API (docs/errors.md): the codes and the JSON object."""
+"""The errors of the domain, by their codes in the contract (docs/errors.md).
 
-import json
-from collections.abc import Mapping
-from typing import Any
-
-CODES = {
-    400: "VALIDATION_ERROR",
-    401: "UNAUTHORIZED",
-    403: "FORBIDDEN",
-    404: "NOT_FOUND",
-    405: "METHOD_NOT_ALLOWED",
-    408: "REQUEST_TIMEOUT",
-    409: "CONFLICT",
-    413: "PAYLOAD_TOO_LARGE",
-    415: "UNSUPPORTED_MEDIA_TYPE",
-    429: "RATE_LIMITED",
-    431: "HEADERS_TOO_LARGE",
-    500: "INTERNAL_ERROR",
-    503: "SERVICE_UNAVAILABLE",
-}
+``resources.error`` has the status of each code.
+"""
 
 
-class ApiError(Exception):
-    """An error response. ``message`` says what is wrong and what to do.
+class DomainError(Exception):
+    """A use case failed. ``message`` says what is wrong and what to do.
 
-    ``headers`` are headers of the response. ``retry_after``, in seconds, becomes one of them. The other
-    parameters are details for programs, None if unknown. ``field`` is a JSON
-    pointer (RFC 6901) into the request body or to a query parameter. ``network_code`` is the messaging
-    network's error code. ``message_id`` is the message that was stored for the request. ``since`` is the time
-    from which events have to be read again.
+    ``retry_after`` is in seconds. The other parameters are details for programs, None if unknown.
+    ``field`` is a JSON pointer (RFC 6901) into the request body or to a query parameter. ``network_code`` is
+    the messaging network's error code. ``message_id`` is the message that was stored for the request.
+    ``since`` is the time from which events have to be read again.
     """
 
-    status = 500
+    code: str
+    retry_after: int | None = None
 
     def __init__(
         self,
         message: str,
         *,
-        status: int | None = None,
         retry_after: int | None = None,
-        headers: Mapping[str, str] | None = None,
         field: str | None = None,
         network_code: int | None = None,
         message_id: str | None = None,
         since: str | None = None,
     ) -> None:
         super().__init__(message)
-        self.status = status or self.status
         self.message = message
-        self.retry_after = retry_after
-        self.headers = dict(headers or {})
         if retry_after is not None:
-            self.headers["Retry-After"] = str(retry_after)
+            self.retry_after = retry_after
         details = {
             "networkCode": network_code,
             "field": field,
@@ -62,45 +40,62 @@ class ApiError(Exception):
             name: value for name, value in details.items() if value is not None
         }
 
-    @property
-    def body(self) -> str:
-        """The ErrorResponse object as JSON text."""
-        error: dict[str, Any] = {
-            "code": CODES[self.status],
-            "message": self.message,
-            "status": self.status,
-        }
-        if self.details:
-            error["details"] = self.details
-        # orjson fails for half of a surrogate pair, which a text of the network may contain.
-        return json.dumps({"error": error}, separators=(",", ":"))
 
-
-class InvalidError(ApiError):
+class InvalidError(DomainError):
     """The values of the request are not valid, or do not fit together."""
 
-    status = 400
+    code = "VALIDATION_ERROR"
 
 
-class ForbiddenError(ApiError):
+class UnauthorizedError(DomainError):
+    """The request has no valid proof of its sender."""
+
+    code = "UNAUTHORIZED"
+
+
+class ForbiddenError(DomainError):
     """The resource belongs to a different account."""
 
-    status = 403
+    code = "FORBIDDEN"
 
 
-class NotFoundError(ApiError):
+class NotFoundError(DomainError):
     """The resource does not exist."""
 
-    status = 404
+    code = "NOT_FOUND"
 
 
-class ConflictError(ApiError):
+class ConflictError(DomainError):
     """The state of the resource does not allow the request."""
 
-    status = 409
+    code = "CONFLICT"
 
 
-class ThrottledError(ApiError):
+class TooLargeError(DomainError):
+    """The content is larger than allowed."""
+
+    code = "PAYLOAD_TOO_LARGE"
+
+
+class UnsupportedTypeError(DomainError):
+    """The type of the content is not supported."""
+
+    code = "UNSUPPORTED_MEDIA_TYPE"
+
+
+class ThrottledError(DomainError):
     """Too many requests, or too much work at the moment."""
 
-    status = 429
+    code = "RATE_LIMITED"
+
+
+class FailedError(DomainError):
+    """The gateway, its database or the network failed."""
+
+    code = "INTERNAL_ERROR"
+
+
+class UnavailableError(DomainError):
+    """The gateway cannot do it at the moment, and nothing was changed."""
+
+    code = "SERVICE_UNAVAILABLE"

@@ -6,9 +6,16 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from services.errors import ThrottledError
 
-class TooMuchAtOnceError(Exception):
+# Seconds until other slow requests may have ended.
+RETRY_AFTER = 5
+
+
+class TooMuchAtOnceError(ThrottledError):
     """A limit is reached. The text says what to do."""
+
+    retry_after = RETRY_AFTER
 
 
 class Share:

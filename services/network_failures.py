@@ -1,4 +1,4 @@
-"""Maps the network's errors to error responses of the API."""
+"""Maps the network's errors to errors of the domain."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -15,7 +15,14 @@ from networks.explanations import described
 from networks.interface import Network, Sender
 from networks.registry import offered
 from services import doorbells, number_status
-from services.errors import ApiError, ConflictError, InvalidError, NotFoundError, ThrottledError
+from services.errors import (
+    ConflictError,
+    DomainError,
+    FailedError,
+    InvalidError,
+    NotFoundError,
+    ThrottledError,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -39,8 +46,8 @@ class Asked:
     later: str = "Try again later."
 
 
-# The response and its text for each error. ``error`` ends with a full stop.
-ANSWERS: dict[type[network.NetworkError], tuple[type[ApiError], str]] = {
+# The error of the domain and its text for each error. ``error`` ends with a full stop.
+ANSWERS: dict[type[network.NetworkError], tuple[type[DomainError], str]] = {
     network.RefusedError: (InvalidError, "The messaging network refused the {thing}: {error}"),
     network.MediaGoneError: (
         NotFoundError,
@@ -56,10 +63,10 @@ ANSWERS: dict[type[network.NetworkError], tuple[type[ApiError], str]] = {
         "The messaging network throttled the {thing}: {error} {later}",
     ),
     network.NotReachedError: (
-        ApiError,
+        FailedError,
         "The messaging network could not be reached. Nothing was {done}; try again.",
     ),
-    network.AmbiguousError: (ApiError, "The messaging network gave no clear answer, {unclear}"),
+    network.AmbiguousError: (FailedError, "The messaging network gave no clear answer, {unclear}"),
     network.NumberLostError: (
         ConflictError,
         "The number {number} was disconnected by the network: {error}",
@@ -87,8 +94,8 @@ ANSWERS: dict[type[network.NetworkError], tuple[type[ApiError], str]] = {
 
 def answer_to(
     number: Number, asked: Asked, error: network.NetworkError, message_id: str | None = None
-) -> ApiError:
-    """The response to a request of the number whose network call failed with this error.
+) -> DomainError:
+    """The error of a request of the number whose network call failed with this error.
 
     ``message_id`` is the message that was stored for the request.
     """
@@ -102,14 +109,14 @@ def answer_to(
     )
 
 
-def unreadable_token(number: Number, error: SecretUnreadableError, done: str) -> ApiError:
-    """500 for a number whose token this process cannot decrypt, with a line in the log for the operator."""
+def unreadable_token(number: Number, error: SecretUnreadableError, done: str) -> FailedError:
+    """The error for a number whose token this process cannot decrypt. Logs it for the operator."""
     logger.error(
         "number %s cannot be used: %s Put back the GATEWAY_SECRET_KEY or secret.key that encrypted it.",
         number.id,
         error,
     )
-    return ApiError(
+    return FailedError(
         f"The gateway cannot decrypt the access token of the number {number.id}: GATEWAY_SECRET_KEY is not"
         f" the one that encrypted it. Nothing was {done}. The operator of the gateway must put back that key."
     )
@@ -118,7 +125,7 @@ def unreadable_token(number: Number, error: SecretUnreadableError, done: str) ->
 def capable(
     capability: type[Capability], platform: Network, number: Number, asked: Asked
 ) -> Capability:
-    """The number's network, for calls of this capability. Raises ApiError if it lacks it."""
+    """The number's network, for calls of this capability. Raises DomainError if it lacks it."""
     try:
         return offered(capability, platform)
     except network.NotOfferedError as error:
@@ -127,7 +134,7 @@ def capable(
 
 @asynccontextmanager
 async def asking(number: Number, asked: Asked) -> AsyncIterator[Sender]:
-    """Call the network for a number inside. Its errors may change the number's status. Raises ApiError."""
+    """Call the network for a number inside. Its errors may change the number's status. Raises DomainError."""
     try:
         sender = Sender(number.phone_number_id, number.access_token)
     except SecretUnreadableError as error:

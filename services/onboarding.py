@@ -27,27 +27,37 @@ from networks.interface import (
 from networks.interface import Signup as SignupCalls
 from networks.registry import get_network, offered, wait_for
 from services import doorbells
+from services.errors import ConflictError, DomainError, InvalidError, NotFoundError, ThrottledError
 from services.number_status import change_status
 
 
-class SignupError(Exception):
+class SignupError(DomainError):
     """A signup failed. The text tells the number's owner what to do.
 
     The class itself is raised if the platform does not confirm the claim, or if the number cannot be
     connected as it is. ``retry_after`` is in seconds, None unless the platform limits the retries.
     """
 
+    code = InvalidError.code
+    # The field of the claim that is wrong.
+    place: str | None = None
+
     def __init__(self, text: str, retry_after: int | None = None) -> None:
-        super().__init__(text)
-        self.retry_after = retry_after
+        super().__init__(text, retry_after=retry_after, field=self.place)
+        if retry_after is not None:
+            self.code = ThrottledError.code
 
 
 class LinkUnknownError(SignupError):
     """There is no such signup link."""
 
+    code = NotFoundError.code
+
 
 class LinkClosedError(SignupError):
     """The link is closed. ``reason`` is ``used``, ``revoked`` or ``expired``."""
+
+    code = ConflictError.code
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"This signup link is {reason}. Ask for a new one.")
@@ -57,9 +67,14 @@ class LinkClosedError(SignupError):
 class CodeExpiredError(SignupError):
     """The code is unknown, used, or older than 30 seconds. The signup must start again."""
 
+    place = "/code"
+
 
 class PinMismatchError(SignupError):
     """The number has two-step verification with another PIN. The same claim with that PIN continues."""
+
+    code = ConflictError.code
+    place = "/pin"
 
 
 @dataclass(frozen=True)

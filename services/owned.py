@@ -1,4 +1,4 @@
-"""Finds rows of an account by identifier, with the API's errors."""
+"""Finds rows of an account by identifier, with the errors of the domain."""
 
 from typing import TypeVar
 
@@ -6,7 +6,7 @@ from models.deliveries.webhook import Webhook
 from models.messages.contact import Contact
 from models.messages.message import Message
 from models.numbers.number import Number, NumberStatus
-from services.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
+from services.errors import ConflictError, DomainError, ForbiddenError, NotFoundError
 
 Owned = TypeVar("Owned", Message, Number, Webhook)
 
@@ -37,15 +37,15 @@ def own_contact(account_id: str, contact_id: str, field: str | None = None) -> C
     return contact
 
 
-def no_access(kind: str, row_id: str, *, exists: bool, field: str | None = None) -> ApiError:
-    """403 for another account's row, 404 for one that does not exist."""
+def no_access(kind: str, row_id: str, *, exists: bool, field: str | None = None) -> DomainError:
+    """The error for another account's row, or for one that does not exist."""
     if exists:
         return ForbiddenError(f"The {kind} {row_id} belongs to a different account.", field=field)
     return NotFoundError(f"There is no {kind} {row_id}.", field=field)
 
 
 def inactive(number: Number, action: str) -> ConflictError:
-    """409 for an action of a number that is not ACTIVE, with the network's reason and what to do."""
+    """The error for an action of a number that is not ACTIVE, with the network's reason and what to do."""
     reason, remedy = number.status_reason or "", REMEDIES[NumberStatus(number.status)]
     sentences = (
         f"The number {number.id} is {number.status} and cannot {action}.",
@@ -56,7 +56,7 @@ def inactive(number: Number, action: str) -> ConflictError:
 
 
 def active_number(number_id: str, account_id: str, action: str) -> Number:
-    """The account's number, for an action. Raises ApiError, also if it is not ACTIVE."""
+    """The account's number, for an action. Raises DomainError, also if it is not ACTIVE."""
     number = owned(Number, number_id, account_id)
     if number.status != NumberStatus.ACTIVE:
         raise inactive(number, action)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from models.messages.callback import Callback
 from networks.registry import all_networks
 from services import doorbells, telemetry
-from services.errors import ApiError, ForbiddenError
+from services.errors import ForbiddenError, UnauthorizedError
 
 
 def verify(query: Mapping[str, str]) -> str:
@@ -17,10 +17,10 @@ def verify(query: Mapping[str, str]) -> str:
 
 
 def authenticate(body: bytes, headers: Mapping[str, str]) -> None:
-    """Raise ApiError unless the headers have a network's signature of the raw body."""
+    """Raise UnauthorizedError unless the headers have a network's signature of the raw body."""
     if not any(network.is_authentic(body, headers) for network in all_networks()):
         telemetry.CALLBACKS.labels(outcome="forged").inc()
-        raise ApiError("The signature of the callback is wrong.", status=401)
+        raise UnauthorizedError("The signature of the callback is wrong.")
 
 
 def store(body: bytes) -> None:

@@ -7,10 +7,11 @@ from models.deliveries.bulk_redelivery import MAX_REDELIVERIES, Redelivery
 from models.deliveries.delivery import ENDED, UNDELIVERED, Delivery
 from models.deliveries.webhook import Webhook
 from services import doorbells
+from services.errors import ConflictError
 from services.fair_share import TooMuchAtOnceError
 
 
-class InactiveWebhookError(Exception):
+class InactiveWebhookError(ConflictError):
     def __init__(self, webhook_id: str) -> None:
         super().__init__(f"The webhook {webhook_id} is disabled. Set active to true first.")
 

@@ -30,8 +30,9 @@ from models.numbers.number import Number, NumberStatus
 from networks import exceptions as network
 from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.registry import network_of
+from resources.error import STATUS, error_text
 from services import contacts, doorbells, first_commit, number_status, telemetry, templates
-from services.errors import ApiError, ConflictError, ThrottledError
+from services.errors import ConflictError, DomainError, FailedError, ThrottledError
 from services.message_status import record_acceptance
 from services.network_failures import Asked, answer_to, unreadable_token
 from services.owned import inactive, no_access, owned
@@ -83,7 +84,7 @@ class _Send(NamedTuple):
 
 
 async def send(account_id: str, body: dict[str, Any], key: str | None) -> Answer:
-    """Send a message, or replay the response to its key. Raises ApiError."""
+    """Send a message, or replay the response to its key. Raises DomainError."""
     fingerprint = hashlib.sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).hexdigest()
     try:
         if (limit := get_settings().due_limit) and await pressure.is_above(limit):
@@ -102,7 +103,7 @@ async def send(account_id: str, body: dict[str, Any], key: str | None) -> Answer
         raise _give_up(undecided.made) from None
     except _KeyTakenError as taken:
         return await _replay(taken.known, fingerprint)
-    except ApiError:
+    except DomainError:
         # The stored response is replayed even if the number is no longer active.
         if key is not None and (known := await read(partial(IdempotencyKey.find, account_id, key))):
             return await _replay(known, fingerprint)
@@ -118,7 +119,7 @@ def _begin(
     lock: str,
     note: Callable[[_Send], None],
 ) -> _Send:
-    """Commit the message and the claim of its key. Raises ApiError, _KeyTakenError, and rolls back.
+    """Commit the message and the claim of its key. Raises DomainError, _KeyTakenError, and rolls back.
 
     ``note`` gets what this returns before it is committed.
     """
@@ -156,14 +157,14 @@ def _is_stored(lock: str, send: _Send) -> bool:
     return write(look, lock)
 
 
-def _give_up(send: _Send) -> ApiError:
-    """Release the key when the database is back. Returns the response, which is certain already."""
+def _give_up(send: _Send) -> FailedError:
+    """Release the key when the database is back. Returns the error, which is certain already."""
     error = network.NotReachedError(
         "not_sent", "The database stopped responding before the message was sent."
     )
     record = partial(_record_failure, send.number, send.message, error)
     _start(_record_later(send.message.id, record))
-    return ApiError(
+    return FailedError(
         "The gateway's database stopped responding. Nothing was sent. Repeat the request with the same"
         f" Idempotency-Key in {RETRY_AFTER_PRESSURE} seconds.",
         retry_after=RETRY_AFTER_PRESSURE,
@@ -171,7 +172,7 @@ def _give_up(send: _Send) -> ApiError:
 
 
 def _check_sender(account_id: str, number_id: str) -> Number:
-    """The number that sends. Raises ApiError."""
+    """The number that sends. Raises DomainError."""
     number = Number.by_id(number_id)
     if number is None or number.account_id != account_id:
         raise no_access("number", number_id, exists=number is not None, field="/number_id")
@@ -275,7 +276,7 @@ async def _replay(known: IdempotencyKey, fingerprint: str) -> Answer:
 async def _finish_sending(send: _Send) -> Answer:
     """Send the message and record the outcome, even if the client disconnects or the service stops.
 
-    Raises ApiError with the message's identifier if the outcome cannot be recorded now.
+    Raises DomainError with the message's identifier if the outcome cannot be recorded now.
     """
     message_id = send.message.id
     telemetry.note(message_id=message_id)
@@ -288,7 +289,7 @@ async def _finish_sending(send: _Send) -> Answer:
         logger.warning("the outcome of message %s is not recorded yet: %s", message_id, error)
     except Exception:
         logger.exception("the outcome of message %s was not recorded", message_id)
-    raise ApiError(
+    raise FailedError(
         "The outcome of the message could not be recorded yet. "
         f"Read message {message_id} for its outcome before you send again.",
         message_id=message_id,
@@ -389,7 +390,9 @@ def _record_failure(number: Number, message: Message, error: network.NetworkErro
         ),
         later="Try again later with a new Idempotency-Key.",
     )
-    answer = answer_to(number, sending, error, message.id)
+    failure = answer_to(number, sending, error, message.id)
+    text = error_text(failure.code, failure.message, failure.details)
+    answer = Answer(STATUS[failure.code], text, failure.retry_after)
     is_ambiguous = isinstance(error, network.AmbiguousError)
     status = MessageStatus.UNKNOWN if is_ambiguous else MessageStatus.FAILED
     with writing():
@@ -406,4 +409,4 @@ def _record_failure(number: Number, message: Message, error: network.NetworkErro
             number_status.apply_error(number, error)
             if network_of(number).is_opt_out(error.code):
                 contacts.opt_out(message)
-    return Answer(answer.status, answer.body, answer.retry_after)
+    return answer

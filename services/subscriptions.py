@@ -12,6 +12,7 @@ from models.database import exclusively
 from models.deliveries.claim import STALE_SECONDS
 from models.deliveries.delivery import Delivery
 from models.deliveries.webhook import Webhook
+from services.errors import ConflictError, UnavailableError
 from services.fair_share import Share
 from webhooks import address
 from webhooks.address import AddressRefusedError
@@ -36,12 +37,14 @@ BEGUN_SECONDS = STALE_SECONDS + 0.1
 POLL_SECONDS = 0.01
 
 
-class TooManyWebhooksError(Exception):
+class TooManyWebhooksError(ConflictError):
     """The account has reached the limit of its plan. The text says what to do."""
 
 
-class NotCheckedError(Exception):
+class NotCheckedError(UnavailableError):
     """The service cannot resolve the name of a url at the moment. The text says what to do."""
+
+    retry_after = 5
 
 
 def check_url(url: str, account_id: str) -> None:

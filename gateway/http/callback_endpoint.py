@@ -20,7 +20,7 @@ LARGE = MEBIBYTE // 8
 
 
 async def intake(scope: Scope, receive: Receive, send: Send) -> None:
-    """The ASGI application of the network's callback URL. Raises HTTPException or ApiError to refuse."""
+    """The ASGI application of the network's callback URL. Raises HTTPException or DomainError to refuse."""
     request = Request(scope, receive)
     response = Response()
     match request.method:

@@ -16,6 +16,7 @@ from typing import Any, cast
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from gateway.api.errors import ApiError
 from gateway.api.operations import KEY, UNKNOWN_PAGE, Operation
 from gateway.http.access_log import HEADER, PREFIX
 from gateway.http.address_limit import AddressLimit
@@ -24,7 +25,6 @@ from gateway.http.exception_handlers import response_to
 from gateway.http.vanished import notice_vanished
 from handlers.streams import streams
 from models.clock import new_id
-from services.errors import ApiError
 
 logger = logging.getLogger(__name__)
 

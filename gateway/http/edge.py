@@ -14,6 +14,7 @@ from contextvars import copy_context
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from gateway.api.errors import ApiError
 from gateway.api.operations import (
     KEY,
     LARGE_BODY,
@@ -31,7 +32,7 @@ from gateway.http.request_log import RequestLog
 from gateway.ops.metrics import RATE_LIMITED
 from handlers.streams import streams
 from models.database import answers_at_once
-from services.errors import ApiError, ThrottledError
+from services.errors import ThrottledError
 from services.fair_share import Share
 
 METERED = {Part.API, Part.PAGES, Part.UPLOADS, Part.LIVE}

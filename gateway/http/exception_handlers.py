@@ -10,16 +10,13 @@ from werkzeug.exceptions import HTTPException as FlaskError
 
 from dashboard.error_pages import error_page, is_page
 from dashboard.pages import CONTENT_TYPE as HTML
+from gateway.api.errors import ApiError
 from models.database import UnsureError
-from services.errors import CODES, ApiError, ConflictError, NotFoundError
-from services.fair_share import TooMuchAtOnceError
-from services.redeliver import InactiveWebhookError
-from services.subscriptions import NotCheckedError, TooManyWebhooksError
+from resources.error import CODES
+from services.errors import DomainError
 
 logger = logging.getLogger(__name__)
 
-# Seconds until other slow requests may have ended, or a name server may respond again.
-RETRY_AFTER = 5
 UNSURE_MESSAGE = (
     "The gateway's database stopped responding while it stored the change. It may be stored."
     " Read it before you repeat the request."
@@ -44,11 +41,8 @@ def as_api_error(error: Exception, path: str, method: str) -> ApiError:
     match error:
         case ApiError():
             return error
-        case TooMuchAtOnceError() | NotCheckedError():
-            status = 503 if isinstance(error, NotCheckedError) else 429
-            return ApiError(str(error), status=status, retry_after=RETRY_AFTER)
-        case InactiveWebhookError() | TooManyWebhooksError():
-            return ConflictError(str(error))
+        case DomainError():
+            return ApiError.of(error)
         case FlaskError(code=int(status)):
             methods = getattr(error, "valid_methods", None)
             headers = {"Allow": ", ".join(sorted(methods))} if methods else None
@@ -63,7 +57,7 @@ def _of_framework(error: HTTPException, path: str, method: str) -> ApiError:
     """An error of routing, validation or security."""
     match error.status_code:
         case 404:
-            return NotFoundError(f"There is nothing at {path}.")
+            return ApiError(f"There is nothing at {path}.", status=404)
         case 405:
             allowed = {k: v for k, v in (error.headers or {}).items() if k.lower() == "allow"}
             message = f"The method {method} is not allowed here. See the header Allow."
@@ -72,4 +66,4 @@ def _of_framework(error: HTTPException, path: str, method: str) -> ApiError:
     message = str(error.detail or http.HTTPStatus(status).phrase)
     # Our validation puts the wrong field into ``ext``.
     details = error.ext if isinstance(error, ProblemException) else None
-    return ApiError(message, status=status, **(details or {}))
+    return ApiError(message, status=status, details=details)

@@ -24,7 +24,7 @@ from gateway.ops.metrics import REQUEST_LOG_DROPPED
 from models import clock
 from models.accounts.api_request import ERROR, ApiRequest
 from models.database import commit
-from services.errors import CODES
+from resources.error import CODES
 
 logger = logging.getLogger(__name__)
 

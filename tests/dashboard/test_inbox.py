@@ -12,6 +12,7 @@ from werkzeug.test import EnvironBuilder
 
 from dashboard import api_calls, inbox, media_replies
 from dashboard.api_calls import Answer, Body
+from gateway.api.errors import ApiError
 from models.accounts.account import Account
 from models.database import writing
 from models.messages.contact import Contact
@@ -19,7 +20,7 @@ from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message
 from models.messages.template import Template
 from models.numbers.number import Number, NumberStatus
-from services.errors import ApiError, ConflictError, InvalidError
+from services.errors import ConflictError, DomainError, FailedError, InvalidError, TooLargeError
 from tests import factories
 from tests.conftest import Clock
 from tests.dashboard.conftest import Submit, Visit
@@ -71,13 +72,14 @@ class Api:
         made = json.dumps({"id": media_id, "mimeType": mime_type})
         self.uploads.append(Answer(200, {}, made.encode()))
 
-    def fail(self, error: ApiError) -> None:
+    def fail(self, error: DomainError) -> None:
         self.answer = failed(error)
 
 
-def failed(error: ApiError) -> Answer:
-    headers = {name.lower(): value for name, value in error.headers.items()}
-    return Answer(error.status, headers, error.body.encode())
+def failed(error: DomainError) -> Answer:
+    response = ApiError.of(error)
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    return Answer(response.status, headers, response.body.encode())
 
 
 @pytest.fixture
@@ -328,7 +330,7 @@ def test_a_form_whose_message_was_erased_shows_the_refusal_of_the_api(
 def test_a_refused_file_shows_the_reason_and_keeps_the_input(
     submit: Submit, api: Api, contact: Contact
 ) -> None:
-    api.uploads.append(failed(ApiError("The file has 9 bytes.", status=413, field="/file")))
+    api.uploads.append(failed(TooLargeError("The file has 9 bytes.", field="/file")))
     form = {"reply": "media", "caption": "<b>", "once": "k"}
     answer = submit(f"inbox/{contact.id}/media", 422, **form, file=_file())
     assert 'role="alert" id="problem">The file has 9 bytes.</p>' in answer.text
@@ -435,7 +437,7 @@ def test_after_an_unclear_outcome_the_form_never_sends_a_second_message(
 ) -> None:
     claim("k", 500)
     tries = {
-        "gave no clear answer": ApiError("The messaging network gave no clear answer."),
+        "gave no clear answer": FailedError("The messaging network gave no clear answer."),
         "Your first reply may have been sent. See the conversation": USED,
         "Too long": InvalidError("Request body, text.body: Too long", field="/text/body"),
     }

@@ -11,7 +11,7 @@ from models import keyset
 from models.accounts.account import Account
 from models.accounts.api_key import ApiKey
 from models.accounts.api_request import ApiRequest
-from services.errors import CODES
+from resources.error import CODES
 from tests.conftest import Clock
 from tests.dashboard.conftest import Visit
 

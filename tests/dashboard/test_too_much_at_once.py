@@ -7,13 +7,12 @@ from urllib.parse import urlencode
 import pytest
 
 from gateway.api.app import build_app
-from gateway.http.exception_handlers import RETRY_AFTER
 from models.accounts.account import Account
 from models.accounts.user import User
 from models.accounts.user_session import UserSession
 from resources.sample import sample_event
 from services import notify, sender, subscriptions
-from services.fair_share import Share
+from services.fair_share import RETRY_AFTER, Share
 from tests import factories
 from tests.asgi import Answered, ask, http_scope
 from tests.conftest import Configure

@@ -18,7 +18,10 @@ from networks import exceptions
 from networks.interface import MediaUpload, Sender
 from networks.whatsapp.knowledge import Knowledge
 from networks.whatsapp.media_types import FILES
-from services.errors import ApiError, ConflictError, NotFoundError
+from resources.error import STATUS
+from services import media as service
+from services import receipts
+from services.errors import ConflictError, DomainError, NotFoundError
 from tests import factories
 from tests.asgi import http_scope, one_message
 
@@ -82,7 +85,7 @@ class Network(Knowledge):
 def network(monkeypatch: pytest.MonkeyPatch) -> Network:
     """The network, installed for the test."""
     network = Network()
-    for module in (media, messages):
+    for module in (service, receipts):
         monkeypatch.setattr(module, "network_of", lambda _: network)
     return network
 
@@ -160,9 +163,9 @@ def test_each_error_of_the_network_has_its_answer_and_its_effect_on_the_number(
     kinds: list[str],
 ) -> None:
     network.failure = error
-    with pytest.raises(ApiError) as caught:
+    with pytest.raises(DomainError) as caught:
         call(number)
-    assert caught.value.status == status
+    assert STATUS[caught.value.code] == status
     code = error.network_code
     assert caught.value.details == ({} if code is None else {"networkCode": code})
     assert (caught.value.retry_after is not None) == (status == 429)
@@ -217,9 +220,9 @@ def test_a_type_of_the_part_counts_before_the_name(
 def test_the_error_of_an_unknown_file_type_says_how_to_fix_it(
     number: Number, network: Network, name: str
 ) -> None:
-    with pytest.raises(ApiError) as caught:
+    with pytest.raises(DomainError) as caught:
         _upload_form(number, name, "application/octet-stream")
-    assert caught.value.status == 415
+    assert caught.value.code == "UNSUPPORTED_MEDIA_TYPE"
     assert name[:100] in caught.value.message
     assert ".opus" in caught.value.message
     assert caught.value.message.endswith("or a content type with the part.")
@@ -232,9 +235,9 @@ def test_the_error_of_an_unknown_file_type_says_how_to_fix_it(
 def test_a_type_that_the_platform_does_not_accept_is_refused_with_any_file_name(
     number: Number, network: Network, part_type: str
 ) -> None:
-    with pytest.raises(ApiError, match="Send one of image/jpeg, image/png") as caught:
+    with pytest.raises(DomainError, match="Send one of image/jpeg, image/png") as caught:
         _upload_form(number, "a.png", part_type)
-    assert caught.value.status == 415
+    assert caught.value.code == "UNSUPPORTED_MEDIA_TYPE"
     assert caught.value.details == {"field": "/file"}
     assert len(caught.value.message) < 1000
     assert network.uploaded == []
@@ -256,9 +259,9 @@ def test_a_file_past_the_limit_of_its_type_never_reaches_the_network(
     assert limit in {5 << 20, 16 << 20, 100 << 20, 500 << 10}
     monkeypatch.setitem(FILES.limits, mime_type, 10)
     _upload(number, b"x" * 10, mime_type)
-    with pytest.raises(ApiError) as caught:
+    with pytest.raises(DomainError) as caught:
         _upload(number, b"x" * 11, mime_type)
-    assert (caught.value.status, len(network.uploaded)) == (413, 1)
+    assert (caught.value.code, len(network.uploaded)) == ("PAYLOAD_TOO_LARGE", 1)
 
 
 @pytest.mark.parametrize("call", [_upload, _mark])

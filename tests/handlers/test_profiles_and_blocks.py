@@ -14,7 +14,10 @@ from models.numbers.number import Number, NumberStatus
 from networks import exceptions
 from networks.interface import BlockedPage, BlockedPerson, BlockResult, BusinessProfile, Sender
 from networks.whatsapp.knowledge import Knowledge
-from services.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
+from resources.error import STATUS
+from services import blocking
+from services import profiles as service
+from services.errors import ConflictError, DomainError, ForbiddenError, NotFoundError
 from tests.structure.test_contract_shapes import check_shape
 
 PHONE, USER = "15551234567", "US.13491208655302741918"
@@ -60,7 +63,7 @@ class Network(Knowledge):
 @pytest.fixture
 def network(monkeypatch: pytest.MonkeyPatch) -> Network:
     network = Network()
-    for module in (profiles, blocks):
+    for module in (service, blocking):
         monkeypatch.setattr(module, "network_of", lambda _: network)
     return network
 
@@ -169,9 +172,9 @@ def test_each_error_of_the_network_has_its_answer(
     becomes: NumberStatus,
 ) -> None:
     network.failure = error
-    with pytest.raises(ApiError) as caught:
+    with pytest.raises(DomainError) as caught:
         call(number.account_id, number.id)
-    assert caught.value.status == status
+    assert STATUS[caught.value.code] == status
     assert Number.get_by_id(number.id).status == becomes
 
 

@@ -15,9 +15,10 @@ from models.messages.template import Template, TemplateList
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions
 from networks.interface import TemplateDefinition
+from resources.error import STATUS
 from services import template_copy
 from services import templates as service
-from services.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
+from services.errors import ConflictError, DomainError, ForbiddenError, NotFoundError
 from tests import factories
 from tests.conftest import Clock
 from tests.fake_templates import BODY, Network, definition
@@ -169,9 +170,9 @@ def test_an_error_of_the_network_is_answered_as_everywhere(
     number: Number, network: Network, failure: exceptions.NetworkError, status: int
 ) -> None:
     network.failure = failure
-    with pytest.raises(ApiError) as caught:
+    with pytest.raises(DomainError) as caught:
         _list(number)
-    assert caught.value.status == status
+    assert STATUS[caught.value.code] == status
     lost = isinstance(failure, exceptions.NumberLostError)
     assert (Number.get_by_id(number.id).status == NumberStatus.DISCONNECTED) == lost
 
@@ -222,7 +223,7 @@ def test_a_created_template_that_a_list_brought_first_is_there_once(
 def test_a_refused_template_changes_nothing(number: Number, network: Network) -> None:
     _list(number)
     network.failure = exceptions.RefusedError("100", "Invalid parameter")
-    with pytest.raises(ApiError, match="refused the template: 100 Invalid parameter"):
+    with pytest.raises(DomainError, match="refused the template: 100 Invalid parameter"):
         _create(number)
     assert Template.select().count() == 3
     assert _told() == []

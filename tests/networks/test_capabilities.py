@@ -5,11 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from handlers import blocks
 from models.numbers.number import Number
 from networks import interface
 from networks.exceptions import NotOfferedError
 from networks.registry import NETWORKS, get_network, network_of, offered
+from services import blocking
 from services.errors import ConflictError
 
 CAPABILITIES = [
@@ -45,8 +45,8 @@ def test_what_a_network_does_not_offer_is_a_conflict(
     bare = SimpleNamespace(send=None)
     with pytest.raises(NotOfferedError):
         offered(interface.Blocking, bare)
-    monkeypatch.setattr(blocks, "network_of", lambda _: bare)
+    monkeypatch.setattr(blocking, "network_of", lambda _: bare)
     with pytest.raises(
         ConflictError, match=f"The messaging network of the number {number.id} cannot list"
     ):
-        asyncio.run(blocks.list_blocked(number.account_id, number.id, 20))
+        asyncio.run(blocking.list_blocked(number.account_id, number.id, 20))

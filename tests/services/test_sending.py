@@ -20,7 +20,7 @@ from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.items import StatusUpdate
 from networks.whatsapp.knowledge import Knowledge
 from services import sending
-from services.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
+from services.errors import ConflictError, DomainError, ForbiddenError, NotFoundError
 from services.message_status import SentMessages, record_status
 from services.sending import Answer
 from tasks.queue import huey
@@ -221,9 +221,9 @@ def test_an_error_while_recording_the_outcome_keeps_the_key_claimed(
 
     monkeypatch.setattr(f"{sending.__name__}.{recorder}", fail)
     asked = network(answer)
-    with pytest.raises(ApiError) as caught:
+    with pytest.raises(DomainError) as caught:
         _send(number)
-    assert caught.value.status == 500
+    assert caught.value.code == "INTERNAL_ERROR"
     [message] = Message.select()
     assert f"Read message {message.id}" in caught.value.message
     with pytest.raises(ConflictError, match="no outcome yet") as repeated:

@@ -8,7 +8,7 @@ import pytest
 from models.database import UnsureError, outage
 from models.numbers.number import Number
 from services import doorbells, sending
-from services.errors import ApiError
+from services.errors import DomainError
 from services.sending import Answer
 from tests.fake_network import accept_all
 
@@ -100,7 +100,7 @@ def test_the_engine_is_woken_once_an_outcome_is_recorded_later(
 ) -> None:
     async def send() -> None:
         tried = _fail_with(monkeypatch, UNAVAILABLE("away"), UNAVAILABLE("away"))
-        with pytest.raises(ApiError):
+        with pytest.raises(DomainError):
             await _send(number)
         await sending.finish(5)
         assert len(tried) == 3

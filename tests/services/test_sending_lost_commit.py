@@ -18,7 +18,7 @@ from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number
 from networks.interface import OutboundMessage
 from services import first_commit, sending
-from services.errors import ApiError, ConflictError
+from services.errors import ConflictError, DomainError
 from tasks import bells
 from tests import factories
 from tests.conftest import AtOnce, Configure
@@ -122,7 +122,7 @@ def test_when_the_database_stays_away_nothing_was_sent_and_the_key_is_released(
     async def tell() -> None:
         nonlocal is_away
         _steal(thief)
-        with pytest.raises(ApiError, match="Nothing was sent") as caught:
+        with pytest.raises(DomainError, match="Nothing was sent") as caught:
             await sending.send(number.account_id, _body(number), "key-3")
         assert not isinstance(caught.value, ConflictError)
         assert caught.value.retry_after is not None

@@ -13,7 +13,7 @@ from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.whatsapp.knowledge import Knowledge
 from services import sending, telemetry
-from services.errors import ApiError, ConflictError
+from services.errors import ConflictError, DomainError
 from services.sending import Answer
 
 Answers = Callable[[Acceptance | Exception], None]
@@ -97,6 +97,6 @@ def test_an_unexpected_error_while_recording_names_the_message(
 
     answers(ACCEPTED)
     monkeypatch.setattr(sending, "record_acceptance", fail)
-    with pytest.raises(ApiError) as caught:
+    with pytest.raises(DomainError) as caught:
         _send(number)
     assert caught.value.details == {"messageId": Message.get().id}

@@ -7,7 +7,7 @@ import pytest
 from models.accounts.account import Account
 from models.messages.message import Message
 from models.numbers.number import Number
-from services.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
+from services.errors import ConflictError, DomainError, ForbiddenError, NotFoundError
 from services.sending import quoted
 from tests import factories
 
@@ -72,7 +72,7 @@ def test_each_refusal_tells_the_place(
 ) -> None:
     other = factories.active_number(account, "1008", phone_number="15550002222")
     for message_id in ("msg_nothing", factories.outbound(number).id, received(other).id):
-        with pytest.raises(ApiError) as caught:
+        with pytest.raises(DomainError) as caught:
             quoted(speak(message_id), number)
         assert caught.value.details == {"field": f"/{field}/message_id"}
 

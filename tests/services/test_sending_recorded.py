@@ -22,7 +22,7 @@ from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.whatsapp.knowledge import Knowledge
 from services import contacts, sending
-from services.errors import ApiError, ConflictError
+from services.errors import ConflictError, DomainError
 from services.message_status import record_acceptance
 from services.sending import Answer
 from tasks.queue import huey
@@ -96,11 +96,11 @@ async def _send(number: Number) -> Answer:
     return await sending.send(number.account_id, body, "key-1")
 
 
-async def _send_unrecorded(number: Number) -> ApiError:
+async def _send_unrecorded(number: Number) -> DomainError:
     """Send. Returns the error, because the outcome cannot be recorded yet."""
-    with pytest.raises(ApiError) as caught:
+    with pytest.raises(DomainError) as caught:
         await _send(number)
-    assert caught.value.status == 500
+    assert caught.value.code == "INTERNAL_ERROR"
     return caught.value
 
 
@@ -130,7 +130,7 @@ def test_an_outcome_is_recorded_once_the_database_is_writable_again(
         [OperationalError("locked"), InterfaceError("lost"), InternalError("lost")]
     )
 
-    async def send_and_repeat() -> tuple[ApiError, Answer]:
+    async def send_and_repeat() -> tuple[DomainError, Answer]:
         told = await _send_unrecorded(number)
         await sending.finish(10)
         return told, await _send(number)
@@ -285,7 +285,7 @@ def test_a_stop_during_the_first_try_waits_for_the_next(
         await sending.finish(10)
         assert Message.get().status == MessageStatus.SENT
         await asyncio.wait([sent])
-        assert isinstance(sent.exception(), ApiError)
+        assert isinstance(sent.exception(), DomainError)
 
     asyncio.run(send_and_stop())
 

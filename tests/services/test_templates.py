@@ -12,7 +12,7 @@ from models.messages.template import Template, TemplateList
 from models.numbers.number import Number
 from networks.interface import TemplateDefinition
 from services import sending
-from services.errors import ApiError, InvalidError
+from services.errors import DomainError, InvalidError
 from tests import factories
 from tests.fake_templates import BODY, Network, definition, known
 
@@ -271,7 +271,7 @@ def test_a_refused_request_with_a_key_leaves_the_key_free(number: Number, networ
     known(number, definition(status="PAUSED"))
     content = {"name": "order_shipped", "language": {"code": "en_US"}}
     body = {"number_id": number.id, "to": "15551234567", "type": "template", "template": content}
-    with pytest.raises(ApiError):
+    with pytest.raises(DomainError):
         asyncio.run(sending.send(number.account_id, body, "key-1"))
     with writing():
         Template.update(status="APPROVED").execute()

@@ -14,7 +14,7 @@ from models.messages.message import Message
 from models.numbers.number import Number
 from networks.interface import OutboundMessage
 from services import sending
-from services.errors import ApiError
+from services.errors import DomainError
 from services.sending import Answer
 from tests.fake_network import accept_all
 
@@ -47,9 +47,9 @@ def test_a_send_stores_nothing_and_its_key_stays_free(
     number: Number, asked: list[OutboundMessage], caplog: pytest.LogCaptureFixture
 ) -> None:
     secret.use_key(ANOTHER)
-    with pytest.raises(ApiError) as caught:
+    with pytest.raises(DomainError) as caught:
         _send(number)
-    assert caught.value.status == 500
+    assert caught.value.code == "INTERNAL_ERROR"
     assert number.id in caught.value.message
     assert TOLD.format("sent") in caught.value.message
     assert caught.value.details == {}
@@ -73,7 +73,7 @@ def test_a_stored_response_is_still_replayed(number: Number, asked: list[Outboun
 
 def test_any_other_request_of_the_number_gets_the_same_error(number: Number) -> None:
     secret.use_key(ANOTHER)
-    with pytest.raises(ApiError) as caught:
+    with pytest.raises(DomainError) as caught:
         asyncio.run(profiles.update_number_profile(number.account_id, number.id, {"about": "x"}))
-    assert caught.value.status == 500
+    assert caught.value.code == "INTERNAL_ERROR"
     assert TOLD.format("changed") in caught.value.message

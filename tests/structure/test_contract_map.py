@@ -18,13 +18,13 @@ from contract_tests.contract import error_codes
 from gateway.api import contract
 from gateway.api.app import handlers_of
 from gateway.api.operations import METHODS
-from handlers import blocks
 from models.clock import new_id
 from models.deliveries.delivery import DeliveryState
 from models.messages.message import Direction, MessageStatus
 from models.messages.template import TemplateStatus
 from models.numbers.number import NumberStatus
-from services.errors import CODES
+from resources.error import CODES
+from services import blocking
 from services.subscriptions import MAX_URL, URL_FORM
 from webhooks import address
 from webhooks.envelope import timestamp
@@ -179,7 +179,7 @@ def test_the_contract_s_form_of_an_address_is_a_public_one_or_loopback(first: in
 
 
 def test_the_api_takes_the_contract_s_people() -> None:
-    assert blocks.PERSON.pattern == SCHEMAS["PersonId"]["pattern"].strip("^$()").replace(
+    assert blocking.PERSON.pattern == SCHEMAS["PersonId"]["pattern"].strip("^$()").replace(
         "[.]", r"\."
     )
 

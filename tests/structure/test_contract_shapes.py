@@ -21,13 +21,13 @@ from models.numbers.signup import SignupLink
 from models.reports.usage import UsageCount, counting
 from networks.interface import Acceptance
 from networks.items import StatusUpdate
+from resources.error import STATUS, error_text
 from resources.message import message_object
 from resources.number import number_object
 from resources.sample import sample_event
 from resources.template import template_object
 from resources.webhook import webhook_object
 from services import message_status, sending
-from services.errors import CODES, ApiError
 from tests import factories
 from tests.factories import claim_due
 from tests.fake_templates import definition, known
@@ -135,6 +135,6 @@ def test_an_event_is_the_contracts(kind: EventKind) -> None:
     check_shape(schema, json.loads(sample_event(kind, 1_795_167_000_000)))
 
 
-@pytest.mark.parametrize("status", CODES)
-def test_an_error_is_the_contracts(status: int) -> None:
-    check_shape("ErrorResponse", json.loads(ApiError("What is wrong.", status=status).body))
+@pytest.mark.parametrize("code", STATUS)
+def test_an_error_is_the_contracts(code: str) -> None:
+    check_shape("ErrorResponse", json.loads(error_text(code, "What is wrong.", {})))

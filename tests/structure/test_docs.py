@@ -12,6 +12,7 @@ from contract_tests.contract import load_contract
 from contract_tests.doc_blocks import RUN_BY, Block, blocks, pages_of_use
 from contract_tests.doc_reader import ACTIONS
 from networks.whatsapp.error_codes import ERROR_CODES, PERMISSIONS, explanation
+from resources.error import STATUS
 from services.network_failures import ANSWERS
 from tooling.api_reference import METHODS, anchor, code, reference
 from tooling.docs_hooks import LOADS, decisions, list_of_decisions
@@ -133,7 +134,7 @@ def test_the_documented_codes_of_the_network_match_the_code() -> None:
 
 def status_of(code: int) -> int:
     """The HTTP status of a response with this code."""
-    return ANSWERS[ERROR_CODES[code].error][0].status
+    return STATUS[ANSWERS[ERROR_CODES[code].error][0].code]
 
 
 def label(code: int) -> str:

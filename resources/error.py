@@ -1,0 +1,31 @@
+"""The ErrorResponse object of the contract (docs/errors.md): the status of each code, and the JSON."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+STATUS = {
+    "VALIDATION_ERROR": 400,
+    "UNAUTHORIZED": 401,
+    "FORBIDDEN": 403,
+    "NOT_FOUND": 404,
+    "METHOD_NOT_ALLOWED": 405,
+    "REQUEST_TIMEOUT": 408,
+    "CONFLICT": 409,
+    "PAYLOAD_TOO_LARGE": 413,
+    "UNSUPPORTED_MEDIA_TYPE": 415,
+    "RATE_LIMITED": 429,
+    "HEADERS_TOO_LARGE": 431,
+    "INTERNAL_ERROR": 500,
+    "SERVICE_UNAVAILABLE": 503,
+}
+CODES = {status: code for code, status in STATUS.items()}
+
+
+def error_text(code: str, message: str, details: Mapping[str, int | str]) -> str:
+    """The ErrorResponse object as JSON text."""
+    error: dict[str, Any] = {"code": code, "message": message, "status": STATUS[code]}
+    if details:
+        error["details"] = details
+    # orjson fails for half of a surrogate pair, which a text of the network may contain.
+    return json.dumps({"error": error}, separators=(",", ":"))
