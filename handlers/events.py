@@ -4,17 +4,36 @@ from functools import partial
 from typing import Any
 
 from connexion import request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
-from handlers.streams import EventStream, Stream, record
 from handlers.times import parse_time
 from models.database import read
 from models.deliveries.event import Event
 from models.deliveries.feed import START, LostPlaceError, Place, Wanted, newest
 from models.numbers.number import Number
+from resources.event import event_record
 from services.errors import ConflictError, InvalidError
 from services.owned import owned
+from services.streams import Stream, streams
 from webhooks.envelope import timestamp
+
+
+class EventStream(StreamingResponse):
+    """The response of a stream. The stream is open while the response is being sent."""
+
+    def __init__(self, stream: Stream) -> None:
+        # Otherwise nginx holds the events back until its buffer is full.
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        super().__init__(stream.pieces(), headers=headers, media_type="text/event-stream")
+        self._stream = stream
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the response (ASGI). Raises TooMuchAtOnceError."""
+        with streams.opened(self._stream), self._stream.scope:
+            if scope["method"] == "HEAD":
+                self._stream.end()
+            await super().__call__(scope, receive, send)
 
 
 def list_events(
@@ -29,7 +48,7 @@ def list_events(
     wanted = _wanted(user, kind, number_id, since)
     place = START if after is None else _place(after, "Query parameter after", "/after")
     events, end = _read(wanted, place, limit, "/after")
-    data = ",".join(record(event, end.history) for event in events)
+    data = ",".join(event_record(event, end.history) for event in events)
     body = f'{{"data":[{data}],"nextCursor":"{end.cursor}"}}'
     return Response(body, media_type="application/json")
 

@@ -23,8 +23,8 @@ from gateway.http.address_limit import AddressLimit
 from gateway.http.auth import NOBODY
 from gateway.http.exception_handlers import response_to
 from gateway.http.vanished import notice_vanished
-from handlers.streams import streams
 from models.clock import new_id
+from services.streams import streams
 
 logger = logging.getLogger(__name__)
 

@@ -30,10 +30,10 @@ from gateway.http.connections import EDGE
 from gateway.http.rate_limit import RateLimiter, Window
 from gateway.http.request_log import RequestLog
 from gateway.ops.metrics import RATE_LIMITED
-from handlers.streams import streams
 from models.database import answers_at_once
 from services.errors import ThrottledError
 from services.fair_share import Share
+from services.streams import streams
 
 METERED = {Part.API, Part.PAGES, Part.UPLOADS, Part.LIVE}
 ADMITTING_THREADS = 20

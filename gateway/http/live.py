@@ -13,11 +13,12 @@ from starlette.types import Receive, Scope, Send
 
 from dashboard.permissions import RULES
 from gateway.http.auth import CALLER, Caller
-from handlers.live_blocks import LOST, Block, Source
-from handlers.streams import EventStream, Stream
+from handlers.events import EventStream
 from models.accounts.user import Role
 from models.database import read
 from models.deliveries.feed import LostPlaceError, Place, Wanted, newest
+from services.live_blocks import LOST, Block, Source
+from services.streams import Stream
 
 # The page of each source. The roles of the page may see the source here.
 PAGES = {Source.ATTEMPTS: "deliveries", Source.NOTICES: "number"}

@@ -12,7 +12,6 @@ from itertools import product
 import pytest
 
 from handlers import deliveries, events, messages, usage
-from handlers.live_blocks import LiveBlocks, Source
 from models import clock
 from models.accounts.account import Account
 from models.accounts.api_key import ApiKey
@@ -42,6 +41,7 @@ from models.reports import activity, tally
 from models.reports.incident import AlertTarget, Incident
 from networks.interface import Acceptance
 from services import incidents, sending
+from services.live_blocks import LiveBlocks, Source
 from tasks import ingest, template_lists
 from tasks.retention import KINDS, remove_deleted, remove_old
 from tasks.sweep import recall

@@ -4,10 +4,10 @@ import pytest
 
 from dashboard.permissions import ALL, OWNERS, RULES, Rule
 from gateway.http.live import _begin, sources_of
-from handlers.live_blocks import LOST, Source
 from models.accounts.account import Account
 from models.accounts.user import Role
 from models.deliveries.feed import START, Wanted, newest
+from services.live_blocks import LOST, Source
 from tests import factories
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from gateway.http.connections import Bounds
-from handlers.streams import KEEP_ALIVE_SECONDS
+from services.streams import KEEP_ALIVE_SECONDS
 from tests.gateway.http.test_connections import SHORT, Client, Server
 
 SECONDS = 10

@@ -13,16 +13,15 @@ from contextvars import Context
 
 from anyio import CancelScope, to_thread
 from peewee import DatabaseError
-from starlette.responses import StreamingResponse
-from starlette.types import Receive, Scope, Send
 
-from handlers.live_blocks import Backlog, Block, Blocks, LiveBlocks, Source
 from models.accounts.api_key import ApiKey
 from models.accounts.user_session import UserSession
 from models.database import reading
 from models.deliveries.event import Event
 from models.deliveries.feed import LostPlaceError, Place, Wanted
+from resources.event import event_record
 from services.fair_share import Share
+from services.live_blocks import Backlog, Block, Blocks, LiveBlocks, Source
 
 logger = logging.getLogger(__name__)
 
@@ -36,8 +35,6 @@ KEY_SECONDS = 2
 EACH, TOTAL = 10, 500
 # Between two polls while the database is unreachable.
 PAUSE_SECONDS = 1
-# Libraries of many languages end a line at these, too. JSON has no other raw characters that do.
-_ESCAPES = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 OPENING, KEEP_ALIVE = "retry: 1000\n\n", ": keep-alive\n\n"
 
 
@@ -109,16 +106,9 @@ class Stream:
                 text += self._backlog.take()
 
 
-def record(event: Event, history: str) -> str:
-    """The EventRecord object as one line of JSON, with the envelope that webhooks receive."""
-    cursor = Place.of(event, history).cursor
-    payload = event.payload if event.payload.isascii() else event.payload.translate(_ESCAPES)
-    return f'{{"id":"{event.id}","cursor":"{cursor}",{payload[1:]}'
-
-
 def _as_text(event: Event, history: str) -> str:
     cursor = Place.of(event, history).cursor
-    return f"id: {cursor}\nevent: {event.kind}\ndata: {record(event, history)}\n\n"
+    return f"id: {cursor}\nevent: {event.kind}\ndata: {event_record(event, history)}\n\n"
 
 
 class Streams:
@@ -244,20 +234,3 @@ def _read_from(wanted: Wanted, place: Place) -> tuple[list[Event], Place] | None
 
 # The only instance in a process.
 streams = Streams()
-
-
-class EventStream(StreamingResponse):
-    """The response of a stream. The stream is open while the response is being sent."""
-
-    def __init__(self, stream: Stream) -> None:
-        # Otherwise nginx holds the events back until its buffer is full.
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        super().__init__(stream.pieces(), headers=headers, media_type="text/event-stream")
-        self._stream = stream
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the response (ASGI). Raises TooMuchAtOnceError."""
-        with streams.opened(self._stream), self._stream.scope:
-            if scope["method"] == "HEAD":
-                self._stream.end()
-            await super().__call__(scope, receive, send)

@@ -9,10 +9,7 @@ import pytest
 from peewee import InterfaceError, OperationalError
 from starlette.types import Message
 
-from handlers import live_blocks
-from handlers import streams as module
-from handlers.live_blocks import Source
-from handlers.streams import EACH, EventStream, Stream, streams
+from handlers.events import EventStream
 from models.accounts.account import Account
 from models.accounts.api_key import ApiKey
 from models.database import writing
@@ -21,7 +18,12 @@ from models.deliveries.claim import Terms
 from models.deliveries.event import Event
 from models.deliveries.event_history import EventHistory
 from models.deliveries.feed import START, Place, Wanted
+from resources.event import event_record
+from services import live_blocks
+from services import streams as module
 from services.fair_share import TooMuchAtOnceError
+from services.live_blocks import Source
+from services.streams import EACH, Stream, streams
 from tests import factories
 from tests.asgi import http_scope
 
@@ -372,7 +374,7 @@ def test_no_event_has_a_character_that_libraries_take_for_a_line_end(
     text = f"a{chr(code)}b\N{SNOWMAN}"
     payload = json.dumps({"data": text}, ensure_ascii=False)
     event = Event.get_by_id(factories.event(account, payload=payload).id)
-    line = module.record(event, "")
+    line = event_record(event, "")
     assert line.splitlines() == [line]
     assert json.loads(line)["data"] == text
     assert event.payload == payload
