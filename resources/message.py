@@ -1,11 +1,10 @@
-"""The Message object of the contract, and the steps of its history."""
+"""The Message object of the contract, its person, and the steps of its history."""
 
 from typing import Any
 
 from models.messages.contact import Contact
 from models.messages.message import Message, StatusChange
 from networks.explanations import explained
-from resources.person import person, unknown_person
 from webhooks.envelope import timestamp
 
 
@@ -34,6 +33,29 @@ def message_object(
         else None,
         "pricing": message.pricing,
         "acceptance": message.acceptance,
+    }
+
+
+def person(contact: Contact) -> dict[str, str | None]:
+    """The MessageContact object of a contact."""
+    return {
+        "phone": contact.phone,
+        "userId": contact.user_id,
+        "parentUserId": contact.parent_user_id,
+        "username": contact.username,
+        "name": contact.name,
+    }
+
+
+def unknown_person(identifier: str) -> dict[str, str | None]:
+    """The MessageContact object of a phone number or user id, from before contacts were stored."""
+    is_phone = identifier.isdecimal()
+    return {
+        "phone": identifier if is_phone else None,
+        "userId": None if is_phone else identifier,
+        "parentUserId": None,
+        "username": None,
+        "name": None,
     }
 
 

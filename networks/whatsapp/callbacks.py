@@ -1,9 +1,11 @@
-"""Parses the raw body of a callback into its items.
+"""Checks the signature of a callback, and parses its raw body into items.
 
 One callback may contain items of several numbers. A missing, unknown or malformed value of one item never
 affects another.
 """
 
+import hashlib
+import hmac
 import json
 import logging
 import re
@@ -29,6 +31,7 @@ from networks.whatsapp.number_states import effect_of
 
 logger = logging.getLogger(__name__)
 
+SIGNATURE = "X-Hub-Signature-256"
 MILLISECONDS_FROM = 100_000_000_000  # a timestamp above this is in milliseconds already
 # Clocks differ by minutes. A time further ahead is wrong, and all later messages of the person would get it.
 MOST_AHEAD = 10 * 60 * 1000
@@ -55,6 +58,13 @@ STATUSES = frozenset({"sent", "delivered", "read", "played", "failed"})
 TEST_ENTRY = "0"
 # Backfills, and copies of messages that the owner wrote in the platform's own app. They emit no events.
 PASSED_OVER = {"history", "smb_app_state_sync", "smb_message_echoes"}
+
+
+def is_authentic(app_secret: str, body: bytes, header: str | None) -> bool:
+    """Whether ``header`` is ``sha256=`` and the HMAC-SHA256 of ``body``. Compares in constant time."""
+    digest = hmac.new(app_secret.encode(), body, hashlib.sha256).hexdigest()
+    given = (header or "").encode("utf-8", "surrogateescape")
+    return hmac.compare_digest(f"sha256={digest}".encode(), given)
 
 
 @dataclass(frozen=True)

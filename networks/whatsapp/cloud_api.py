@@ -23,7 +23,7 @@ from networks.interface import (
     TokenGrant,
 )
 from networks.items import Part
-from networks.whatsapp import business, callbacks, checkup, media, signature, templates
+from networks.whatsapp import business, callbacks, checkup, media, templates
 from networks.whatsapp.graph import IDLE_SECONDS, GraphClient, members, optional, required
 from networks.whatsapp.knowledge import Knowledge
 from networks.whatsapp.number_states import state_of
@@ -92,7 +92,11 @@ class CloudApi(Knowledge):
 
     def is_authentic(self, body: bytes, headers: Mapping[str, str]) -> bool:
         """The signature of the platform over the raw body."""
-        return signature.is_authentic(self._app_secret, body, headers.get(signature.HEADER))
+        return callbacks.is_authentic(self._app_secret, body, headers.get(callbacks.SIGNATURE))
+
+    def recognizes(self, body: bytes) -> bool:
+        """Whether it names the object of the platform's callbacks."""
+        return b"whatsapp_business_account" in body
 
     def parse(self, body: bytes, now: int) -> list[Part]:
         """The items of a callback."""

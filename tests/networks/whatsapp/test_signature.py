@@ -2,7 +2,7 @@
 
 import pytest
 
-from networks.whatsapp.signature import HEADER, is_authentic
+from networks.whatsapp.callbacks import SIGNATURE, is_authentic
 
 SECRET = "test-app-secret"
 STATUS = (
@@ -55,4 +55,4 @@ def test_another_secret_does_not_fit() -> None:
 
 
 def test_the_header_has_the_platforms_name() -> None:
-    assert HEADER == "X-Hub-Signature-256"
+    assert SIGNATURE == "X-Hub-Signature-256"
