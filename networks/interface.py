@@ -211,6 +211,8 @@ class Network(Protocol):
     files: FileTypes
     # How long after a person's message free-form messages may be sent, in milliseconds.
     service_window_ms: int
+    # The code and text of an error, for samples of events.
+    sample_error: tuple[str, str]
     # How the events of notices begin that announce a ban.
     violation: str
 

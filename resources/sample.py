@@ -8,6 +8,7 @@ from models.messages.contact import Contact
 from models.messages.message import Direction, Message
 from models.messages.template import Template
 from models.numbers.number import Number
+from networks.registry import get_network
 from resources.contact import contact_with_times
 from resources.message import message_object
 from resources.number import number_object
@@ -47,7 +48,8 @@ def sample_event(kind: EventKind, now: int, new_id: Callable[[str], str] = _fixe
 
 
 def _message(message_id: str, status: str, now: int) -> dict[str, Any]:
-    is_inbound, has_failed = status == "received", status == "failed"
+    is_inbound = status == "received"
+    code, text = get_network().sample_error if status == "failed" else (None, None)
     row = Message(
         id=message_id,
         number_id=_NUMBER_ID,
@@ -59,8 +61,8 @@ def _message(message_id: str, status: str, now: int) -> dict[str, Any]:
         created_at=now,
         wa_message_id=f"wamid.{message_id}",
         status=status,
-        error_code="131026" if has_failed else None,
-        error_message="Message undeliverable" if has_failed else None,
+        error_code=code,
+        error_message=text,
     )
     return message_object(row, Contact(**_PERSON))
 

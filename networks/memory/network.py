@@ -67,6 +67,7 @@ class MemoryNetwork:
 
     files = FileTypes(limits={}, extensions={}, received=frozenset())
     service_window_ms = 24 * 60 * 60_000
+    sample_error = ("unreachable_person", "")
     violation = "never"
 
     def __init__(self, deliver: Callable[[bytes], object]) -> None:

@@ -21,11 +21,8 @@ class Knowledge:
     files = media_types.FILES
     # The customer service window of the Cloud API.
     service_window_ms = 24 * 60 * 60_000
+    sample_error = ("131026", "Message undeliverable")
     violation = notices.VIOLATION
-
-    def recognizes(self, body: bytes) -> bool:
-        """Whether it names the object of the platform's callbacks."""
-        return b"whatsapp_business_account" in body
 
     def classify(self, code: str, reason: str) -> NetworkError | None:
         """The exception for an error code of the platform."""
