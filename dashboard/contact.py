@@ -4,15 +4,14 @@ from flask import Response, request
 
 from dashboard.audited_views import about, unchanged
 from dashboard.contacts import PATH
+from dashboard.guard import account
 from dashboard.site import blueprint, confirm, go, mine, show
-from models import clock
-from models.database import writing
 from models.messages.contact import CONTACT, OPTED_OUT, Contact, ContactChange, Source
 from models.messages.conversation import newest_messages
 from models.messages.message import Direction
 from models.numbers.number import Number
 from resources.contact import window_open_until
-from services import contacts, doorbells, erasing
+from services import contacts, erasing
 
 MAX_NOTE = 1000  # As in the contract, UpdateContactRequest.
 MAX_MESSAGES = 20
@@ -50,9 +49,7 @@ def change_note(contact_id: str) -> Response:
     if len(note) > MAX_NOTE:
         problem = f"The note has {len(note)} characters. Shorten it to {MAX_NOTE}."
         return _page(_find(contact_id), 422, note=note, problem=problem)
-    with writing():
-        row = _find(contact_id)
-        row.annotate(note or None)
+    row = contacts.update_contact(account().id, _find(contact_id).id, note=note)
     return go(_path_of(row), say="note-saved")
 
 
@@ -104,12 +101,10 @@ def what_changed(change: ContactChange) -> str:
 
 
 def _opt(contact_id: str, *, out: bool) -> Response:
-    with writing():
-        row = _find(contact_id)
-        if out == (row.opted_out_at is not None):
-            unchanged()
-        contacts.opt(row, out=out, because=Source.API, at=clock.now())
-    doorbells.deliveries.ring()
+    row = _find(contact_id)
+    if out == (row.opted_out_at is not None):
+        unchanged()
+    contacts.update_contact(account().id, row.id, opted_out=out)
     return go(_path_of(row), say="opted-out" if out else "opted-in")
 
 

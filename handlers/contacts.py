@@ -4,14 +4,12 @@ from typing import Any
 
 from starlette.responses import Response
 
-from models import clock
-from models.database import exclusively
 from models.messages import contact_search
-from models.messages.contact import Contact, Source
+from models.messages.contact import Contact
 from models.numbers.number import Number
 from resources.contact import contact_change_object, contact_object
 from resources.page import page_object
-from services import contacts, doorbells, erasing
+from services import contacts, erasing
 from services.owned import own_contact, owned
 
 
@@ -47,19 +45,9 @@ def get_contact(user: str, contact_id: str) -> dict[str, Any]:
 
 def update_contact(user: str, contact_id: str, payload: dict[str, Any]) -> dict[str, Any]:
     """PATCH /contacts/{contact_id}."""
-    contact = _update(user, contact_id, payload)
-    doorbells.deliveries.ring()
-    return _detail(contact)
-
-
-@exclusively
-def _update(user: str, contact_id: str, payload: dict[str, Any]) -> Contact:
-    contact = own_contact(user, contact_id)
-    if "note" in payload:
-        contact.annotate(payload["note"] or None)
-    if "optedOut" in payload:
-        contacts.opt(contact, out=payload["optedOut"], because=Source.API, at=clock.now())
-    return contact
+    names = {"note": "note", "optedOut": "opted_out"}
+    changes = {name: payload[key] for key, name in names.items() if key in payload}
+    return _detail(contacts.update_contact(user, contact_id, **changes))
 
 
 def delete_contact(user: str, contact_id: str) -> Response:

@@ -4,31 +4,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from gateway.settings import get_settings
 from models.numbers.number import NumberTakenError
 from networks import exceptions as network
 from networks.explanations import described
 from resources.number import number_object
+from resources.signup_link import signup_link_object
 from services import onboarding
 from services.errors import ConflictError, DomainError, FailedError, InvalidError, ThrottledError
-from webhooks.envelope import timestamp
 
 RETRY_AFTER_THROTTLED = 60
 
 
 def get_signup_link(slug: str) -> dict[str, Any]:
     """GET /signup/{slug}."""
-    with _answering():
-        link = onboarding.open_link(slug)
-    settings = get_settings()
-    return {
-        "slug": link.slug,
-        "accountName": link.account.name,
-        "createdAt": timestamp(link.created_at),
-        "expiresAt": timestamp(link.expires_at),
-        "appId": settings.network_app_id,
-        "configId": settings.network_config_id,
-    }
+    return signup_link_object(onboarding.open_link(slug))
 
 
 def complete_signup(slug: str, payload: dict[str, Any]) -> tuple[dict[str, Any], int]:

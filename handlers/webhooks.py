@@ -7,12 +7,11 @@ from starlette.responses import Response
 
 from models.database import read
 from models.deliveries.webhook import Webhook
-from models.numbers.number import Number
 from resources.page import page_object
-from resources.webhook import webhook_object
+from resources.webhook import test_result_object, webhook_object
 from services import subscriptions
 from services.errors import ConflictError, InvalidError, NotFoundError
-from services.owned import no_access, owned
+from services.owned import owned
 from services.sender import send_test_delivery
 from webhooks.address import AddressRefusedError
 from webhooks.kinds import EventKind
@@ -25,20 +24,10 @@ def _checked(user: str, body: dict[str, Any]) -> dict[str, Any]:
             subscriptions.check_url(body["url"], user)
         except AddressRefusedError as error:
             raise InvalidError(f"Request body, url: {error}", field="/url") from None
-    _check_numbers(user, body.get("numberIds", []))
+    subscriptions.check_numbers(user, body.get("numberIds", []))
     return body | {
         name: list(dict.fromkeys(body[name])) for name in ("events", "numberIds") if name in body
     }
-
-
-def _check_numbers(user: str, number_ids: list[str]) -> None:
-    """Raise NotFoundError if a number does not exist, or ForbiddenError if it is another account's."""
-    owners = Number.owners(number_ids)
-    places = {number_id: f"/numberIds/{i}" for i, number_id in enumerate(number_ids)}
-    for exists in (False, True):
-        for number_id, place in places.items():
-            if (number_id in owners) == exists and owners.get(number_id) != user:
-                raise no_access("number", number_id, exists=exists, field=place)
 
 
 def create_webhook(user: str, payload: dict[str, Any]) -> tuple[dict[str, Any], int]:
@@ -95,10 +84,4 @@ async def test_webhook(
     """POST /webhooks/{webhook_id}/test."""
     webhook = await read(partial(owned, Webhook, webhook_id, user))
     kind = (payload or {}).get("event")
-    answer = await send_test_delivery(webhook, EventKind(kind) if kind else None)
-    return {
-        "success": answer.success,
-        "statusCode": answer.status_code or 0,
-        "responseTimeMs": answer.duration_ms,
-        "message": answer.error or f"The receiver returned {answer.status_code}.",
-    }
+    return test_result_object(await send_test_delivery(webhook, EventKind(kind) if kind else None))

@@ -1,8 +1,9 @@
-"""The Webhook object of the contract."""
+"""The Webhook object of the contract, and the result of its test."""
 
 from typing import Any
 
 from models.deliveries.webhook import Webhook
+from webhooks.client import Answer
 from webhooks.envelope import timestamp
 
 
@@ -16,4 +17,14 @@ def webhook_object(webhook: Webhook, *, secret: str | None = None) -> dict[str, 
         "numberIds": webhook.number_ids,
         "active": webhook.active,
         "createdAt": timestamp(webhook.created_at),
+    }
+
+
+def test_result_object(answer: Answer) -> dict[str, Any]:
+    """The WebhookTestResult object. Its status is 0 without a response."""
+    return {
+        "success": answer.success,
+        "statusCode": answer.status_code or 0,
+        "responseTimeMs": answer.duration_ms,
+        "message": answer.error or f"The receiver returned {answer.status_code}.",
     }

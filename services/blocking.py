@@ -2,16 +2,11 @@
 
 import re
 from collections.abc import Iterable
-from functools import partial
 
-from models.database import read
-from models.numbers.number import Number
 from networks.explanations import explained
 from networks.interface import BlockedPage, Blocking, BlockResult
-from networks.registry import network_of, offered
 from services.errors import ConflictError, NotFoundError
-from services.network_failures import Asked, asking
-from services.owned import active_number
+from services.network_failures import Asked, calling
 
 # The pattern of PersonId in the contract.
 PERSON = re.compile(r"[1-9][0-9]{6,14}|[A-Z]{2}\.(ENT\.)?[A-Za-z0-9]{1,128}", re.ASCII)
@@ -35,24 +30,17 @@ UNBLOCKING = Asked(
 )
 
 
-async def _number(account_id: str, number_id: str, asked: Asked) -> Number:
-    return await read(partial(active_number, number_id, account_id, asked.verb))
-
-
 async def list_blocked(
     account_id: str, number_id: str, limit: int, after: str | None = None
 ) -> BlockedPage:
     """A page of the people whom the number has blocked. Raises DomainError."""
-    number = await _number(account_id, number_id, LISTING)
-    async with asking(number, LISTING) as sender:
-        return await offered(Blocking, network_of(number)).list_blocked(sender, limit, after)
+    async with calling(Blocking, account_id, number_id, LISTING) as (network, sender):
+        return await network.list_blocked(sender, limit, after)
 
 
 async def block(account_id: str, number_id: str, people: Iterable[str]) -> BlockResult:
     """Block people. Raises DomainError, also if the network refused all of them."""
-    number = await _number(account_id, number_id, BLOCKING)
-    async with asking(number, BLOCKING) as sender:
-        network = offered(Blocking, network_of(number))
+    async with calling(Blocking, account_id, number_id, BLOCKING) as (network, sender):
         result = await network.block(sender, list(dict.fromkeys(people)))
     if not result.done:
         raise _refused(result, "/people/0")
@@ -61,11 +49,10 @@ async def block(account_id: str, number_id: str, people: Iterable[str]) -> Block
 
 async def unblock(account_id: str, number_id: str, person: str) -> None:
     """Unblock a person. Raises DomainError."""
-    number = await _number(account_id, number_id, UNBLOCKING)
-    if not PERSON.fullmatch(person):
-        raise NotFoundError(f"{person!r} is neither a phone number nor a user id.")
-    async with asking(number, UNBLOCKING) as sender:
-        result = await offered(Blocking, network_of(number)).unblock(sender, [person])
+    async with calling(Blocking, account_id, number_id, UNBLOCKING) as (network, sender):
+        if not PERSON.fullmatch(person):
+            raise NotFoundError(f"{person!r} is neither a phone number nor a user id.")
+        result = await network.unblock(sender, [person])
     if result.failed:
         raise _refused(result)
 

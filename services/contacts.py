@@ -1,17 +1,22 @@
 """Updates contacts from the network's information about people, and emits contact.updated.
 
-Everything runs in the caller's transaction. The caller rings services.doorbells.deliveries after the commit.
+Except ``update_contact``, everything runs in the caller's transaction, and the caller rings
+services.doorbells.deliveries after the commit.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 from models import clock
 from models.accounts.account import MAX_WORD, Account
+from models.database import exclusively
 from models.messages.contact import Contact, Source
 from models.messages.message import Message
 from models.numbers.number import Number
 from networks.items import InboundMessage, PersonUpdate
+from services import doorbells
 from services.emit import emit_contact
+from services.owned import own_contact
 
 
 def sender(number: Number, item: InboundMessage, at: int) -> Contact | None:
@@ -63,6 +68,23 @@ def opt(contact: Contact, *, out: bool, because: Source, at: int) -> None:
     """Opt a person out of marketing, or in again."""
     if contact.opt(out=out, because=because, at=at):
         emit_contact(contact)
+
+
+def update_contact(account_id: str, contact_id: str, **changes: Any) -> Contact:
+    """Change the account's ``note`` on a contact, or whether the person ``opted_out``. Raises DomainError."""
+    contact = _update(account_id, contact_id, changes)
+    doorbells.deliveries.ring()
+    return contact
+
+
+@exclusively
+def _update(account_id: str, contact_id: str, changes: Mapping[str, Any]) -> Contact:
+    contact = own_contact(account_id, contact_id)
+    if "note" in changes:
+        contact.annotate(changes["note"] or None)
+    if "opted_out" in changes:
+        opt(contact, out=changes["opted_out"], because=Source.API, at=clock.now())
+    return contact
 
 
 def opt_out(message: Message) -> None:

@@ -8,12 +8,12 @@ from functools import partial
 from typing import TypeVar
 
 from models.accounts.secret import SecretUnreadableError
-from models.database import commit, writing
+from models.database import commit, read, writing
 from models.numbers.number import Number
 from networks import exceptions as network
 from networks.explanations import described
 from networks.interface import Network, Sender
-from networks.registry import offered
+from networks.registry import network_of, offered
 from services import doorbells, number_status
 from services.errors import (
     ConflictError,
@@ -23,6 +23,7 @@ from services.errors import (
     NotFoundError,
     ThrottledError,
 )
+from services.owned import active_number
 
 logger = logging.getLogger(__name__)
 
@@ -145,6 +146,16 @@ async def asking(number: Number, asked: Asked) -> AsyncIterator[Sender]:
         if await commit(partial(_apply, number, error)):
             doorbells.deliveries.ring()
         raise answer_to(number, asked, error) from None
+
+
+@asynccontextmanager
+async def calling(
+    capability: type[Capability], account_id: str, number_id: str, asked: Asked
+) -> AsyncIterator[tuple[Capability, Sender]]:
+    """Like ``asking``, for an active number of the account, with its network. Raises DomainError."""
+    number = await read(partial(active_number, number_id, account_id, asked.verb))
+    async with asking(number, asked) as sender:
+        yield offered(capability, network_of(number)), sender
 
 
 def _apply(number: Number, error: network.NetworkError) -> bool:

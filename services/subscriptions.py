@@ -12,8 +12,10 @@ from models.database import exclusively
 from models.deliveries.claim import STALE_SECONDS
 from models.deliveries.delivery import Delivery
 from models.deliveries.webhook import Webhook
+from models.numbers.number import Number
 from services.errors import ConflictError, UnavailableError
 from services.fair_share import Share
+from services.owned import no_access
 from webhooks import address
 from webhooks.address import AddressRefusedError
 from webhooks.faults import MachineError
@@ -68,6 +70,16 @@ def check_url(url: str, account_id: str) -> None:
             "This service cannot check the url at the moment, and nothing was changed."
             " Try again in a minute."
         ) from error
+
+
+def check_numbers(account_id: str, number_ids: list[str]) -> None:
+    """Raise NotFoundError if a number does not exist, or ForbiddenError if it is another account's."""
+    owners = Number.owners(number_ids)
+    places = {number_id: f"/numberIds/{i}" for i, number_id in enumerate(number_ids)}
+    for exists in (False, True):
+        for number_id, place in places.items():
+            if (number_id in owners) == exists and owners.get(number_id) != account_id:
+                raise no_access("number", number_id, exists=exists, field=place)
 
 
 # An exclusive transaction, so that concurrent requests cannot exceed the limit together.

@@ -15,8 +15,7 @@ from networks import exceptions
 from networks.interface import BlockedPage, BlockedPerson, BlockResult, BusinessProfile, Sender
 from networks.whatsapp.knowledge import Knowledge
 from resources.error import STATUS
-from services import blocking
-from services import profiles as service
+from services import network_failures
 from services.errors import ConflictError, DomainError, ForbiddenError, NotFoundError
 from tests.structure.test_contract_shapes import check_shape
 
@@ -63,8 +62,7 @@ class Network(Knowledge):
 @pytest.fixture
 def network(monkeypatch: pytest.MonkeyPatch) -> Network:
     network = Network()
-    for module in (service, blocking):
-        monkeypatch.setattr(module, "network_of", lambda _: network)
+    monkeypatch.setattr(network_failures, "network_of", lambda _: network)
     return network
 
 

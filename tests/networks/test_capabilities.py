@@ -9,7 +9,7 @@ from models.numbers.number import Number
 from networks import interface
 from networks.exceptions import NotOfferedError
 from networks.registry import NETWORKS, get_network, network_of, offered
-from services import blocking
+from services import blocking, network_failures
 from services.errors import ConflictError
 
 CAPABILITIES = [
@@ -45,7 +45,7 @@ def test_what_a_network_does_not_offer_is_a_conflict(
     bare = SimpleNamespace(send=None)
     with pytest.raises(NotOfferedError):
         offered(interface.Blocking, bare)
-    monkeypatch.setattr(blocking, "network_of", lambda _: bare)
+    monkeypatch.setattr(network_failures, "network_of", lambda _: bare)
     with pytest.raises(
         ConflictError, match=f"The messaging network of the number {number.id} cannot list"
     ):
