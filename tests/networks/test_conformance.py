@@ -127,6 +127,12 @@ def test_an_unknown_code_has_no_explanation(world: World) -> None:
     assert world.network.codes_explained_by("no text has these words") == []
 
 
+def test_the_error_of_samples_is_explained(world: World) -> None:
+    code, reason = world.network.sample_error
+    assert isinstance(world.network.classify(code, reason), NetworkError)
+    assert world.network.explanation(code)
+
+
 def test_a_person_may_be_known_by_a_user_id_alone(world: World) -> None:
     accepted, _ = world.send(USER)
     wait_for(lambda: "delivered" in world.statuses(accepted), "a status")
