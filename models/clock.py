@@ -12,8 +12,7 @@ from ulid import ULID, ULIDGenerator
 
 from models.database import Prepared, database, reading
 from models.database.server_time import server_time
-from models.database.steady import steady
-from models.database.wall_clock import wall_clock
+from models.database.wall_clock import steady, wall_clock
 
 _TIME_CHARACTERS = 10
 # Constant within a statement, so that a comparison with it can use an index.

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from models.database.steady import steady
+from models.database.wall_clock import steady
 
 _ASK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 # Milliseconds. A measurement that took longer, or differs by less, changes nothing.

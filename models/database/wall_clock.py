@@ -1,16 +1,16 @@
-"""The wall clock of this machine, distrusted after a jump (docs/decisions/0013-redelivery-and-retention.md).
+"""The clocks of this machine: the wall clock is distrusted after a jump.
 
-The kernel's steady clock shows a jump: the distance of the two changes. Then the time continues as before. A
-clock that stays where it jumped is followed after a while, and may delete again a day later, or when an
-operator confirms it.
+A clock of the kernel that nobody sets shows a jump: the distance of the two changes. Then the time continues
+as before. A clock that stays where it jumped is followed after a while, and may delete again a day later, or
+when an operator confirms it (docs/decisions/0013-redelivery-and-retention.md).
 """
 
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-
-from models.database.steady import boot_id, steady
+from pathlib import Path
 
 logger = logging.getLogger(__name__)
 
@@ -20,6 +20,54 @@ DAY_MS = 24 * 60 * MINUTE_MS
 TOLERANCE_MS = MINUTE_MS
 # How long a clock must stay where it jumped until it is followed, and until it is confirmed.
 FOLLOW_MS, CONFIRM_MS = 10 * MINUTE_MS, DAY_MS
+_UPTIME, _BOOT = Path("/proc/uptime"), Path("/proc/sys/kernel/random/boot_id")
+# After a step of more than this, in milliseconds, the clock is compared with the kernel's own count.
+STEP_MS = 1_000
+# /proc/uptime counts in hundredths of a second, and reading it takes a moment.
+NOISE_MS = 500
+
+
+def _boottime() -> int:
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000
+
+
+def _uptime() -> int:
+    return round(float(_UPTIME.read_text().split()[0]) * 1000)
+
+
+class Steady:
+    """Milliseconds since the boot, times of sleep included, by CLOCK_BOOTTIME.
+
+    A tool that shifts the clocks of a process shifts this one too, but no file.
+    """
+
+    def __init__(
+        self, read: Callable[[], int] = _boottime, check: Callable[[], int] = _uptime
+    ) -> None:
+        self._read, self._check = read, check
+        self._seen = -STEP_MS - 1
+        self._shift = 0
+
+    def __call__(self) -> int:
+        """Milliseconds since the boot."""
+        here = self._read()
+        if not 0 <= here - self._seen <= STEP_MS:
+            with suppress(OSError):
+                shift = self._check() - here
+                if abs(shift - self._shift) > NOISE_MS:
+                    self._shift = shift
+        self._seen = here
+        return here + self._shift
+
+
+steady = Steady()
+
+
+def boot_id() -> str:
+    """The name of this boot. Empty where the kernel gives none."""
+    with suppress(OSError):
+        return _BOOT.read_text().strip()
+    return ""
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from models.database.steady import Steady
 from models.database.wall_clock import (
     CONFIRM_MS,
     DAY_MS,
     FOLLOW_MS,
     TOLERANCE_MS,
     Known,
+    Steady,
     WallClock,
 )
 
