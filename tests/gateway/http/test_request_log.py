@@ -200,7 +200,7 @@ def test_a_database_that_fails_fails_no_request(
     def fail(*_: Any) -> None:
         raise OperationalError("disk full")
 
-    monkeypatch.setattr(ApiRequest, "keep", fail)
+    monkeypatch.setattr(ApiRequest, "record", fail)
     assert _run(_ask(key)) == []
     assert "1 requests were not written to the log: disk full" in caplog.text
 
