@@ -6,20 +6,18 @@ Each change sends its callback (Cloud API, Webhooks: message_template_status_upd
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandbox import clock
 from sandbox.behaviour import INVALID_FORMAT, NO_REVIEW, REJECT, Behaviour
-from sandbox.entities import PENDING, Template
+from sandbox.entities import PENDING, AccountUpdate, Inbound, Template
 from sandbox.journal import Fact
 from sandbox.network import Network
 from sandbox.templates_shape import flaw
 from sandbox.timetable import Timetable
-
-if TYPE_CHECKING:
-    from sandbox.dispatch import Dispatcher
 
 APPROVED, REJECTED, PAUSED, DISABLED, DELETED = (
     "APPROVED",
@@ -52,9 +50,14 @@ def to_review(template: Template, behaviour: Behaviour) -> Template:
 class Reviewer:
     """Changes templates and sends their callbacks. All its state can be rebuilt from the journal."""
 
-    def __init__(self, network: Network, dispatcher: Dispatcher, timetable: Timetable) -> None:
+    def __init__(
+        self,
+        network: Network,
+        announce: Callable[[Inbound | AccountUpdate], None],
+        timetable: Timetable,
+    ) -> None:
         self._network = network
-        self._dispatcher = dispatcher
+        self._announce = announce
         self._timetable = timetable
 
     def resume(self) -> None:
@@ -107,7 +110,7 @@ class Reviewer:
         self._network.record(*facts)
         for fact in facts:
             if fact["fact"] == "account":
-                self._dispatcher.announce(self._network.owed[str(fact["key"])])
+                self._announce(self._network.owed[str(fact["key"])])
 
 
 def _fact(template: Template) -> Fact:
