@@ -13,6 +13,9 @@ CLIENTS := contract_tests/clients
 VENDORED := dashboard/static/vendored
 # Runs pip and shows its progress.
 PIP := $(BIN)/python tooling/install.py
+# The two distributions of this repository.
+PROJECTS := pyproject.toml sandbox/pyproject.toml
+EDITABLE := --no-deps --no-build-isolation --editable . --editable ./sandbox
 
 # The existing packages and tests. A missing one is no error.
 PACKAGES := $(wildcard gateway handlers services resources models tasks networks webhooks dashboard sandbox/sandbox)
@@ -188,7 +191,8 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
 
 lock: $(VENV)/bin/uv ## Update the lock files (LOCK_ARGS=--upgrade takes the newest versions)
 	@$(COMPILE) pyproject.toml --group build $(LOCK_ARGS) --output-file requirements.lock
-	@$(COMPILE) pyproject.toml --extra otel --group dev --constraint requirements.lock $(LOCK_ARGS) --output-file requirements-dev.lock
+	@$(COMPILE) sandbox/pyproject.toml --constraint requirements.lock $(LOCK_ARGS) --output-file sandbox/requirements.lock
+	@$(COMPILE) $(PROJECTS) --extra otel --group dev --constraint requirements.lock $(LOCK_ARGS) --output-file requirements-dev.lock
 	@$(COMPILE) --group pages --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-pages.lock
 	@$(COMPILE) --group docs --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-docs.lock
 	@$(COMPILE) --group release --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-release.lock
@@ -208,16 +212,17 @@ $(VENV)/bin/python:
 	@python=$$(tooling/find-python) || { echo "No Python 3.11 or newer found; install one, or name it: make PYTHON=..." >&2; exit 1; }; \
 	echo "Making $(VENV) with $$python" >&2; "$$python" -m venv --clear $(VENV)
 
-# Every package must match its locked hash. Building this package downloads nothing: its build tools are locked too.
-$(VENV)/.runtime: requirements.lock pyproject.toml | $(VENV)/bin/python $(VENDORED)
+# Every package must match its locked hash. Building ours downloads nothing: the build tools are locked too.
+$(VENV)/.runtime: requirements.lock sandbox/requirements.lock $(PROJECTS) | $(VENV)/bin/python $(VENDORED)
 	@$(PIP) --require-hashes -r requirements.lock
-	@$(PIP) --no-deps --no-build-isolation --editable .
+	@$(PIP) --require-hashes -r sandbox/requirements.lock
+	@$(PIP) $(EDITABLE)
 	@touch $@
 
-# The development lock contains the runtime lock, at the same versions.
-$(VENV)/.dev: requirements-dev.lock requirements.lock pyproject.toml | $(VENV)/bin/python $(VENDORED)
+# The development lock contains the runtime locks, at the same versions.
+$(VENV)/.dev: requirements-dev.lock requirements.lock sandbox/requirements.lock $(PROJECTS) | $(VENV)/bin/python $(VENDORED)
 	@$(PIP) --require-hashes -r requirements-dev.lock
-	@$(PIP) --no-deps --no-build-isolation --editable .
+	@$(PIP) $(EDITABLE)
 	@touch $(VENV)/.runtime $@
 
 # Locked at the versions of the development lock, so that one environment can hold both.

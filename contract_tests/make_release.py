@@ -30,7 +30,8 @@ FILE_NAME = f"{NAME.replace('-', '_')}-{VERSION}"
 WHEEL = DIST / f"{FILE_NAME}-py3-none-any.whl"
 SDIST = DIST / f"{FILE_NAME}.tar.gz"
 SBOM = DIST / f"{NAME}-{VERSION}.cdx.json"
-OTHERS = {SBOM.name, "requirements.txt", "Containerfile", "SHA256SUMS"}
+SANDBOX = DIST / f"whatsapp_sandbox-{VERSION}-py3-none-any.whl"
+OTHERS = {SANDBOX.name, SBOM.name, "requirements.txt", "Containerfile", "SHA256SUMS"}
 
 
 class InstalledRun(FirstRun):
@@ -51,6 +52,16 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pip = [str(folder / "bin" / "pip"), "install", "--quiet", "--require-hashes", "-r"]
     subprocess.run([*pip, "requirements.txt"], cwd=DIST, check=True)
     return folder
+
+
+@pytest.fixture(scope="module")
+def with_sandbox(environment: Path) -> Path:
+    """The environment with the wheel of the sandbox, too."""
+    pip = [str(environment / "bin" / "pip"), "install", "--quiet"]
+    lock = ROOT / "sandbox" / "requirements.lock"
+    subprocess.run([*pip, "--require-hashes", "-r", lock], check=True)
+    subprocess.run([*pip, "--no-index", "--no-deps", SANDBOX], check=True)
+    return environment
 
 
 def test_the_release_has_its_files_and_their_checksums() -> None:
@@ -93,7 +104,8 @@ def _vendored() -> set[str]:
 
 def test_a_second_build_gives_the_same_bytes(tmp_path: Path) -> None:
     build(ROOT, tmp_path, "wheel", "sdist", made_at=commit_time())
-    for first in (WHEEL, SDIST):
+    build(ROOT / "sandbox", tmp_path, "wheel", made_at=commit_time())
+    for first in (WHEEL, SDIST, SANDBOX):
         assert (tmp_path / first.name).read_bytes() == first.read_bytes(), first.name
 
 
@@ -134,8 +146,15 @@ def test_the_image_installs_the_wheel_and_ends_like_the_one_of_deploy() -> None:
     assert text.rpartition("\nFROM ")[2].replace(label, "") == last
 
 
-def test_two_commands_produce_the_first_event(environment: Path, tmp_path: Path) -> None:
-    run = InstalledRun(tmp_path, environment)
+def test_without_the_sandbox_up_says_what_to_install(environment: Path, tmp_path: Path) -> None:
+    up = [str(environment / "bin" / "gateway"), "up"]
+    done = subprocess.run(up, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "whatsapp-sandbox" in done.stderr
+
+
+def test_two_commands_produce_the_first_event(with_sandbox: Path, tmp_path: Path) -> None:
+    run = InstalledRun(tmp_path, with_sandbox)
     run.start()
     try:
         sent = run_curl(curl_line(run))

@@ -95,8 +95,8 @@ def _errors(lines: Iterable[str]) -> Iterator[str]:
 def main(arguments: list[str]) -> int:
     """Install, and return pip's exit status."""
     lock = arguments[arguments.index("-r") + 1] if "-r" in arguments else None
-    print(f"Installing {lock or 'this package'}", file=sys.stderr)
-    total = len(PINNED.findall(Path(lock).read_text())) if lock else 1
+    print(f"Installing {lock or 'the packages of this repository'}", file=sys.stderr)
+    total = len(PINNED.findall(Path(lock).read_text())) if lock else arguments.count("--editable")
     progress = Progress(total, sys.stderr if sys.stderr.isatty() else None)
     start = time.monotonic()
     status = _run(arguments, progress)

@@ -29,7 +29,7 @@ def package_files(*, untracked: bool) -> set[str]:
     packages = SETTINGS["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
     kinds = ["--cached", *(["--others", "--exclude-standard"] if untracked else [])]
     listed = git("ls-files", *kinds, "--", *packages).splitlines()
-    return {name.removeprefix("sandbox/") for name in listed if (ROOT / name).exists()}
+    return {name for name in listed if (ROOT / name).exists()}
 
 
 def commit_time() -> int:

@@ -63,6 +63,7 @@ def main() -> None:
     DIST.mkdir()
     build(ROOT, DIST, "wheel", "sdist", made_at=commit_time())
     (wheel,) = DIST.glob("*.whl")
+    build(ROOT / "sandbox", DIST, "wheel", made_at=commit_time())
     (DIST / f"{NAME}-{VERSION}.cdx.json").write_text(sbom(commit_time()))
     (DIST / "requirements.txt").write_text(requirements(wheel))
     (DIST / "Containerfile").write_text(containerfile(wheel))

@@ -17,6 +17,8 @@ PACKAGES = (
     "handlers",
     "models",
     "networks",
+    "resources",
+    "services",
     "tasks",
     "webhooks",
 )

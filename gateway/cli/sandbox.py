@@ -2,10 +2,24 @@
 
 import os
 import sys
+from importlib.metadata import PackageNotFoundError, distribution
 
 import click
 
 from gateway.settings import get_settings
+
+DISTRIBUTION = "whatsapp-sandbox"
+
+
+def check_installed() -> None:
+    """Raise ClickException if the sandbox, a distribution of its own, is not installed."""
+    try:
+        distribution(DISTRIBUTION)
+    except PackageNotFoundError:
+        raise click.ClickException(
+            f"the sandbox is not installed; install {DISTRIBUTION} (its wheel, or ./sandbox of the"
+            " repository), or use gateway up --network memory, which works without it."
+        ) from None
 
 
 @click.command()
@@ -16,6 +30,7 @@ from gateway.settings import get_settings
 )
 def sandbox(tls_port: int | None) -> None:
     """Run the local messaging network."""
+    check_installed()
     settings = get_settings()
     environment = {
         "SANDBOX_CALLBACK_URL": f"{settings.public_url}/network/callback",

@@ -12,6 +12,7 @@ from gateway.cli import demo as demo_account
 from gateway.cli import holders, up_file, up_parts
 from gateway.cli.migrate import apply_migrations
 from gateway.cli.options import host_option, port_option
+from gateway.cli.sandbox import check_installed
 from gateway.cli.supervisor import Supervisor
 from gateway.ops import lines, tracing
 from gateway.ops.logs import configure_logging
@@ -63,6 +64,8 @@ def up(
 def _up(settings: Settings, host: str, port: int, *, demo: bool) -> None:
     # Fail here: a part that fails would be restarted endlessly.
     tracing.check()
+    if settings.uses_sandbox:
+        check_installed()
     make_folder(settings)
     connect_state(settings)
     check_database()

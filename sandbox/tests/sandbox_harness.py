@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -167,6 +168,8 @@ class Sandbox:
     callback_url: str
     extra: dict[str, str] = field(default_factory=dict)
     url: str = ""
+    # What it printed at its start.
+    said: str = ""
 
     def __post_init__(self) -> None:
         self.http = requests.Session()
@@ -180,9 +183,9 @@ class Sandbox:
             given = (environment, writer, self.log)
             self.process = _FORKS.Process(target=_serve, args=given, daemon=True)
             self.process.start()
-            line = os.read(reader.fileno(), 4096).decode()
-        assert line.startswith("sandbox listening on "), line
-        self.url = line.split()[3].rstrip(",")
+            self.said = os.read(reader.fileno(), 4096).decode()
+        assert self.said.startswith("sandbox listening on "), self.said
+        self.url = self.said.split()[3].rstrip(",")
 
     @property
     def log(self) -> Path:
@@ -278,6 +281,14 @@ class Business:
         assert response.status_code == 200, response.text
         wamid: str = response.json()["messages"][0]["id"]
         return wamid
+
+
+def until(condition: Callable[[], object], what: str) -> None:
+    """Poll until the condition holds. Fails with ``what`` after the time limit."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, f"{what} did not happen within {PATIENCE} s"
+        time.sleep(0.02)
 
 
 def _environment(**environ: str) -> dict[str, str]:

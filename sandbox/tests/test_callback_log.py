@@ -2,10 +2,9 @@
 
 import pytest
 
-from sandbox_harness import Business, Receiver, Sandbox
+from sandbox_harness import Business, Receiver, Sandbox, until
 from test_callbacks import settle, write
 from test_clock import counters
-from tests.waiting import until
 
 
 def test_every_attempt_is_on_record(business: Business, receiver: Receiver) -> None:

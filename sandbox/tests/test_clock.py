@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from sandbox_harness import Business, Receiver, Sandbox
+from sandbox_harness import Business, Receiver, Sandbox, until
 from test_callbacks import settle, write
-from tests.waiting import until
 
 HOUR, DAY = 3600, 24 * 3600
 

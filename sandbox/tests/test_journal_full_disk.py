@@ -3,8 +3,7 @@
 import resource
 from typing import Any
 
-from sandbox_harness import Business, Receiver, Sandbox
-from tests.waiting import until
+from sandbox_harness import Business, Receiver, Sandbox, until
 
 
 def test_a_callback_delivered_while_the_disk_is_full_is_written_off_later(

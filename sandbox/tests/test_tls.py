@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from contract_tests.waiting import free_port
 from sandbox.authority import certificate_of, server_context
 from sandbox_harness import PATIENCE, Receiver, Sandbox, run_sandbox
 
@@ -18,9 +17,8 @@ HOST = "graph.facebook.com"
 @pytest.fixture
 def served(tmp_path: Path, receiver: Receiver) -> Iterator[tuple[Sandbox, int]]:
     """A sandbox with TLS, and the port."""
-    port = free_port()
-    sandbox = Sandbox(tmp_path / "var", receiver.url, {"SANDBOX_TLS_PORT": str(port)})
-    yield sandbox, port
+    sandbox = Sandbox(tmp_path / "var", receiver.url, {"SANDBOX_TLS_PORT": "0"})
+    yield sandbox, int(sandbox.said.partition(", port ")[2].partition(",")[0])
     sandbox.close()
 
 

@@ -1,14 +1,18 @@
 """The package has one version everywhere. A wheel contains exactly our files and the vendored ones."""
 
 import re
+import tomllib
 from pathlib import Path
 from zipfile import ZipFile
 
 from contract_tests.contract import load_contract
-from tooling.package import SETTINGS, VERSION, build, package_files
+from tests.structure.test_rooms import imports
+from tooling.package import SETTINGS, VERSION, build, git, package_files
 from tooling.vendor import FILES, TARGET
 
 ROOT = Path(__file__).resolve().parents[2]
+SANDBOX = ROOT / "sandbox"
+SANDBOX_PROJECT = tomllib.loads((SANDBOX / "pyproject.toml").read_text())["project"]
 TAG = re.compile(r"\b(?:messaging-gateway[a-z-]*:|newTag: )([0-9][\w.-]*)")
 
 
@@ -40,5 +44,27 @@ def test_a_wheel_has_every_file_of_the_packages_and_no_other(tmp_path: Path) -> 
     assert not {name.split("/")[0] for name in held} & {"tests", "contract_tests"}
 
 
-def test_no_registry_takes_the_package_by_mistake() -> None:
-    assert "Private :: Do Not Upload" in SETTINGS["project"]["classifiers"]
+def test_no_registry_takes_a_package_by_mistake() -> None:
+    for project in (SETTINGS["project"], SANDBOX_PROJECT):
+        assert "Private :: Do Not Upload" in project["classifiers"]
+
+
+def test_the_sandbox_has_the_version_and_the_licence_of_the_package() -> None:
+    assert SANDBOX_PROJECT["version"] == VERSION
+    assert (SANDBOX / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
+
+
+def test_the_wheel_of_the_sandbox_has_every_file_of_its_package_and_no_other(
+    tmp_path: Path,
+) -> None:
+    build(SANDBOX, tmp_path, "wheel", made_at=1_000_000_000)
+    (wheel,) = tmp_path.glob("*.whl")
+    files = git("ls-files", "--cached", "--others", "--exclude-standard", "--", "sandbox/sandbox")
+    held = {name for name in ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    assert held == {name.removeprefix("sandbox/") for name in files.splitlines()}
+
+
+def test_the_tests_of_the_sandbox_import_only_it_and_each_other() -> None:
+    ours = {folder.name for folder in ROOT.iterdir() if folder.is_dir()} - {"sandbox"}
+    for path in (SANDBOX / "tests").glob("*.py"):
+        assert not {name.split(".")[0] for name in imports(path)} & ours, path.name

@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "matrix"
 PACKAGES = Path(__file__).parent
 LOCK = "requirements-dev.lock"
+EDITABLE = ("--no-deps", "--no-build-isolation", "--editable", ".", "--editable", "./sandbox")
 INSTALL = "tooling/install.py"
 PYENV = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
 # Those of Debian's package that the gateway uses.
@@ -49,7 +50,7 @@ def python(version: str) -> Path:
     if not stamp.exists() or stamp.read_text() != lock:
         run([found, "-m", "venv", "--clear", environment])
         run([program, INSTALL, "--require-hashes", "-r", LOCK])
-        run([program, INSTALL, "--no-deps", "--no-build-isolation", "--editable", "."])
+        run([program, INSTALL, *EDITABLE])
         stamp.write_text(lock)
     return program
 

@@ -1,0 +1,26 @@
+"""Without the distribution of the sandbox, the commands that start it say what to install."""
+
+import pytest
+from click.testing import CliRunner
+
+from gateway.cli import cli, sandbox
+from tests.conftest import Configure
+
+
+@pytest.mark.parametrize("command", ["sandbox", "up"])
+def test_a_missing_sandbox_is_named_and_nothing_starts(
+    command: str, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start(*_: object) -> None:
+        pytest.fail("something started")
+
+    configure()
+    monkeypatch.setattr(sandbox, "DISTRIBUTION", "whatsapp-sandbox-of-nobody")
+    monkeypatch.setattr("os.execve", start)
+    monkeypatch.setattr("gateway.cli.up.make_folder", start)
+    result = CliRunner().invoke(cli, [command])
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    assert "whatsapp-sandbox-of-nobody" in result.stderr
+    assert "--network memory" in result.stderr
