@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from gateway.api.operations import MEBIBYTE, UPLOAD_LIMIT
+from gateway.http.connections import MAX_HEADER_BYTES, Bounds
 from gateway.settings import NETWORK_IDS, NETWORK_SECRETS, PREFIX, Settings, find_mistakes
 from tests.deployment import DEPLOY, STOP_SECONDS, find, parse
 
@@ -78,6 +80,18 @@ def test_an_example_has_every_setting_that_production_needs(
     assert find_mistakes() == ["GATEWAY_SECRET_KEY must have at least 32 characters in production"]
     monkeypatch.setenv("GATEWAY_SECRET_KEY", "k" * 32)
     assert find_mistakes() == []
+
+
+def test_the_proxy_has_the_gateways_limits_of_heads_and_times() -> None:
+    text = (DEPLOY / "nginx.conf").read_text()
+    server = dict(re.findall(r"^    (\w+) ([^;{]+);$", text, re.MULTILINE))
+    bounds = Bounds()
+    assert server["client_header_timeout"] == f"{bounds.head}s"
+    assert server["client_body_timeout"] == f"{bounds.piece}s"
+    assert server["send_timeout"] == f"{bounds.unread}s"
+    assert server["large_client_header_buffers"] == f"4 {MAX_HEADER_BYTES // 1024}k"
+    # Rounded up to whole MiB, and in one place.
+    assert re.findall("client_max_body_size ([^;]+);", text) == [f"{-(-UPLOAD_LIMIT // MEBIBYTE)}m"]
 
 
 def test_the_files_that_a_page_refers_to_exist() -> None:
