@@ -6,7 +6,7 @@ methods of the first route that fits a path in ``Allow``, and would take ``GET /
 called "send". So a path or method that the contract does not have is refused by the edge.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, cast
@@ -77,11 +77,6 @@ class Operation:
     refusal: HTTPException | None = None
     name: str = ""
     roles: frozenset[Role] | None = None
-
-    def limit_for(self, role: Role | None) -> int:
-        """The largest body in bytes. ``role`` is None for a caller who is no user."""
-        is_allowed = self.roles is None or role in self.roles
-        return self.body_limit if is_allowed else MEBIBYTE
 
 
 UNKNOWN = "*"
@@ -175,6 +170,9 @@ class Routing(RoutingMiddleware):
         self.router = _Found()
 
 
+Call = Callable[[Scope, Receive, Send], Coroutine[Any, Any, None]]
+
+
 class _Found(Router):
     """Connexion's routes of the contract, by operationId."""
 
@@ -182,10 +180,10 @@ class _Found(Router):
         """Connexion adds its routes with this."""
         super().mount(path, app, name)
         endpoints = [cast("Any", route).endpoint for route in cast("Router", app).routes]
-        self._endpoints = {endpoint.operation_id: endpoint for endpoint in endpoints}
+        self._endpoints: dict[str, Call] = {each.operation_id: each for each in endpoints}
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Coroutine[Any, Any, None]:
         """Call the operation in the scope."""
         endpoint = self._endpoints[scope[KEY].name]
         # Connexion finds the contract by the path of its servers.
-        await endpoint({**scope, "root_path": scope["root_path"] + BASE}, receive, send)
+        return endpoint({**scope, "root_path": scope["root_path"] + BASE}, receive, send)

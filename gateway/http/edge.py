@@ -4,12 +4,9 @@ Finds the operation, identifies the caller, counts the request, limits and reads
 limit headers to every response, and turns exceptions into error responses.
 """
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from contextvars import copy_context
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -25,18 +22,16 @@ from gateway.api.operations import (
     Part,
 )
 from gateway.http.access_log import Response, observed
-from gateway.http.auth import CALLER, NOBODY, Caller, credentials_of, identify, note_use
+from gateway.http.auth import CALLER, NOBODY, Admission, Caller
 from gateway.http.connections import EDGE
 from gateway.http.rate_limit import RateLimiter, Window
 from gateway.http.request_log import RequestLog
 from gateway.ops.metrics import RATE_LIMITED
-from models.database import answers_at_once
 from services.errors import ThrottledError
 from services.fair_share import Share
 from services.streams import streams
 
 METERED = {Part.API, Part.PAGES, Part.UPLOADS, Part.LIVE}
-ADMITTING_THREADS = 20
 # Large bodies that are not media: each may be of 4 MiB.
 LARGE_BODIES, LARGE_BODIES_EACH = 32, 4
 
@@ -57,6 +52,7 @@ class Edge:
         root: str = "",
     ) -> None:
         self.limiter = limiter
+        self._admission = Admission(limiter)
         # The running requests, and whether new ones are refused.
         self.running: set[Response] = set()
         self.is_stopping = False
@@ -68,8 +64,6 @@ class Edge:
         each = max(1, transfers // 2)
         self._transfers = Share("uploads and downloads of media", each, transfers)
         self._large_bodies = Share("large requests", LARGE_BODIES_EACH, LARGE_BODIES)
-        # These threads ask the database and Redis for the caller and its remaining requests.
-        self._threads = ThreadPoolExecutor(ADMITTING_THREADS, "admit")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -132,52 +126,39 @@ class Edge:
         if operation.refusal is not None:
             await response.fail(operation.refusal)
         else:
-            user = scope[CALLER].user
-            limit = operation.limit_for(user.role if user else None)
+            limit = operation.body_limit
+            if operation.roles is not None:
+                user = scope[CALLER].user
+                limit = limit if user and user.role in operation.roles else MEBIBYTE
             await self._pass_on(scope, bounded(receive, limit), response)
 
     async def _admit(self, scope: Scope, response: Response) -> Window:
         """Identify the caller and count the request. Returns what the caller has left."""
         try:
-            scope[CALLER], window = await self._identified(scope)
+            is_metered = scope[KEY].part in METERED
+            window = await self._admission.admit(scope, is_metered=is_metered)
         except Exception:
             counted = NOBODY.counted(scope.get("client"))
             response.headers += self.limiter.look_here(*counted).headers
             raise
         response.headers += window.headers
-        note_use(scope[CALLER])
         return window
-
-    async def _identified(self, scope: Scope) -> tuple[Caller, Window]:
-        """See _admit(). Takes a thread only if something has to be waited for."""
-        (key, session), limiter = credentials_of(scope), self.limiter
-        is_metered = scope[KEY].part in METERED
-
-        def identified() -> tuple[Caller, Window]:
-            caller = identify(key, session)
-            counted = caller.counted(scope.get("client"))
-            return caller, (limiter.count if is_metered else limiter.look_here)(*counted)
-
-        waits = (is_metered and not limiter.answers_at_once) or session is not None
-        # A thread costs several times as much as reading two rows of a local file here.
-        if not waits and (key is None or answers_at_once()):
-            return identified()
-        return await asyncio.get_running_loop().run_in_executor(
-            self._threads, copy_context().run, identified
-        )
 
     async def _pass_on(self, scope: Scope, receive: Receive, response: Response) -> None:
         operation: Operation = scope[KEY]
         caller: Caller = scope[CALLER]
-        _, counted = caller.counted(scope.get("client"))
         body = None
         with ExitStack() as places:
             if operation.transfer and caller.account_id is not None:
                 places.enter_context(self._transfers.of(caller.account_id))
             # The handler of an upload reads the file itself.
             if not (operation.transfer and operation.takes_body):
-                large = self._large_bodies
-                body = await read(scope, receive, lambda: places.enter_context(large.of(counted)))
+
+                def take_place() -> None:
+                    _, counted = caller.counted(scope.get("client"))
+                    places.enter_context(self._large_bodies.of(counted))
+
+                body = await read(scope, receive, take_place)
                 receive = replayed(body, receive)
             part = self._parts[operation.part]
             await part(_normalised(scope, body), receive, response.send)

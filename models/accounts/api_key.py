@@ -46,8 +46,9 @@ class ApiKey(Owned):
     @classmethod
     def unrevoked(cls, key: str) -> tuple[Self, Account] | None:
         """The row of a key and its account, which may be suspended. Only reads."""
+        digest = _digest(key)
         with reading():
-            found = _BY_DIGEST.execute(_digest(key)).first()
+            found = _BY_DIGEST.execute(digest).first()
         if found is None:
             return None
         row = cls(**dict(zip(_KEY_NAMES, found, strict=False)))

@@ -28,7 +28,7 @@ def _identified(key: str) -> Account | None:
         # All lines of the log that follow name the account.
         named = {"account_id": caller.account.id} if caller.account else {}
         assert request_fields.get() == named
-        note_use(caller)
+        note_use(caller.key)
         await asyncio.wait(
             asyncio.all_tasks() - {asyncio.current_task()} or {_nothing()}, timeout=0.3
         )

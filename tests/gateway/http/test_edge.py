@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.api.operations import MEBIBYTE
-from gateway.http import edge as edge_module
+from gateway.http import auth
 from models.accounts.account import Account
 from models.accounts.api_key import ApiKey
 from tests.asgi import Answered, ask, edge_of, http_scope
@@ -140,7 +140,7 @@ def test_an_unreachable_database_is_500_in_the_standard_error_shape(
     def fail(_key: str | None, _session: str | None) -> None:
         raise OSError("disk gone")
 
-    monkeypatch.setattr(edge_module, "identify", fail)
+    monkeypatch.setattr(auth, "identify", fail)
     answered = _ask(_edge())
     assert (answered.status, answered.error["code"]) == (500, "INTERNAL_ERROR")
 
