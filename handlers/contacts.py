@@ -33,9 +33,9 @@ def list_contacts(
     if number_id is not None:
         owned(Number, number_id, user)
     wanted = {"number": number_id, "phone": phone, "user_id": user_id, "username": username}
-    return page_object(
-        contact_search.search(user, limit, offset, name=name, **wanted), contact_object
-    )
+    page = contact_search.search(user, limit, offset, name=name, **wanted)
+    numbers = {number.id: number for number in Number.all(user)}
+    return page_object(page, lambda row: contact_object(row, numbers.get(row.number_id)))
 
 
 def get_contact(user: str, contact_id: str) -> dict[str, Any]:

@@ -22,19 +22,22 @@ FIELDS = {
 }
 
 
-def contact_object(contact: Contact) -> dict[str, Any]:
-    """The Contact object of a row, with the times of the newest message in each direction."""
+def contact_object(contact: Contact, number: Number | None = None) -> dict[str, Any]:
+    """The Contact object of a row, with the times of the newest message in each direction.
+
+    ``number`` spares a query if the caller has read the contact's number already.
+    """
     inbound, outbound = map(contact.last_message_at, (Direction.INBOUND, Direction.OUTBOUND))
-    return contact_with_times(contact, inbound, outbound)
+    open_until = None
+    if inbound is not None:
+        open_until = window_open_until(number or Number.get_by_id(contact.number_id), inbound)
+    return contact_with_times(contact, inbound, outbound, open_until)
 
 
 def contact_with_times(
-    contact: Contact, inbound: int | None, outbound: int | None
+    contact: Contact, inbound: int | None, outbound: int | None, open_until: int | None = None
 ) -> dict[str, Any]:
-    """The Contact object, with the times of the newest messages in milliseconds."""
-    open_until = None
-    if inbound is not None:
-        open_until = window_open_until(Number.get_by_id(contact.number_id), inbound)
+    """The Contact object, with the times of the newest messages and the end of the window."""
     return {
         "id": contact.id,
         "numberId": contact.number_id,

@@ -23,8 +23,9 @@ from models.deliveries.delivery import DeliveryState
 from models.messages.message import Direction, MessageStatus
 from models.messages.template import TemplateStatus
 from models.numbers.number import NumberStatus
-from resources.error import CODES
+from resources.error import CODES, STATUS
 from services import blocking
+from services.errors import DomainError
 from services.subscriptions import MAX_URL, URL_FORM
 from webhooks import address
 from webhooks.envelope import timestamp
@@ -112,6 +113,13 @@ def test_a_callback_describes_its_own_kind_and_the_signature(kind: EventKind) ->
     data = DATA_OF[kind.partition(".")[0]]
     assert event["properties"]["data"] == {"$ref": f"#/components/schemas/{data}"}
     assert {"$ref": f"#/components/parameters/{HEADER}"} in post["parameters"]
+
+
+def test_every_error_of_the_domain_has_a_status() -> None:
+    kinds = [DomainError]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    assert {kind.code for kind in kinds[1:]} <= STATUS.keys()
 
 
 def test_every_error_code_is_in_the_contract_and_the_other_way_round() -> None:
