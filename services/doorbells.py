@@ -1,21 +1,24 @@
-"""Doorbells that services ring after a commit. The queue of the worker answers them (tasks.queue).
+"""Doorbells that services ring after a commit. The worker's queue connects them (tasks.bells).
 
 In a process without that queue a ring does nothing: the worker finds the work a little later.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 
+def _ring_nowhere() -> None:
+    """There is no queue."""
+
+
+@dataclass
 class Doorbell:
-    """Signals that there is work of one kind. Never waits, and never fails."""
+    """Signals that there is work of one kind.
 
-    def __init__(self) -> None:
-        self.answer: Callable[[], None] | None = None
+    ``ring`` is called after the commit, from any thread. It never waits, and never fails.
+    """
 
-    def ring(self) -> None:
-        """Call it after the commit, from any thread."""
-        if self.answer is not None:
-            self.answer()
+    ring: Callable[[], None] = _ring_nowhere
 
 
 # Deliveries may be due, callbacks are stored, redeliveries are stored, an erasure is left to the worker.

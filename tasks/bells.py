@@ -12,7 +12,7 @@ erasures = Doorbell("erasures")
 
 def connect() -> None:
     """Let the doorbells of the services ring these."""
-    doorbells.deliveries.answer = deliveries.ring
-    doorbells.callbacks.answer = callbacks.ring
-    doorbells.redeliveries.answer = redeliveries.ring
-    doorbells.erasures.answer = erasures.ring
+    doorbells.deliveries.ring = deliveries.ring
+    doorbells.callbacks.ring = callbacks.ring
+    doorbells.redeliveries.ring = redeliveries.ring
+    doorbells.erasures.ring = erasures.ring

@@ -19,7 +19,7 @@ UNAVAILABLE = outage.UNAVAILABLE[0]
 def rings(monkeypatch: pytest.MonkeyPatch) -> list[None]:
     """One element for each time that the delivery engine was woken."""
     rings: list[None] = []
-    monkeypatch.setattr(doorbells.deliveries, "answer", lambda: rings.append(None))
+    monkeypatch.setattr(doorbells.deliveries, "ring", lambda: rings.append(None))
     return rings
 
 
