@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from models.accounts.account import Account
 from models.database import writing
 from models.messages.template import TemplateList
 from models.numbers.number import Number
@@ -86,13 +87,33 @@ def test_a_claim_that_another_worker_has_taken_over_changes_nothing(
     assert not current.back_off(0), "it is complete"
 
 
+def test_a_claim_leaves_other_rows_to_other_workers(kind: type[Work], account: Account) -> None:
+    make = _incident if kind is Incident else _list
+    make(factories.active_number(account, "1002", "2002"))
+    assert _claim(kind).id != _claim(kind).id
+
+
 def test_only_waits_beyond_the_longest_one_are_recalled(kind: type[Work], clock: Clock) -> None:
     assert _claim(kind).back_off(LONGEST_MS)
     clock.advance(milliseconds=-SLACK_MS)
     kind.recall(LONGEST_MS)
     assert kind.claim(LEASE_MS) is None
     clock.advance(milliseconds=-1)
+    kind.recall(LONGEST_MS)
+    _claim(kind)
+
+
+def test_recalled_rows_may_wait(kind: type[Work], clock: Clock) -> None:
+    assert _claim(kind).back_off(LONGEST_MS)
+    clock.advance(hours=-1)
     kind.recall(LONGEST_MS, 5)
     assert kind.claim(LEASE_MS) is None
     clock.advance(milliseconds=5)
     _claim(kind)
+
+
+def test_a_recall_can_be_limited_to_some_rows(kind: type[Work], clock: Clock) -> None:
+    assert _claim(kind).back_off(LONGEST_MS)
+    clock.advance(hours=-1)
+    kind.recall(LONGEST_MS, 0, kind.tries == 0)
+    assert kind.claim(LEASE_MS) is None
