@@ -19,7 +19,7 @@ from benchmarks import growth
 from benchmarks.growth_operations import Operation, timed
 from benchmarks.populate import Owner, populate
 from benchmarks.report import Figure, Goal, Table
-from dashboard.limit_use import EXTENSION
+from dashboard.overview import EXTENSION
 from dashboard.urls import blueprint
 from gateway.settings import get_settings
 from models import database

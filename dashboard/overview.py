@@ -1,21 +1,27 @@
 """/dashboard/: the items that need attention, then the account's activity."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
-from flask import Response
+from flask import Response, current_app
 
 from dashboard.activity_charts import chosen_span, of_account
 from dashboard.attention import attention
 from dashboard.getting_started import first_steps
 from dashboard.guard import account
-from dashboard.limit_use import limit_use
 from dashboard.site import blueprint, show
+from models import clock
+from models.accounts.account import Account
 from models.database import reading
 from models.deliveries.webhook import Webhook
 from models.messages.message_filter import MessageFilter
 from models.numbers.number import Number
 from models.reports.activity import SPANS
 
+# The edge counts requests. It is above this package, so the application injects a function to read the count.
+EXTENSION = "limit_use"
+# Allowed requests per minute, remaining requests, and the end of the minute (Unix time in seconds).
+Look = Callable[[Account], tuple[int, int, int]]
 MOST_ITEMS = 8
 # Below the chart of that name: totals of all stored messages, each with the filter of its list.
 TOTALS = {
@@ -36,9 +42,16 @@ def overview() -> Response:
         spans=SPANS,
         span=chosen_span(),
         plan=account().plan,
-        use=limit_use(account()),
+        use=_limit_use(),
         **_state(account().id),
     )
+
+
+def _limit_use() -> dict[str, int]:
+    """The account's use of the rate limit, as API clients see it. This query is not counted."""
+    limit, remaining, reset = cast("Look", current_app.extensions[EXTENSION])(account())
+    seconds = max(0, reset - clock.now() // 1000)
+    return {"limit": limit, "used": limit - remaining, "seconds": seconds}
 
 
 def _state(owner: str) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from connexion.middleware.security import SecurityMiddleware
 from flask import Flask
 from starlette.types import ASGIApp
 
-from dashboard import api_calls, connect, guard, limit_use, reference, requests, urls
+from dashboard import api_calls, connect, guard, overview, reference, requests, urls
 from gateway.api import contract
 from gateway.api.operations import LIVE, METHODS, Operations, Part, Routing
 from gateway.api.validation import VALIDATORS
@@ -139,7 +139,7 @@ def build_app(settings: Settings) -> ASGIApp:
     flask_app = _flask_app()
     limiter = RateLimiter(settings.plan_limits, settings.rate_limit_url)
     request_log = RequestLog(is_on=settings.request_log_days > 0)
-    flask_app.extensions[limit_use.EXTENSION] = limiter.look
+    flask_app.extensions[overview.EXTENSION] = limiter.look
     flask_app.extensions[requests.EXTENSION] = contract.operations()
     flask_app.extensions[guard.EXTENSION] = session_of
     pages, uploads, probes = (

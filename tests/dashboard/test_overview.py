@@ -7,7 +7,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.attention import duration
-from dashboard.limit_use import EXTENSION
+from dashboard.overview import EXTENSION
 from models.accounts.account import Account
 from models.accounts.api_key import ApiKey
 from models.database import writing

@@ -9,7 +9,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from dashboard import api_calls, guard, limit_use
+from dashboard import api_calls, guard, overview
 from dashboard.cookies import session_token
 from dashboard.permissions import RULES
 from dashboard.urls import blueprint
@@ -73,7 +73,7 @@ def application() -> Flask:
     app = Flask("pages")
     app.register_blueprint(blueprint)
     app.extensions[guard.EXTENSION] = _session_of
-    app.extensions[limit_use.EXTENSION] = lambda _account: (100, 99, clock.now() // 1000)
+    app.extensions[overview.EXTENSION] = lambda _account: (100, 99, clock.now() // 1000)
     app.extensions[api_calls.EXTENSION] = lambda *_: api_calls.Answer(200, {}, b"{}")
     return app
 

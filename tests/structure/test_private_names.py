@@ -211,3 +211,8 @@ def test_a_hidden_name_is_found() -> None:
         _state = 1
 
     assert _hidden(Ours) == {"_state"}
+
+
+def test_no_module_uses_an_internal_key_of_connexion() -> None:
+    """Its keys in a request's scope. ConnexionRequest and connexion.context are documented."""
+    assert [path.name for path in MODULES if "connexion_" in path.read_text()] == []
