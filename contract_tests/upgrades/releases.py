@@ -1,7 +1,7 @@
 """The code of two releases beside each other: the latest one, and this working tree as the next one.
 
-Both run in the environment of the tests. The latest release is the last tag ``v*``, or the tag or commit in
-UPGRADE_FROM. Before the first tag it is this working tree. The next release always has one more migration.
+Both run in the environment of the tests. UPGRADE_FROM names another release by its tag or commit. A clone
+without the history starts from this working tree. The next release always has one more migration.
 """
 
 import os
@@ -22,6 +22,8 @@ PACKAGES = (
     "tasks",
     "webhooks",
 )
+# The commit of 1.0.0, because tags do not come with every clone.
+LATEST = "8040ee4f1912860d2615382a4b25f4b49fa8368f"
 VENDORED = "dashboard/static/vendored"
 NEXT_MIGRATION = "9999_next_release"
 # What a release may do while the one before it runs: add columns, tables and indexes.
@@ -44,8 +46,11 @@ def up(_migrator, db):
 
 def latest_release(folder: Path) -> Path:
     """The code of the latest release, in this new folder."""
-    name = os.environ.get("UPGRADE_FROM") or _last_tag()
-    if not name:
+    name = os.environ.get("UPGRADE_FROM") or LATEST
+    known = subprocess.run(
+        ["git", "cat-file", "-e", name], cwd=ROOT, capture_output=True, check=False
+    )
+    if known.returncode and name == LATEST:
         return _working_tree(folder)
     archive = subprocess.run(
         ["git", "archive", "--format=tar", name], cwd=ROOT, capture_output=True, check=True
@@ -62,14 +67,6 @@ def next_release(folder: Path) -> Path:
     _working_tree(folder)
     (folder / "models" / "migrations" / f"{NEXT_MIGRATION}.py").write_text(EXPAND)
     return folder
-
-
-def _last_tag() -> str:
-    """The last tag of a release. Empty where there is none, or no repository."""
-    command = ["git", "describe", "--tags", "--abbrev=0", "--match", "v*"]
-    return subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=False
-    ).stdout.strip()
 
 
 def _working_tree(folder: Path) -> Path:
