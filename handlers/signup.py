@@ -10,7 +10,7 @@ from networks.explanations import described
 from resources.number import number_object
 from resources.signup_link import signup_link_object
 from services import onboarding
-from services.errors import ConflictError, DomainError, FailedError, InvalidError, ThrottledError
+from services.errors import ConflictError, DomainError, FailedError, InvalidError, RateLimitedError
 
 RETRY_AFTER_THROTTLED = 60
 
@@ -48,7 +48,7 @@ def _answer_to_network(error: network.NetworkError) -> DomainError:
     code = error.network_code
     match error:
         case network.ThrottledError():
-            return ThrottledError(
+            return RateLimitedError(
                 f"The messaging platform throttled the signup: {described(error)}"
                 " Send the same request again later.",
                 retry_after=RETRY_AFTER_THROTTLED,

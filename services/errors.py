@@ -83,7 +83,7 @@ class UnsupportedTypeError(DomainError):
     code = "UNSUPPORTED_MEDIA_TYPE"
 
 
-class ThrottledError(DomainError):
+class RateLimitedError(DomainError):
     """Too many requests, or too much work at the moment."""
 
     code = "RATE_LIMITED"

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from services.errors import ThrottledError
+from services.errors import RateLimitedError
 
 # Seconds until other slow requests may have ended.
 RETRY_AFTER = 5
 
 
-class TooMuchAtOnceError(ThrottledError):
+class TooMuchAtOnceError(RateLimitedError):
     """A limit is reached. The text says what to do."""
 
     retry_after = RETRY_AFTER

@@ -21,7 +21,7 @@ from services.errors import (
     FailedError,
     InvalidError,
     NotFoundError,
-    ThrottledError,
+    RateLimitedError,
 )
 from services.owned import active_number
 
@@ -60,7 +60,7 @@ ANSWERS: dict[type[network.NetworkError], tuple[type[DomainError], str]] = {
         "The messaging network of the number {number} cannot {verb}. Nothing was {done}.",
     ),
     network.ThrottledError: (
-        ThrottledError,
+        RateLimitedError,
         "The messaging network throttled the {thing}: {error} {later}",
     ),
     network.NotReachedError: (
@@ -103,7 +103,7 @@ def answer_to(
     kind, text = ANSWERS[type(error)]
     return kind(
         text.format(number=number.id, error=described(error), **asdict(asked)),
-        retry_after=RETRY_AFTER_THROTTLED if kind is ThrottledError else None,
+        retry_after=RETRY_AFTER_THROTTLED if kind is RateLimitedError else None,
         # A cursor that has expired is no failure of the network.
         network_code=None if isinstance(error, network.PageGoneError) else error.network_code,
         message_id=message_id,

@@ -27,7 +27,13 @@ from networks.interface import (
 from networks.interface import Signup as SignupCalls
 from networks.registry import get_network, offered, wait_for
 from services import doorbells
-from services.errors import ConflictError, DomainError, InvalidError, NotFoundError, ThrottledError
+from services.errors import (
+    ConflictError,
+    DomainError,
+    InvalidError,
+    NotFoundError,
+    RateLimitedError,
+)
 from services.number_status import change_status
 
 
@@ -45,7 +51,7 @@ class SignupError(DomainError):
     def __init__(self, text: str, retry_after: int | None = None) -> None:
         super().__init__(text, retry_after=retry_after, field=self.place)
         if retry_after is not None:
-            self.code = ThrottledError.code
+            self.code = RateLimitedError.code
 
 
 class LinkUnknownError(SignupError):

@@ -32,7 +32,7 @@ from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.registry import network_of
 from resources.error import STATUS, error_text
 from services import contacts, doorbells, first_commit, number_status, telemetry, templates
-from services.errors import ConflictError, DomainError, FailedError, ThrottledError
+from services.errors import ConflictError, DomainError, FailedError, RateLimitedError
 from services.message_status import record_acceptance
 from services.network_failures import Asked, answer_to, unreadable_token
 from services.owned import inactive, no_access, owned
@@ -89,7 +89,7 @@ async def send(account_id: str, body: dict[str, Any], key: str | None) -> Answer
     try:
         if (limit := get_settings().due_limit) and await pressure.is_above(limit):
             telemetry.REFUSED_BUSY.inc()
-            raise ThrottledError(
+            raise RateLimitedError(
                 "The gateway is behind with its deliveries. Nothing was sent. Try again in"
                 f" {RETRY_AFTER_PRESSURE} seconds.",
                 retry_after=RETRY_AFTER_PRESSURE,

@@ -47,9 +47,9 @@ def _mistake(schema: Schema, value: Any) -> Complaint | None:
     return complaint(schema, value) or Complaint((), "it does not fit the contract")
 
 
-def _problem(told: Complaint, where: str, field: str | None = None) -> BadRequestProblem:
-    inside = "".join(f"{'.' if i else ', '}{part}" for i, part in enumerate(told.place))
-    message, half = told.message, MAX_MESSAGE_CHARACTERS // 2
+def _problem(found: Complaint, where: str, field: str | None = None) -> BadRequestProblem:
+    inside = "".join(f"{'.' if i else ', '}{part}" for i, part in enumerate(found.place))
+    message, half = found.message, MAX_MESSAGE_CHARACTERS // 2
     if len(message) > MAX_MESSAGE_CHARACTERS:
         # The message repeats a long value. The mistake is at its end.
         message = f"{message[:half]} ... {message[-half:]}"
@@ -87,11 +87,11 @@ class JsonBody:
             _check_content_type(scope)
             read = partial(self._read, body)
             is_large = len(body) >= LARGE_BODY
-            payload, told = (
+            payload, found = (
                 await to_thread.run_sync(read, limiter=ONE_AT_A_TIME) if is_large else read()
             )
-            if told is not None:
-                raise _problem(told, BODY, told.pointer)
+            if found is not None:
+                raise _problem(found, BODY, found.pointer)
         _pass_payload(scope, payload)
         return replayed(b"", receive), scope
 
@@ -193,8 +193,8 @@ def _check_parameter(parameter: dict[str, Any], text: str | None) -> None:
     elif schema.get("type") == "array":
         # All of them have the style form, not exploded.
         value = text.split(",")
-    if (told := _mistake(schema, value)) is not None:
-        raise _problem(told, where, field)
+    if (found := _mistake(schema, value)) is not None:
+        raise _problem(found, where, field)
 
 
 def _read_query(query_string: bytes) -> dict[str, str]:

@@ -27,7 +27,7 @@ from gateway.http.connections import EDGE
 from gateway.http.rate_limit import RateLimiter, Window
 from gateway.http.request_log import RequestLog
 from gateway.ops.metrics import RATE_LIMITED
-from services.errors import ThrottledError
+from services.errors import RateLimitedError
 from services.fair_share import Share
 from services.streams import streams
 
@@ -122,7 +122,7 @@ class Edge:
             RATE_LIMITED.inc()
             seconds = window.retry_after
             text = f"The limit of {window.limit} requests a minute is used up."
-            raise ThrottledError(f"{text} Try again in {seconds} seconds.", retry_after=seconds)
+            raise RateLimitedError(f"{text} Try again in {seconds} seconds.", retry_after=seconds)
         if operation.refusal is not None:
             await response.fail(operation.refusal)
         else:

@@ -174,8 +174,8 @@ def _error(status: int, body: bytes) -> str | None:
 def without_values(message: str, field: str) -> str:
     """The message of an error without the request's values, except for names in ``field``."""
     names = {f'"{name}"' for name in field.split("/")}
-    place, colon, told = message.partition(": ")
-    if value := _VALUE.match(told):
-        return f"{place}{colon}{HIDDEN}{told[value.start(1) :]}"[:MAX_MESSAGE]
+    place, colon, complaint = message.partition(": ")
+    if value := _VALUE.match(complaint):
+        return f"{place}{colon}{HIDDEN}{complaint[value.start(1) :]}"[:MAX_MESSAGE]
     shown = _QUOTED.sub(lambda found: found[0] if found[0] in names else f'"{HIDDEN}"', message)
     return shown[:MAX_MESSAGE]

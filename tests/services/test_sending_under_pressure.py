@@ -13,7 +13,7 @@ from models.messages.callback import Callback
 from models.messages.message import Message
 from models.numbers.number import Number
 from services import sending
-from services.errors import ThrottledError
+from services.errors import RateLimitedError
 from services.sending import Answer
 from tests import factories
 from tests.conftest import Configure
@@ -53,7 +53,7 @@ def test_past_the_limit_a_send_is_refused_and_a_stored_response_is_returned(
     assert _send(number, "key-1").status == 200
     _fall_behind(account)
     before, counted = Message.select().count(), _refused()
-    with pytest.raises(ThrottledError, match="behind") as refused:
+    with pytest.raises(RateLimitedError, match="behind") as refused:
         _send(number, "key-2")
     assert refused.value.retry_after == 5
     assert _refused() == counted + 1

@@ -15,7 +15,7 @@ from gateway.api.errors import ApiError
 from gateway.http.exception_handlers import CRASH_MESSAGE
 from models.accounts.account import Account
 from models.accounts.api_key import ApiKey
-from services.errors import DomainError, InvalidError, ThrottledError
+from services.errors import DomainError, InvalidError, RateLimitedError
 from services.subscriptions import NotCheckedError
 from tests.asgi import Answered, ask, http_scope
 from tests.conftest import Configure
@@ -138,7 +138,7 @@ def test_a_text_with_half_a_character_is_an_error_like_any_other() -> None:
 
 
 def _raise_throttled(**_: object) -> object:
-    raise ThrottledError("Slow.", retry_after=7, network_code=130429, message_id="msg_1")
+    raise RateLimitedError("Slow.", retry_after=7, network_code=130429, message_id="msg_1")
 
 
 def test_the_error_of_a_handler_is_returned_with_its_details(
