@@ -89,7 +89,7 @@ def lists(owner: Owner) -> dict[str, Operation]:
         ),
         "messages of a person (none)": of_messages(phone="15550009999"),
         "messages of a rare type (none)": of_messages(type_="sticker"),
-        "messages with an error (none)": of_messages(errorText="131047"),
+        "messages with an error (none)": of_messages(error_text="131047"),
         f"messages of the time of {DEEP}": of_messages(since=timestamp(newest)),
         "deliveries": of_deliveries(),
         f"deliveries from the {DEEP}th": of_deliveries(DEEP),

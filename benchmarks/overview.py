@@ -19,6 +19,7 @@ from benchmarks import growth
 from benchmarks.growth_operations import Operation, timed
 from benchmarks.populate import Owner, populate
 from benchmarks.report import Figure, Goal, Table
+from dashboard import guard
 from dashboard.overview import EXTENSION
 from dashboard.urls import blueprint
 from gateway.settings import get_settings
@@ -42,8 +43,11 @@ def pages(owner: Owner) -> dict[str, Operation]:
     app.register_blueprint(blueprint)
     app.extensions[EXTENSION] = lambda _account: (500, 500, 0)
     browser = app.test_client()
-    user = User.enrol(owner.account, "bench@example.com", "correct horse battery")
-    browser.set_cookie("gateway_session", UserSession.begin(user))
+    token = UserSession.begin(
+        User.enrol(owner.account, "bench@example.com", "correct horse battery")
+    )
+    app.extensions[guard.EXTENSION] = lambda _environ: UserSession.resume(token)
+    browser.set_cookie("gateway_session", token)
 
     def show(name: str) -> None:
         answer = browser.get(f"/dashboard/?range={name}")

@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from http import HTTPStatus
 from pathlib import Path
 from string import Template
 
@@ -18,6 +19,7 @@ from benchmarks.machine import cpu_seconds
 from benchmarks.populate import SPAN_MS, Owner, make_owners, places, tidy_up
 from benchmarks.report import Figure, Goal, Table
 from contract_tests.servers import PostgresServer
+from dashboard import guard
 from dashboard.urls import blueprint
 from gateway.settings import get_settings
 from models import clock, database
@@ -154,11 +156,18 @@ def _pages(account: Account) -> Mapping[str, Work]:
     user = User.enrol(account, "bench@example.com", "correct horse battery")
     app = Flask("pages")
     app.register_blueprint(blueprint)
+    token = UserSession.begin(user)
+    app.extensions[guard.EXTENSION] = lambda _environ: UserSession.resume(token)
     browser = app.test_client()
-    browser.set_cookie("gateway_session", UserSession.begin(user))
+    browser.set_cookie("gateway_session", token)
+
+    def show(text: str) -> None:
+        answer = browser.get("/dashboard/search", query_string={"q": text})
+        if answer.status_code != HTTPStatus.OK:
+            raise RuntimeError(f"the search page responded with {answer.status}")
 
     def page(text: str) -> Work:
-        return lambda: browser.get("/dashboard/search", query_string={"q": text})
+        return lambda: show(text)
 
     typed = ("order", "zanzibar", "north south", "+1 (555) 013-1072", "quetzal")
     return {f"page: {text}": page(text) for text in typed}

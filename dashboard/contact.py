@@ -6,12 +6,14 @@ from dashboard.audited_views import about, unchanged
 from dashboard.contacts import PATH
 from dashboard.guard import account
 from dashboard.site import blueprint, confirm, go, mine, show
+from models import clock
+from models.database import writing
 from models.messages.contact import CONTACT, OPTED_OUT, Contact, ContactChange, Source
 from models.messages.conversation import newest_messages
 from models.messages.message import Direction
 from models.numbers.number import Number
 from resources.contact import window_open_until
-from services import contacts, erasing
+from services import contacts, doorbells, erasing
 
 MAX_NOTE = 1000  # As in the contract, UpdateContactRequest.
 MAX_MESSAGES = 20
@@ -101,10 +103,12 @@ def what_changed(change: ContactChange) -> str:
 
 
 def _opt(contact_id: str, *, out: bool) -> Response:
-    row = _find(contact_id)
-    if out == (row.opted_out_at is not None):
-        unchanged()
-    contacts.update_contact(account().id, row.id, opted_out=out)
+    with writing():
+        row = _find(contact_id)
+        if out == (row.opted_out_at is not None):
+            unchanged()
+        contacts.opt(row, out=out, because=Source.API, at=clock.now())
+    doorbells.deliveries.ring()
     return go(_path_of(row), say="opted-out" if out else "opted-in")
 
 

@@ -34,8 +34,8 @@ def list_contacts(
         owned(Number, number_id, user)
     wanted = {"number": number_id, "phone": phone, "user_id": user_id, "username": username}
     page = contact_search.search(user, limit, offset, name=name, **wanted)
-    numbers = {number.id: number for number in Number.all(user)}
-    return page_object(page, lambda row: contact_object(row, numbers.get(row.number_id)))
+    numbers = Number.by_ids({row.number_id for row in page.rows})
+    return page_object(page, lambda row: contact_object(row, numbers[row.number_id]))
 
 
 def get_contact(user: str, contact_id: str) -> dict[str, Any]:

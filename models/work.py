@@ -1,8 +1,8 @@
 """Work for later: rows that a worker claims, does and completes.
 
 A claim is one conditional UPDATE. It counts the try, writes a token and moves ``due_at`` to the end of a
-lease. So a row whose worker died becomes due again, and only the holder of the claim completes it. All
-times are those of the database's clock (clock.shared). The subclass sets a row aside after the last try.
+lease. So a row whose worker died becomes due again, and ``complete`` ignores a worker that lost its claim.
+All times are those of the database's clock (clock.shared). Each kind of work decides what its last try is.
 """
 
 import logging
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 SLACK_MS = 1_000
 
 
-class Work(BaseModel):
+class Lease(BaseModel):
     """A row to work on at ``due_at``, in milliseconds since the epoch. Null means never.
 
     The model declares ``due_at``, and if its table has such columns, ``tries`` and ``lease_token``. Without
@@ -32,30 +32,6 @@ class Work(BaseModel):
     due_at: Any
     tries: Any
     lease_token: Any
-    # The columns of the index by which claims find due rows.
-    order: ClassVar[tuple[str, ...]] = ("due_at",)
-
-    @classmethod
-    def claim(cls, lease_ms: int) -> Self | None:
-        """Claim the row that has been due the longest, or return None."""
-        return next(iter(cls.claim_many(lease_ms, 1)), None)
-
-    @classmethod
-    def claim_many(cls, lease_ms: int, limit: int) -> list[Self]:
-        """Claim due rows, the longest due first. Returns them by identifier.
-
-        A row whose worker died or froze is claimed alone: it may be the cause.
-        """
-        with reading():
-            here = clock.now()
-            first = _first_due(cls).execute(here).first()
-            if first is None:
-                return []
-            (before,) = first
-            values = uuid.uuid4().hex, here, lease_ms, before, 1 if before else limit
-            key = f"{cls._meta.table_name} claims"
-            claimed = write(lambda: list(_claim(cls).execute(*values)), key)
-            return sorted(claimed, key=lambda row: str(row.id))
 
     @classmethod
     def claiming(cls, token: Any, here: Any, lease_ms: Any, **more: Any) -> Any:
@@ -90,9 +66,10 @@ class Work(BaseModel):
 
     @classmethod
     def recall(cls, longest_ms: Any, wait_ms: Any = 0, *conditions: Any) -> None:
-        """Let rows that are due after more than the longest wait be due after ``wait_ms``.
+        """Reschedule rows that are due later than the longest wait, to ``wait_ms`` from now.
 
-        Their ``due_at`` is from before the clock was set back.
+        Their ``due_at`` is from before the clock was set back, or before a setting became shorter.
+        ``longest_ms`` must not be less than the lease, because running work is due at the end of its lease.
         """
         now = clock.shared(clock.now())
         # The first condition uses the index and excludes nearly all rows.
@@ -103,10 +80,43 @@ class Work(BaseModel):
         with writing():
             update = cls.update(due_at=now + wait_ms)
             recalled = update.where(*conditions, *is_far).execute()
-        logger.warning("%d rows of %s recalled: was the clock set back?", recalled, cls.__name__)
+        logger.warning(
+            "%d rows of %s are due earlier now: the clock was set back, or a setting became shorter",
+            recalled,
+            cls._meta.table_name,
+        )
 
 
-def _token(model: type[Work]) -> Any:
+class Work(Lease):
+    """Work of which the row that has been due the longest comes first."""
+
+    # The columns of the index by which claims find due rows.
+    order: ClassVar[tuple[str, ...]] = ("due_at",)
+
+    @classmethod
+    def claim(cls, lease_ms: int) -> Self | None:
+        """Claim the row that has been due the longest, or return None."""
+        return next(iter(cls.claim_many(lease_ms, 1)), None)
+
+    @classmethod
+    def claim_many(cls, lease_ms: int, limit: int) -> list[Self]:
+        """Claim due rows, the longest due first. Returns them sorted by identifier.
+
+        A row whose worker died or froze is claimed alone: it may be the cause.
+        """
+        with reading():
+            here = clock.now()
+            first = _first_due(cls).execute(here).first()
+            if first is None:
+                return []
+            (before,) = first
+            values = uuid.uuid4().hex, here, lease_ms, before, 1 if before else limit
+            key = f"{cls._meta.table_name} claims"
+            claimed = write(lambda: list(_claim(cls).execute(*values)), key)
+            return sorted(claimed, key=lambda row: str(row.id))
+
+
+def _token(model: type[Lease]) -> Any:
     return getattr(model, "lease_token", model.due_at)
 
 

@@ -49,9 +49,9 @@ async def block(account_id: str, number_id: str, people: Iterable[str]) -> Block
 
 async def unblock(account_id: str, number_id: str, person: str) -> None:
     """Unblock a person. Raises DomainError."""
+    if not PERSON.fullmatch(person):
+        raise NotFoundError(f"{person!r} is neither a phone number nor a user id.")
     async with calling(Blocking, account_id, number_id, UNBLOCKING) as (network, sender):
-        if not PERSON.fullmatch(person):
-            raise NotFoundError(f"{person!r} is neither a phone number nor a user id.")
         result = await network.unblock(sender, [person])
     if result.failed:
         raise _refused(result)

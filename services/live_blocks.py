@@ -62,8 +62,8 @@ class Backlog:
                 self._omitted[self._blocks[0].kind] += 1
             self._blocks.append(block)
 
-    def take(self) -> str:
-        """Take all waiting blocks, after the counts of the dropped ones."""
+    def pop_all(self) -> str:
+        """Remove and return the text of all waiting blocks, after the counts of the dropped ones."""
         counts = [{"kind": kind, "count": count} for kind, count in self._omitted.items()]
         omitted = [_block(OMITTED, count) for count in counts]
         text = "".join(block.text for block in (*omitted, *self._blocks))

@@ -32,14 +32,14 @@ TESTS = Share("tests of notifications", 2)
 NO_MAIL = "The service has no mail server (GATEWAY_SMTP_URL)."
 
 
-class NotToldError(Exception):
+class NotNotifiedError(Exception):
     """A notification was not sent. The text says why."""
 
 
 def look() -> None:
     """One round: detect incidents that began or ended, then send due notifications."""
     incidents.watch()
-    Incident.recall(max(PAUSES) * 1_000)
+    Incident.recall(max(LEASE_MS, max(PAUSES) * 1_000))
     for _ in range(MOST_IN_A_ROUND):
         incident = Incident.claim(LEASE_MS)
         if incident is None:
@@ -95,7 +95,7 @@ def _try(target: AlertTarget, name: str, title: str, text: str) -> str:
             _post(target, title, text)
         else:
             _mail(name, title, text)
-    except (NotToldError, MailError, SecretUnreadableError) as error:
+    except (NotNotifiedError, MailError, SecretUnreadableError) as error:
         return str(error)
     return ""
 
@@ -104,7 +104,7 @@ def _mail(to: str, title: str, text: str) -> None:
     settings = get_settings()
     server = settings.smtp_url.get_secret_value()
     if not server:
-        raise NotToldError(NO_MAIL)
+        raise NotNotifiedError(NO_MAIL)
     send_mail(server, settings.smtp_from, to, f"[Messaging Gateway] {title}", text, MAIL_SECONDS)
 
 
@@ -115,4 +115,4 @@ def _post(target: AlertTarget, title: str, text: str) -> None:
 
     answer = asyncio.run(post_once(target.url or "", body, {}))
     if answer.error is not None:
-        raise NotToldError(answer.error)
+        raise NotNotifiedError(answer.error)

@@ -103,7 +103,7 @@ class Stream:
                 history = self.place.history
                 text = "".join(_as_text(event, history) for event in self._batch)
                 self._batch = []
-                text += self._backlog.take()
+                text += self._backlog.pop_all()
 
 
 def _as_text(event: Event, history: str) -> str:

@@ -41,13 +41,13 @@ class Progress:
         """Read the output to its end, then clear the counter."""
         for line in output:
             self.lines.append(line)
-            self._follow(line)
+            self._read_line(line)
         self._ended.set()
         if self._watcher.ident is not None:
             self._watcher.join()
         self._show("")
 
-    def _follow(self, line: str) -> None:
+    def _read_line(self, line: str) -> None:
         if IGNORED.match(line):
             self._total -= 1
         elif found := COLLECTED.match(line.strip()):

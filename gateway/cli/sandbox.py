@@ -2,24 +2,27 @@
 
 import os
 import sys
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
 
 import click
 
 from gateway.settings import get_settings
 
-DISTRIBUTION = "whatsapp-sandbox"
+PACKAGE = "sandbox"
 
 
 def check_installed() -> None:
     """Raise ClickException if the sandbox, a distribution of its own, is not installed."""
     try:
-        distribution(DISTRIBUTION)
-    except PackageNotFoundError:
+        # A removed sandbox may leave its folder.
+        is_installed = find_spec(f"{PACKAGE}.__main__") is not None
+    except ModuleNotFoundError:
+        is_installed = False
+    if not is_installed:
         raise click.ClickException(
-            f"the sandbox is not installed; install {DISTRIBUTION} (its wheel, or ./sandbox of the"
+            "the sandbox is not installed; install whatsapp-sandbox (its wheel, or ./sandbox of the"
             " repository), or use gateway up --network memory, which works without it."
-        ) from None
+        )
 
 
 @click.command()
@@ -45,4 +48,4 @@ def sandbox(tls_port: int | None) -> None:
     if tls_port is not None:
         environment["SANDBOX_TLS_PORT"] = str(tls_port)
     # The sandbox replaces this process, and imports none of the gateway's modules.
-    os.execve(sys.executable, [sys.executable, "-m", "sandbox"], environment)  # noqa: S606
+    os.execve(sys.executable, [sys.executable, "-m", PACKAGE], environment)  # noqa: S606

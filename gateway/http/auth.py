@@ -6,10 +6,11 @@ and the pages read the result.
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from connexion.exceptions import Unauthorized
@@ -37,6 +38,8 @@ CALLER = "gateway.caller"
 SCHEME = "bearer"
 DASHBOARD = "/dashboard/"
 ADMITTING_THREADS = 20
+# After this time a request's session is looked up again: its body may take minutes, and the session may end.
+FRESH_SECONDS = 1
 
 _noting: dict[str, asyncio.Task[None]] = {}
 
@@ -49,6 +52,7 @@ class Caller:
     key: ApiKey | None = None
     session: UserSession | None = None
     is_suspended: bool = False
+    at: float = field(default_factory=time.monotonic, compare=False)
 
     @property
     def user(self) -> User | None:
@@ -97,9 +101,12 @@ def identify(given: str | None, token: str | None) -> Caller:
 
 
 def session_of(environ: Mapping[str, Any]) -> UserSession | None:
-    """The session of a request that Flask serves. The edge has looked it up."""
-    caller: Caller = environ["asgi.scope"][CALLER]
-    return caller.session
+    """The session of a request that Flask serves. The edge has looked it up before the body came."""
+    scope = environ["asgi.scope"]
+    caller: Caller = scope[CALLER]
+    if caller.session is None or time.monotonic() - caller.at < FRESH_SECONDS:
+        return caller.session
+    return UserSession.resume(credentials_of(scope)[1] or "")
 
 
 class Admission:

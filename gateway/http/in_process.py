@@ -75,6 +75,9 @@ class InProcess:
 
         receive = _in_pieces(body)
         response = Response(scope, receive, send)
+        if operation.refusal is not None:
+            await response.fail(operation.refusal)
+            return _answer(sent)
         try:
             await self.part(scope, bounded(receive, operation.body_limit), response.send)
         except Exception as error:  # noqa: BLE001 - it is logged, and the caller gets 500

@@ -126,10 +126,11 @@ def write(work: Callable[[], Result], *keys: str) -> Result:
     """Run ``work`` in one write transaction. Transactions without a common key run concurrently.
 
     ``work`` may read and write the rows that the keys stand for, insert rows, and read rows that only
-    exclusive transactions change. If it reaches a ``writing()``, or a key that it did not name, it is rolled
-    back and run again in an exclusive transaction. If the connection is lost before the server reaches the
-    commit, it is run again on a new one. So it must keep no state from its first run. Code before its first
-    query may run before the transaction has its locks.
+    exclusive transactions change, but not their columns of a lease (models.work). If it reaches a
+    ``writing()``, or a key that it did not name, it is rolled back and run again in an exclusive transaction.
+    If the connection is lost before the server reaches the commit, it is run again on a new one. So it must
+    keep no state from its first run. Code before its first query may run before the transaction has its
+    locks.
     """
     return _once_more(partial(_write, work, keys))
 

@@ -26,7 +26,7 @@ from models.deliveries.event import Event
 from models.deliveries.webhook import Webhook
 from models.page import Page, fetch_page
 from models.reports.tally import DeliveryTally
-from models.work import Work
+from models.work import Lease
 
 # The key that claims and outcomes lock (models.database.write). Both come in batches. One transaction at a
 # time keeps each webhook's cap.
@@ -59,7 +59,7 @@ UNDELIVERED = (DeliveryState.FAILED, DeliveryState.SKIPPED)
 ENDED = (DeliveryState.DELIVERED, *UNDELIVERED)
 
 
-class Delivery(Work):
+class Delivery(Lease):
     """``attempt_count`` counts all attempts, ``tries`` those since it was last scheduled.
 
     Both include the current attempt.

@@ -4,7 +4,7 @@ The work for later of a number is its next check, at ``due_at`` (services.number
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from enum import StrEnum
 from functools import reduce
 from operator import or_
@@ -85,6 +85,12 @@ class Number(Owned, Work):
     def notice(self) -> dict[str, Any] | None:
         """The latest notice about it: field, event, description, at."""
         return None if self.notice_json is None else json.loads(self.notice_json)
+
+    @classmethod
+    def by_ids(cls, ids: Collection[str]) -> dict[str, Self]:
+        """The numbers with these identifiers, by identifier."""
+        with reading():
+            return {row.id: row for row in cls.select().where(cls.id.in_(list(ids)))} if ids else {}
 
     @classmethod
     @exclusively

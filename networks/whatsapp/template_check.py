@@ -53,7 +53,7 @@ class _Given:
         ]
 
     def check(self) -> None:
-        """Raise InvalidError for the first part that does not fit."""
+        """Raise ContentError for the first part that does not fit."""
         if not self._parts:
             # The network listed no components, so the parameters are unknown.
             return

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.api.operations import MEBIBYTE, UPLOAD_LIMIT
+from gateway.api.operations import CALLBACK_LIMIT, MEBIBYTE, UPLOAD_LIMIT
 from gateway.http.connections import MAX_HEADER_BYTES, Bounds
 from gateway.settings import NETWORK_IDS, NETWORK_SECRETS, PREFIX, Settings, find_mistakes
 from tests.deployment import DEPLOY, STOP_SECONDS, find, parse
@@ -82,7 +82,7 @@ def test_an_example_has_every_setting_that_production_needs(
     assert find_mistakes() == []
 
 
-def test_the_proxy_has_the_gateways_limits_of_heads_and_times() -> None:
+def test_the_proxy_has_the_gateways_limits_of_heads_bodies_and_times() -> None:
     text = (DEPLOY / "nginx.conf").read_text()
     server = dict(re.findall(r"^    (\w+) ([^;{]+);$", text, re.MULTILINE))
     bounds = Bounds()
@@ -90,8 +90,13 @@ def test_the_proxy_has_the_gateways_limits_of_heads_and_times() -> None:
     assert server["client_body_timeout"] == f"{bounds.piece}s"
     assert server["send_timeout"] == f"{bounds.unread}s"
     assert server["large_client_header_buffers"] == f"4 {MAX_HEADER_BYTES // 1024}k"
-    # Rounded up to whole MiB, and in one place.
-    assert re.findall("client_max_body_size ([^;]+);", text) == [f"{-(-UPLOAD_LIMIT // MEBIBYTE)}m"]
+    assert server["client_max_body_size"] == "1m"
+    locations = re.findall(r"location (\S+ \S+) \{([^}]+client_max_body_size (\d+)m;[^}]+)\}", text)
+    assert {path: int(size) for path, _, size in locations} == {
+        "~ ^/api/numbers/[^/]+/media$": -(-UPLOAD_LIMIT // MEBIBYTE),
+        "= /network/callback": CALLBACK_LIMIT // MEBIBYTE,
+        "~ ^/dashboard/inbox/[^/]+/media$": -(-UPLOAD_LIMIT // MEBIBYTE),
+    }
 
 
 def test_the_files_that_a_page_refers_to_exist() -> None:

@@ -1,13 +1,16 @@
 """Authentication at the edge."""
 
 import asyncio
+import time
+from functools import partial
+from operator import add
 
 import pytest
 from peewee import OperationalError
 
 from dashboard.cookies import SESSION, cookie_name
 from gateway.api.app import build_app
-from gateway.http.auth import credentials_of, identify, note_use
+from gateway.http.auth import CALLER, FRESH_SECONDS, credentials_of, identify, note_use, session_of
 from models.accounts.account import Account
 from models.accounts.api_key import ApiKey
 from models.accounts.user import User
@@ -119,3 +122,19 @@ def test_a_page_looks_its_session_up_once(
     assert answered is not None
     assert answered.status == 200
     assert resumed == [token]
+
+
+def test_a_session_that_ended_while_the_body_came_is_refused(
+    account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = UserSession.begin(User.enrol(account, "ada@example.com", "a long password"))
+    cookie = {"Cookie": f"{cookie_name(SESSION)}={token}"}
+    scope = http_scope("POST", "/dashboard/keys", headers=cookie)
+    scope[CALLER] = identify(*credentials_of(scope))
+    assert session_of({"asgi.scope": scope}) is scope[CALLER].session
+    monkeypatch.setattr("time.monotonic", partial(add, time.monotonic(), FRESH_SECONDS))
+    found = session_of({"asgi.scope": scope})
+    assert found is not None
+    assert found is not scope[CALLER].session
+    UserSession.end(token)
+    assert session_of({"asgi.scope": scope}) is None

@@ -21,14 +21,14 @@ from services.errors import ConflictError
 from tests.asgi import OPERATIONS
 
 
-def _call(account: Account, part: ASGIApp) -> Answer:
+def _call(account: Account, part: ASGIApp, path: str = "/messages/send") -> Answer:
     """The response to a call from a thread, like the pages' calls."""
 
     async def run() -> Answer:
         calls = InProcess(OPERATIONS)
         calls.part, calls.loop = part, asyncio.get_running_loop()
         headers, body = {"idempotency-key": "k"}, Body("application/json", 10, [b'{"to":', b'"1"}'])
-        return await asyncio.to_thread(calls, account, "POST", "/messages/send", headers, body)
+        return await asyncio.to_thread(calls, account, "POST", path, headers, body)
 
     return asyncio.run(run())
 
@@ -70,6 +70,13 @@ def test_a_crash_is_returned_as_an_internal_error(account: Account) -> None:
         raise ZeroDivisionError
 
     assert json.loads(_call(account, part).body)["error"]["code"] == "INTERNAL_ERROR"
+
+
+def test_an_unknown_path_gets_the_error_of_the_edge(account: Account) -> None:
+    async def part(*_: object) -> None:
+        pytest.fail("the path was passed on")
+
+    assert _call(account, part, "/nowhere").status == 404
 
 
 def test_a_loop_that_ends_leaves_no_call_waiting(
