@@ -57,7 +57,17 @@ def test_where_there_is_get_there_is_head() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/api", "/api/", "/api/nothing", "/api/numbers/", "/api//numbers", "/api/numbers/a/b"]
+    "path",
+    [
+        "/api",
+        "/api/",
+        "/api/nothing",
+        "/api/numbers/",
+        "/api//numbers",
+        "//api/numbers",
+        "/api/numbers/a/b",
+        "/api/numbers/a\n",
+    ],
 )
 def test_paths_outside_the_contract_match_nothing(path: str) -> None:
     assert _status("GET", path) == 404
