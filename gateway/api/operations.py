@@ -116,7 +116,8 @@ class Operations:
         """
         path = scope["path"]
         is_ours = f"{path}/".startswith(f"{BASE}/") or "//" in path
-        found, parameters = NOT_FOUND if is_ours else UNKNOWN_PAGE, {}
+        found = NOT_FOUND if is_ours else UNKNOWN_PAGE
+        parameters: Mapping[str, Any] = {}
         # Werkzeug ignores further slashes at the start. No identifier has a line feed.
         if not path.startswith("//") and not (is_ours and "\n" in path):
             with suppress(NotFound, RequestRedirect):
