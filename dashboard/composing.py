@@ -11,7 +11,7 @@ from dashboard.webhooks import find
 from models import clock
 from models.clock import new_id
 from resources.sample import sample_event
-from services.sender import send_test_delivery
+from services.webhook_client import send_test_delivery
 from webhooks.client import Answer
 from webhooks.kinds import EventKind
 

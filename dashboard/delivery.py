@@ -15,7 +15,7 @@ from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.delivery_filter import people_of
 from services.redeliver import InactiveWebhookError, redeliver_one
-from services.sender import headers_of
+from services.webhook_client import headers_of
 
 NOT_ARRIVED = {DeliveryState.PENDING, DeliveryState.FAILED}
 

@@ -10,8 +10,9 @@ from dashboard.paging import PER_PAGE, offset
 from dashboard.site import blueprint, go, show
 from gateway.settings import get_settings
 from models.reports.incident import AlertTarget, Incident
-from services import notify, subscriptions
-from services.subscriptions import NotCheckedError
+from services import notify
+from services import webhooks as service
+from services.webhooks import NotCheckedError
 from webhooks.address import AddressRefusedError
 
 PATH = "/dashboard/notifications"
@@ -62,7 +63,7 @@ def _chosen_url(target: AlertTarget) -> str | None:
     url = request.form.get("url", "").strip()
     if not url:
         return None if request.form.get("remove_url") else target.url
-    subscriptions.check_url(url, target.account_id)
+    service.check_url(url, target.account_id)
     return url
 
 

@@ -10,9 +10,9 @@ from dashboard.site import blueprint, go, show
 from dashboard.webhooks import PATH, find, path_of
 from models.deliveries.webhook import Webhook
 from models.numbers.number import Number
-from services import subscriptions
+from services import webhooks as service
 from services.fair_share import TooMuchAtOnceError
-from services.subscriptions import NotCheckedError, TooManyWebhooksError
+from services.webhooks import NotCheckedError, TooManyWebhooksError
 from webhooks.address import AddressRefusedError
 from webhooks.kinds import EventKind
 
@@ -54,7 +54,7 @@ def create_webhook() -> Response:
     if filled.problems:
         return _form(filled, 422)
     try:
-        row = subscriptions.create(account().id, filled.url, filled.events, filled.number_ids)
+        row = service.create(account().id, filled.url, filled.events, filled.number_ids)
     except TooManyWebhooksError as error:
         return _form(replace(filled, problems={"form": str(error)}), 409)
     about(row.id, events=row.events)
@@ -76,7 +76,7 @@ def change_webhook(webhook_id: str) -> Response:
     filled = _read(row.url)
     if filled.problems:
         return _form(filled, 422, row=row)
-    subscriptions.change(row, url=filled.url, events=filled.events, number_ids=filled.number_ids)
+    service.change(row, url=filled.url, events=filled.events, number_ids=filled.number_ids)
     after = {"url": filled.url, "events": filled.events, "numbers": filled.number_ids}
     about(fields=[name for name in after if after[name] != before[name]])
     return go(path_of(row), say="webhook-changed")
@@ -101,7 +101,7 @@ def _read(present_url: str | None = None) -> Filled:
 
 def _url_problem(url: str) -> str:
     try:
-        subscriptions.check_url(url, account().id)
+        service.check_url(url, account().id)
     except (AddressRefusedError, NotCheckedError, TooMuchAtOnceError) as error:
         return str(error)
     return ""
@@ -121,6 +121,6 @@ def _form(filled: Filled, status: int = 200, *, row: Webhook | None = None) -> R
         tells=TELLS,
         numbers=Number.all(account().id),
         webhook=row,
-        max_url=subscriptions.MAX_URL,
+        max_url=service.MAX_URL,
         back=path_of(row) if row else PATH,
     )

@@ -22,8 +22,8 @@ from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.recent_failures import a_day_before, failed_in_a_day
 from models.deliveries.webhook import Deactivation, Webhook
 from models.numbers.number import Number
-from services import subscriptions
-from services.sender import send_test_delivery
+from services import webhooks as service
+from services.webhook_client import send_test_delivery
 from webhooks.client import Answer
 from webhooks.kinds import EventKind
 
@@ -106,7 +106,7 @@ def switch_off(webhook_id: str) -> Response:
     row = find(webhook_id)
     if not row.active:
         unchanged()
-    subscriptions.change(row, active=False)
+    service.change(row, active=False)
     return go(path_of(row), say="webhook-off")
 
 
@@ -116,7 +116,7 @@ def switch_on(webhook_id: str) -> Response:
     row = find(webhook_id)
     if row.active:
         unchanged()
-    subscriptions.change(row, active=True)
+    service.change(row, active=True)
     return go(path_of(row), say="webhook-on")
 
 
@@ -136,7 +136,7 @@ def confirm_delete_webhook(webhook_id: str) -> Response:
 @blueprint.post("/webhooks/<webhook_id>/delete")
 def delete_webhook(webhook_id: str) -> Response:
     """Delete it with its deliveries."""
-    subscriptions.delete(find(webhook_id))
+    service.delete(find(webhook_id))
     return go(PATH, say="webhook-deleted")
 
 

@@ -23,7 +23,7 @@ from gateway.storage import leave_state
 from models import database
 from models.database import known_time
 from services import notify, number_status
-from services.sender import make_client
+from services.webhook_client import make_client
 from tasks import bells, deliver, erasing, indexing, ingest, redeliver, sweep, template_lists
 from tasks.queue import Doorbell, huey
 from webhooks.schedule import RetrySchedule

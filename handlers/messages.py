@@ -15,7 +15,7 @@ from models.numbers.number import Number
 from networks.explanations import codes_explained_by
 from resources.message import message_object, status_object
 from resources.page import page_object
-from services import receipts, sending
+from services import read_receipts, sending
 from services.owned import own_contact, owned
 
 
@@ -93,7 +93,7 @@ async def mark_message_read(
 ) -> dict[str, Any]:
     """POST /messages/{message_id}/read."""
     typing = (payload or {}).get("typingIndicator", False)
-    return _object(await receipts.mark_read(user, message_id, typing=typing))
+    return _object(await read_receipts.mark_read(user, message_id, typing=typing))
 
 
 def get_message(user: str, message_id: str) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from models.database import read
 from models.deliveries.webhook import Webhook
 from resources.page import page_object
 from resources.webhook import test_result_object, webhook_object
-from services import subscriptions
+from services import webhooks as service
 from services.errors import ConflictError, InvalidError, NotFoundError
 from services.owned import owned
-from services.sender import send_test_delivery
+from services.webhook_client import send_test_delivery
 from webhooks.address import AddressRefusedError
 from webhooks.kinds import EventKind
 
@@ -21,10 +21,10 @@ def _checked(user: str, body: dict[str, Any]) -> dict[str, Any]:
     """The body without duplicate events and numbers. Raises DomainError for a forbidden url or number."""
     if "url" in body:
         try:
-            subscriptions.check_url(body["url"], user)
+            service.check_url(body["url"], user)
         except AddressRefusedError as error:
             raise InvalidError(f"Request body, url: {error}", field="/url") from None
-    subscriptions.check_numbers(user, body.get("numberIds", []))
+    service.check_numbers(user, body.get("numberIds", []))
     return body | {
         name: list(dict.fromkeys(body[name])) for name in ("events", "numberIds") if name in body
     }
@@ -33,7 +33,7 @@ def _checked(user: str, body: dict[str, Any]) -> dict[str, Any]:
 def create_webhook(user: str, payload: dict[str, Any]) -> tuple[dict[str, Any], int]:
     """POST /webhooks."""
     body = _checked(user, payload)
-    webhook = subscriptions.create(user, body["url"], body["events"], body.get("numberIds", []))
+    webhook = service.create(user, body["url"], body["events"], body.get("numberIds", []))
     return webhook_object(webhook, secret=webhook.secret), 201
 
 
@@ -55,7 +55,7 @@ def update_webhook(user: str, webhook_id: str, payload: dict[str, Any]) -> dict[
     except NotFoundError as error:
         # The status of NotFoundError would mean that the webhook does not exist.
         raise ConflictError(error.message, field=str(error.details["field"])) from None
-    subscriptions.change(
+    service.change(
         webhook,
         url=body.get("url"),
         events=body.get("events"),
@@ -67,7 +67,7 @@ def update_webhook(user: str, webhook_id: str, payload: dict[str, Any]) -> dict[
 
 def delete_webhook(user: str, webhook_id: str) -> Response:
     """DELETE /webhooks/{webhook_id}."""
-    subscriptions.delete(owned(Webhook, webhook_id, user))
+    service.delete(owned(Webhook, webhook_id, user))
     return Response(status_code=204)
 
 

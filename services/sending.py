@@ -31,7 +31,7 @@ from networks import exceptions as network
 from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.registry import network_of
 from resources.error import STATUS, error_text
-from services import contacts, doorbells, first_commit, number_status, telemetry, templates
+from services import contacts, doorbells, lost_commit, number_status, telemetry, templates
 from services.errors import ConflictError, DomainError, FailedError, RateLimitedError
 from services.message_status import record_acceptance
 from services.network_failures import Asked, answer_to, unreadable_token
@@ -96,10 +96,10 @@ async def send(account_id: str, body: dict[str, Any], key: str | None) -> Answer
             )
         # Until its transaction has ended, another one with this lock waits.
         lock = clock.new_id("send") if key is None else f"idempotency {account_id} {key}"
-        begun = await first_commit.settled(
+        begun = await lost_commit.settled(
             partial(_begin, account_id, body, key, fingerprint, lock), partial(_is_stored, lock)
         )
-    except first_commit.UndecidedError as undecided:
+    except lost_commit.UndecidedError as undecided:
         raise _give_up(undecided.made) from None
     except _KeyTakenError as taken:
         return await _replay(taken.known, fingerprint)

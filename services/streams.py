@@ -21,7 +21,7 @@ from models.deliveries.event import Event
 from models.deliveries.feed import LostPlaceError, Place, Wanted
 from resources.event import event_record
 from services.fair_share import Share
-from services.live_blocks import Backlog, Block, Blocks, LiveBlocks, Source
+from services.live_updates import Backlog, Block, Blocks, LiveBlocks, Source
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from handlers.events import EventStream
 from models.accounts.user import Role
 from models.database import read
 from models.deliveries.feed import LostPlaceError, Place, Wanted, newest
-from services.live_blocks import LOST, Block, Source
+from services.live_updates import LOST, Block, Source
 from services.streams import Stream
 
 # The page of each source. The roles of the page may see the source here.

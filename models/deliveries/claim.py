@@ -24,7 +24,7 @@ from models.deliveries.webhook import MINUTE_MS, MOST_ON_TRIAL, Webhook
 LEAST_TRIES = 4
 # A lease outlasts its attempt by this many ms: the time to record the outcome.
 LEASE_MARGIN_MS = 20_000
-# The age of a claim after which an attempt checks again that it is still wanted (services.subscriptions).
+# The age of a claim after which an attempt checks again that it is still wanted (services.webhooks).
 STALE_SECONDS = 0.5
 # The most webhooks of a claim. Each may take 0.5 ms, during which other writers wait.
 MOST_TOGETHER = 10

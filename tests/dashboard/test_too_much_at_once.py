@@ -11,7 +11,8 @@ from models.accounts.account import Account
 from models.accounts.user import User
 from models.accounts.user_session import UserSession
 from resources.sample import sample_event
-from services import notify, sender, subscriptions
+from services import notify, webhook_client
+from services import webhooks as service
 from services.fair_share import RETRY_AFTER, Share
 from tests import factories
 from tests.asgi import Answered, ask, http_scope
@@ -24,9 +25,9 @@ PAYLOAD = sample_event(EventKind.MESSAGE_SENT, 0)
 @pytest.mark.parametrize(
     ("path", "form", "share", "limit"),
     [
-        ("webhooks/<id>/test", {}, sender.TESTS, 3),
-        ("webhooks/<id>/compose", {"payload": PAYLOAD}, sender.TESTS, 3),
-        ("notifications", {"url": "https://chat.example.com/"}, subscriptions.LOOK_UPS, 3),
+        ("webhooks/<id>/test", {}, webhook_client.TESTS, 3),
+        ("webhooks/<id>/compose", {"payload": PAYLOAD}, webhook_client.TESTS, 3),
+        ("notifications", {"url": "https://chat.example.com/"}, service.LOOK_UPS, 3),
         ("notifications/test", {}, notify.TESTS, 2),
     ],
 )

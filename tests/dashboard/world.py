@@ -30,7 +30,8 @@ from models.messages.contact import Contact, Source
 from models.numbers.number import Number
 from models.numbers.signup import SignupLink
 from resources.sample import sample_event
-from services import contacts, subscriptions
+from services import contacts
+from services import webhooks as service
 from tests import factories
 from tests.people import PASSWORD, app_code, member, with_two_factor
 from webhooks.kinds import EventKind
@@ -139,7 +140,7 @@ class World:
             case "redeliver" | "redeliver_selected":
                 Delivery.update(state=DeliveryState.FAILED).execute()
             case "switch_on":
-                subscriptions.change(Webhook.get_by_id(self.ids["<webhook_id>"]), active=False)
+                service.change(Webhook.get_by_id(self.ids["<webhook_id>"]), active=False)
             case "opt_in":
                 with writing():
                     contact = Contact.get_by_id(self.ids["<contact_id>"])

@@ -13,7 +13,7 @@ from gateway.settings import get_settings
 from gateway.worker import Rounds
 from models.accounts.account import Account
 from models.database import commit, write
-from services.sender import make_client
+from services.webhook_client import make_client
 from tasks import deliver
 from tests.conftest import Configure
 from tests.waiting import until

@@ -20,7 +20,7 @@ from networks.whatsapp.knowledge import Knowledge
 from networks.whatsapp.media_types import FILES
 from resources.error import STATUS
 from services import media as service
-from services import receipts
+from services import read_receipts
 from services.errors import ConflictError, DomainError, NotFoundError
 from tests import factories
 from tests.asgi import http_scope, one_message
@@ -85,7 +85,7 @@ class Network(Knowledge):
 def network(monkeypatch: pytest.MonkeyPatch) -> Network:
     """The network, installed for the test."""
     network = Network()
-    for module in (service, receipts):
+    for module in (service, read_receipts):
         monkeypatch.setattr(module, "network_of", lambda _: network)
     return network
 

@@ -8,9 +8,9 @@ from handlers import webhooks
 from models.accounts.account import Account
 from models.deliveries.webhook import Webhook
 from models.numbers.number import Number
-from services import subscriptions
+from services import webhooks as service
 from services.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
-from services.subscriptions import NotCheckedError, TooManyWebhooksError
+from services.webhooks import NotCheckedError, TooManyWebhooksError
 from tests import factories
 from tests.conftest import Configure
 from webhooks.faults import RESOLVER, MachineError
@@ -134,7 +134,7 @@ def test_requests_at_the_same_time_do_not_pass_the_limit_together(
 
     def create() -> bool:
         try:
-            subscriptions.create(account.id, URL, [READ], [])
+            service.create(account.id, URL, [READ], [])
         except TooManyWebhooksError:
             return False
         return True

@@ -41,7 +41,7 @@ from models.reports import activity, tally
 from models.reports.incident import AlertTarget, Incident
 from networks.interface import Acceptance
 from services import incidents, sending
-from services.live_blocks import LiveBlocks, Source
+from services.live_updates import LiveBlocks, Source
 from tasks import ingest, template_lists
 from tasks.retention import KINDS, remove_deleted, remove_old
 from tasks.sweep import recall

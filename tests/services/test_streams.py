@@ -19,10 +19,10 @@ from models.deliveries.event import Event
 from models.deliveries.event_history import EventHistory
 from models.deliveries.feed import START, Place, Wanted
 from resources.event import event_record
-from services import live_blocks
+from services import live_updates
 from services import streams as module
 from services.fair_share import TooMuchAtOnceError
-from services.live_blocks import Source
+from services.live_updates import Source
 from services.streams import EACH, Stream, streams
 from tests import factories
 from tests.asgi import http_scope
@@ -208,7 +208,7 @@ def test_a_source_that_cannot_be_read_disturbs_no_event_and_no_other_source(
         showing, plain = Client(account, key.id, sources=[*Source]), Client(account, key.id)
         await _until(lambda: showing.pieces and plain.pieces)
         with monkeypatch.context() as patch:
-            patch.setattr(live_blocks, "recorded_notices", fail)
+            patch.setattr(live_updates, "recorded_notices", fail)
             factories.notice()
             _fail(account)
             await _until(lambda: plain.count == 1 and showing.count == 2)
@@ -225,7 +225,7 @@ def test_a_source_that_cannot_be_read_disturbs_no_event_and_no_other_source(
 def test_events_omitted_for_a_slow_client_are_counted(
     account: Account, key: ApiKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live_blocks, "MOST_WAITING", 3)
+    monkeypatch.setattr(live_updates, "MOST_WAITING", 3)
 
     async def follow() -> None:
         slow = Client(account, key.id, sources=[*Source])

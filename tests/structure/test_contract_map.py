@@ -26,7 +26,7 @@ from models.numbers.number import NumberStatus
 from resources.error import CODES, STATUS
 from services import blocking
 from services.errors import DomainError
-from services.subscriptions import MAX_URL, URL_FORM
+from services.webhooks import MAX_URL, URL_FORM
 from webhooks import address
 from webhooks.envelope import timestamp
 from webhooks.kinds import EventKind

@@ -15,7 +15,7 @@ from models.deliveries.webhook import Webhook
 from models.messages.callback import Callback, Reason, SetAside
 from models.messages.message import Message, MessageStatus, StatusChange
 from models.numbers.number import Number
-from services import subscriptions
+from services import webhooks as service
 from tasks import retention, sweep
 from tests import factories
 from tests.conftest import Clock, Configure
@@ -149,7 +149,7 @@ def test_the_sweep_removes_what_a_deleted_webhook_left_a_little_in_each_round(
     monkeypatch.setattr(retention, "MAX_BATCHES", 2)
     _delivered(account, 5)
     [webhook] = Webhook.all()
-    subscriptions.delete(webhook)
+    service.delete(webhook)
     assert _counts()[:3] == [5, 5, 5], "the request removes nothing itself"
     sweep.sweep()
     assert _counts()[:3] == [1, 1, 5]

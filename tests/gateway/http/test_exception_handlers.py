@@ -16,7 +16,7 @@ from gateway.http.exception_handlers import CRASH_MESSAGE
 from models.accounts.account import Account
 from models.accounts.api_key import ApiKey
 from services.errors import DomainError, InvalidError, RateLimitedError
-from services.subscriptions import NotCheckedError
+from services.webhooks import NotCheckedError
 from tests.asgi import Answered, ask, http_scope
 from tests.conftest import Configure
 

@@ -7,7 +7,7 @@ from gateway.http.live import _begin, sources_of
 from models.accounts.account import Account
 from models.accounts.user import Role
 from models.deliveries.feed import START, Wanted, newest
-from services.live_blocks import LOST, Source
+from services.live_updates import LOST, Source
 from tests import factories
 
 

@@ -11,7 +11,7 @@ from models.accounts.account import Account
 from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import Delivery
 from models.deliveries.webhook import Webhook
-from services.sender import send_test_delivery
+from services.webhook_client import send_test_delivery
 from tests import factories
 from tests.conftest import Configure
 from tests.receiver import Receiver, answer, hang

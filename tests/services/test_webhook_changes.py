@@ -13,7 +13,7 @@ from models.deliveries.attempt import record_outcomes
 from models.deliveries.claim import Terms
 from models.deliveries.delivery import Delivery
 from models.deliveries.webhook import Webhook
-from services import subscriptions
+from services import webhooks as service
 from tests import factories
 from tests.factories import claim_due
 
@@ -23,10 +23,10 @@ Switch = Callable[[Webhook], None]
 
 
 def _disable(webhook: Webhook) -> None:
-    subscriptions.change(webhook, active=False)
+    service.change(webhook, active=False)
 
 
-@pytest.fixture(params=[_disable, subscriptions.delete])
+@pytest.fixture(params=[_disable, service.delete])
 def switch_off(request: pytest.FixtureRequest) -> Switch:
     """Each way to stop the requests to a webhook."""
     switch: Switch = request.param
@@ -50,7 +50,7 @@ def _took(work: Callable[[], None]) -> float:
 def test_it_waits_until_what_was_claimed_has_ended(
     webhook: Webhook, switch_off: Switch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(subscriptions, "BEGUN_SECONDS", LONG)
+    monkeypatch.setattr(service, "BEGUN_SECONDS", LONG)
     claimed = claim_due(10, Terms(10, 30_000))
 
     def run() -> None:
@@ -74,13 +74,13 @@ def test_it_waits_no_longer_than_an_attempt_takes_to_begin(
     """A receiver may hang for much longer."""
     assert len(claim_due(10, Terms(10, 30_000))) == 1
     took = _took(lambda: switch_off(webhook))
-    assert subscriptions.BEGUN_SECONDS < took < subscriptions.BEGUN_SECONDS + 1
+    assert service.BEGUN_SECONDS < took < service.BEGUN_SECONDS + 1
 
 
 def test_it_waits_for_no_other_webhook(
     account: Account, webhook: Webhook, switch_off: Switch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(subscriptions, "BEGUN_SECONDS", LONG)
+    monkeypatch.setattr(service, "BEGUN_SECONDS", LONG)
     [claimed] = claim_due(10, Terms(10, 30_000))
     assert claimed.webhook == webhook
     assert _took(lambda: switch_off(factories.webhook(account))) < LONG / 2
@@ -89,9 +89,9 @@ def test_it_waits_for_no_other_webhook(
 def test_a_change_of_anything_else_waits_for_nothing(
     webhook: Webhook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(subscriptions, "BEGUN_SECONDS", LONG)
+    monkeypatch.setattr(service, "BEGUN_SECONDS", LONG)
     assert len(claim_due(10, Terms(10, 30_000))) == 1
-    assert _took(lambda: subscriptions.change(webhook, events=["message.read"])) < LONG / 2
+    assert _took(lambda: service.change(webhook, events=["message.read"])) < LONG / 2
 
 
 def test_a_change_that_runs_again_on_a_new_connection_makes_all_changes(
@@ -105,7 +105,7 @@ def test_a_change_that_runs_again_on_a_new_connection_makes_all_changes(
         return skip(webhook_id)
 
     monkeypatch.setattr(Delivery, "skip_waiting", lose_once)
-    monkeypatch.setattr(subscriptions, "BEGUN_SECONDS", 0)
-    subscriptions.change(webhook, url="http://127.0.0.1:9/new", active=False)
+    monkeypatch.setattr(service, "BEGUN_SECONDS", 0)
+    service.change(webhook, url="http://127.0.0.1:9/new", active=False)
     for seen in (webhook, Webhook.get_by_id(webhook.id)):
         assert (seen.url, seen.active) == ("http://127.0.0.1:9/new", False)

@@ -10,7 +10,7 @@ from models.accounts.account import Account
 from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.webhook import SECRET_OVERLAP_MS, Webhook
-from services.sender import headers_of, make_client
+from services.webhook_client import headers_of, make_client
 from tasks import deliver
 from tests import factories
 from tests.conftest import Clock, Configure
