@@ -90,6 +90,15 @@ def test_a_person_is_opted_out_and_in_again(number: Number, visit: Visit, submit
     assert [event.kind for event in Event.select()] == ["contact.updated"] * 2
 
 
+def test_an_opt_out_that_changes_nothing_is_not_in_the_audit_log(
+    number: Number, submit: Submit
+) -> None:
+    contact = factories.contact(number, **ANA)
+    for _ in range(2):
+        submit(f"contacts/{contact.id}/opt-out")
+    assert [row.action for row in Audit.select()] == ["contact.opted_out"]
+
+
 def test_a_network_opt_out_shows_that_only_the_network_can_end_it(
     number: Number, visit: Visit
 ) -> None:
