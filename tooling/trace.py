@@ -1,5 +1,7 @@
 """Prints the modules that one request, status or delivery enters, and how often a call changes the module.
 
+The status is traced from the stored callback on, the delivery from the stored event on.
+
 ``make trace`` traces all kinds of work, ``make trace ARGS=send`` the modules of one. The service runs in this
 process, on SQLite in an empty directory, with a receiver and a network that accepts everything.
 """
@@ -148,15 +150,14 @@ class Client:
         headers = {"Content_Type": "application/json", "Idempotency_Key": f"order-{self.sent}"}
         self.ask("POST", "/api/messages/send", text, Authorization=f"Bearer {self.key}", **headers)
 
-    def status(self) -> None:
-        """The network's status of the last message, and its ingestion."""
+    def store_status(self) -> None:
+        """The network's status of the last message, in a callback."""
         message = Message.select().order_by(Message.id.desc()).get()
         entry = messages(statuses=[status_of(str(message.wa_message_id), "delivered")])
         raw = json.dumps({"object": "whatsapp_business_account", "entry": [entry]}).encode()
         secret = os.environ["GATEWAY_NETWORK_APP_SECRET"].encode()
         signature = hmac.new(secret, raw, hashlib.sha256).hexdigest()
         self.ask("POST", "/network/callback", raw, X_Hub_Signature_256=f"sha256={signature}")
-        ingest.work_off()
 
     def get_number(self) -> None:
         """GET /numbers/{id}."""
@@ -172,29 +173,34 @@ def _drive(port: int, others: int, trace: Trace, wanted: list[str]) -> None:
     """Do each kind of work, traced after the warm-up. Then end the process."""
     client = Client(port, others)
 
-    def deliver() -> None:
+    def schedule() -> None:
         factories.deliveries(client.account, client.webhook)
+
+    def deliver() -> None:
         engine.wake()
         undelivered = Delivery.select().where(Delivery.state != DeliveryState.DELIVERED)
         until(lambda: not undelivered.exists(), "the delivery")
 
-    works = {
-        "send": client.send,
-        "status": client.status,
-        "number": client.get_number,
-        "overview": client.overview,
-        "delivery": deliver,
+    # What happens before each work is not traced.
+    works: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
+        "send": (lambda: None, client.send),
+        "status": (client.store_status, ingest.work_off),
+        "number": (lambda: None, client.get_number),
+        "overview": (lambda: None, client.overview),
+        "delivery": (schedule, deliver),
     }
     if unknown := set(wanted) - set(works):
         raise ValueError(f"{unknown} is none of {[*works]}")
     webhook_client = WebhookClient(timeout=10, allow_local=True, user_agent="Gateway/1")
     engine = Engine(webhook_client, RetrySchedule((30.0,)), 10, 10)
     # Only a delivery is traced with the engine: the events of other work would start it.
-    for name, work in works.items():
+    for name, (prepare, work) in works.items():
         if name == "delivery":
             engine.start()
         for _ in range(WARM_UP):
+            prepare()
             work()
+        prepare()
         threading.Event().wait(QUIET_SECONDS)
         modules, changes = trace.during(work)
         print(f"{name}: {len(modules)} modules, {changes} changes between them", flush=True)
