@@ -10,7 +10,7 @@ import psycopg
 from peewee import DatabaseError
 from redis import AuthenticationError, RedisError
 
-from gateway.ops.logs import is_outage
+from gateway.ops.outages import is_outage
 from gateway.settings import PREFIX, Settings, SettingsError
 from models import database
 from models.accounts import secret

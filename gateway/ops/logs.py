@@ -11,28 +11,19 @@ without tracebacks. A thread writes the lines (gateway.ops.lines), so no caller 
 import logging
 import re
 import shutil
-import sqlite3
 import sys
-import time
 from datetime import UTC, datetime
 from typing import Any
 
 import orjson
-import psycopg
-import redis
 
 from gateway.ops.lines import FLUSH_SECONDS, STDERR, LineWriter
-from models.database import outage
-from models.database.outage import driver_error
-from models.database.sqlite import BusyError
+from gateway.ops.outages import limit_outages
 from services.telemetry import request_fields
 
 OURS = ("gateway", "handlers", "dashboard", "tasks", "models", "networks", "webhooks")
 # Loggers that warn of clients' mistakes: refused requests, invalid traceparents, invalid forms.
 REFUSALS = ("uvicorn.error", "opentelemetry.trace.propagation", "python_multipart")
-# Seconds between two identical messages of a logger about an outage.
-OUTAGE_SECONDS = 10
-_last_logged: dict[tuple[str, str], float] = {}
 # The text of an exception may hold a key, secret or password.
 _SECRET = re.compile(r"(mk_live_|whsec_)[A-Za-z0-9_+/=-]+")
 _PASSWORD = re.compile(r"(://[^\s:/@]*:)[^\s/@]+(?=@)")
@@ -107,48 +98,6 @@ def _masked(line: str) -> str:
     if not any(mark in line for mark in _MARKS):
         return line
     return _PASSWORD.sub(r"\1****", _SECRET.sub(r"\1****", line))
-
-
-def limit_outages(record: logging.LogRecord) -> bool:
-    """A filter for handlers: an outage is logged once in OUTAGE_SECONDS for each message of a logger.
-
-    So is a full disk, and a frozen process that keeps SQLite's lock. The error's text replaces the traceback.
-    """
-    given = (record.exc_info[1] if record.exc_info else None, *(record.args or ()))
-    errors = (each for each in given if isinstance(each, Exception))
-    found = (driver_error(error) or error for error in errors if _is_repeated(error))
-    repeated = next(found, None)
-    if repeated is None:
-        return True
-    place, now = (record.name, record.msg), time.monotonic()
-    if now < _last_logged.get(place, -OUTAGE_SECONDS) + OUTAGE_SECONDS:
-        return False
-    _last_logged[place] = now
-    if record.exc_info:
-        record.msg, record.args = f"{record.getMessage()}: {' '.join(str(repeated).split())}", ()
-        record.exc_info = None
-    return True
-
-
-def _is_repeated(error: object) -> bool:
-    """Whether each use of the database or Redis currently fails in the same way."""
-    return is_outage(error) or _is_full(error) or isinstance(error, BusyError)
-
-
-def is_outage(error: object) -> bool:
-    """Whether an error means that PostgreSQL or Redis is unreachable."""
-    return outage.is_outage(error) or isinstance(
-        driver_error(error), redis.ConnectionError | redis.TimeoutError
-    )
-
-
-def _is_full(error: object) -> bool:
-    """Whether an error means that a disk is full or fails."""
-    error = driver_error(error)
-    if isinstance(error, sqlite3.Error):
-        name = getattr(error, "sqlite_errorname", "")
-        return str(name).startswith(("SQLITE_FULL", "SQLITE_IOERR"))
-    return isinstance(error, psycopg.errors.DiskFull)
 
 
 class LineHandler(logging.Handler):

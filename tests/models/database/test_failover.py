@@ -17,7 +17,7 @@ from psycopg.errors import ConnectionTimeout
 from contract_tests.halting import halt_all, halted, resume
 from contract_tests.servers import POSTGRES_USER, PgBouncer, PostgresServer
 from contract_tests.waiting import wait_for
-from gateway.ops.logs import is_outage
+from gateway.ops.outages import is_outage
 from models.database import hosts, pooled_server, session
 from models.database.engine import database, write
 from models.database.postgresql import PostgresEngine, UnsureError

@@ -24,7 +24,7 @@ from contract_tests.chaos.thief import Thief
 from contract_tests.relay import Relay
 from contract_tests.servers import PostgresServer, end_sessions
 from contract_tests.waiting import WAIT_SECONDS
-from gateway.ops.logs import is_outage
+from gateway.ops.outages import is_outage
 from models.database import (
     UnsureError,
     appending,

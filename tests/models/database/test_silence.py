@@ -13,7 +13,7 @@ from psycopg.errors import ConnectionTimeout
 
 from contract_tests.relay import Relay
 from contract_tests.servers import PostgresServer
-from gateway.ops.logs import is_outage
+from gateway.ops.outages import is_outage
 from models.database import pooled_server, session
 from models.database.postgresql import LostError, PostgresEngine
 from models.database.session import (

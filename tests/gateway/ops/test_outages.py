@@ -10,8 +10,8 @@ import pytest
 from peewee import OperationalError
 from redis import ConnectionError as RedisConnectionError
 
-from gateway.ops import logs
-from gateway.ops.logs import OUTAGE_SECONDS, limit_outages
+from gateway.ops import outages
+from gateway.ops.outages import OUTAGE_SECONDS, limit_outages
 from models.database.sqlite import BusyError
 
 REFUSED = psycopg.OperationalError("connection failed:\n\tis it running?")
@@ -30,8 +30,8 @@ class Seconds:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Seconds:
     """The clock of a process that has logged nothing yet."""
     still = Seconds()
-    monkeypatch.setattr("gateway.ops.logs.time.monotonic", still)
-    monkeypatch.setattr(logs, "_last_logged", {})
+    monkeypatch.setattr("gateway.ops.outages.time.monotonic", still)
+    monkeypatch.setattr(outages, "_last_logged", {})
     return still
 
 
