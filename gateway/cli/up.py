@@ -14,8 +14,8 @@ from gateway.cli.migrate import apply_migrations
 from gateway.cli.options import host_option, port_option
 from gateway.cli.sandbox import check_installed
 from gateway.cli.supervisor import Supervisor
-from gateway.ops import lines, tracing
-from gateway.ops.logs import configure_logging
+from gateway.ops import tracing
+from gateway.ops.logs import configure_logging, printing
 from gateway.settings import PREFIX, Settings, get_settings, load_settings
 from gateway.storage import check_database, check_queue, connect_state, make_folder
 from models.accounts.account import Account
@@ -57,7 +57,7 @@ def up(
         os.environ[f"{PREFIX}PUBLIC_URL"] = url_at(host, port)
     settings = get_settings()
     configure_logging(settings.log_format)
-    with lines.printing():
+    with printing():
         _up(settings, host, port, demo=not no_demo)
 
 

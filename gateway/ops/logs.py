@@ -1,29 +1,47 @@
 """Logging of the processes: one line per record on stderr, JSON for machines, text for people.
 
-In a terminal a line is one row.
-
 A line carries time, level, logger, message, the identifiers of its request, and what the caller gives as
 ``extra={"fields": {...}}``. Callers give identifiers only: no key, secret, PIN, phone number or text of a
-message. While PostgreSQL or Redis is unreachable, every use fails: such errors are logged at a limited rate,
-without tracebacks. A thread writes the lines (gateway.ops.lines), so no caller waits for their reader.
+message. While PostgreSQL or Redis is unreachable, every use fails (gateway.ops.outages).
+
+A thread writes the lines, so that a reader that stalls stops nobody. While the reader of a pipe is halted,
+lines wait in memory. Those beyond MOST_BYTES are dropped and counted. So are lines that cannot be written,
+for example because the reader has ended.
 """
 
+import contextlib
+import io
 import logging
+import os
 import re
+import select
 import shutil
 import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
-from gateway.ops.lines import FLUSH_SECONDS, STDERR, LineWriter
 from gateway.ops.outages import limit_outages
-from services.telemetry import request_fields
+from services.telemetry import LOG_DROPPED, request_fields
 
 OURS = ("gateway", "handlers", "dashboard", "tasks", "models", "networks", "webhooks")
 # Loggers that warn of clients' mistakes: refused requests, invalid traceparents, invalid forms.
 REFUSALS = ("uvicorn.error", "opentelemetry.trace.propagation", "python_multipart")
+STDOUT, STDERR = 1, 2
+# Seconds that the end of a process may wait for the reader.
+FLUSH_SECONDS = 1
+# The most waiting text: some thousand lines.
+MOST_BYTES = 1 << 20
+# Seconds to wait for more lines: under load, one write has the lines of many requests.
+LINGER_SECONDS = 0.1
+# POSIX writes so many bytes to a pipe at once, even if several processes write to it.
+TOGETHER_BYTES = 4096
+# Seconds between two looks at a descriptor that another process has made non-blocking.
+FULL_SECONDS = 1
 # The text of an exception may hold a key, secret or password.
 _SECRET = re.compile(r"(mk_live_|whsec_)[A-Za-z0-9_+/=-]+")
 _PASSWORD = re.compile(r"(://[^\s:/@]*:)[^\s/@]+(?=@)")
@@ -100,6 +118,127 @@ def _masked(line: str) -> str:
     return _PASSWORD.sub(r"\1****", _SECRET.sub(r"\1****", line))
 
 
+class LineWriter:
+    """Writes to ``descriptor``. ``notice`` makes the line that says how many lines were dropped."""
+
+    def __init__(self, descriptor: int, notice: Callable[[int], str]) -> None:
+        self._descriptor = descriptor
+        self._notice = notice
+        # Reentrant: a signal's handler may log while its thread is in write().
+        self._changed = threading.Condition(threading.RLock())
+        self._waiting: list[bytes] = []
+        self._size = 0
+        self._lost = 0
+        self._flows = True
+        self._thread: threading.Thread | None = None
+
+    def write(self, text: str) -> None:
+        """Write lines, each with its newline, soon. Never waits."""
+        data = text.encode("utf-8", "backslashreplace")
+        with self._changed:
+            if self._size + len(data) > MOST_BYTES:
+                self._drop(1)
+                return
+            self._waiting.append(data)
+            self._size += len(data)
+            self._changed.notify_all()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._serve, name="lines", daemon=True)
+                self._thread.start()
+
+    def flush(self, seconds: float) -> bool:
+        """Wait up to ``seconds`` until all lines are written. Returns False if some are not."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._size, seconds)
+
+    def _drop(self, lines: int) -> None:
+        self._lost += lines
+        LOG_DROPPED.inc(lines)
+
+    def _serve(self) -> None:
+        while True:
+            with self._changed:
+                # A notice that could not be written waits for the next line.
+                self._changed.wait_for(lambda: self._waiting or (self._lost and self._flows))
+            time.sleep(LINGER_SECONDS)
+            with self._changed:
+                batch, self._waiting = self._waiting, []
+                lost, self._lost = self._lost, 0
+            self._flows = self._write_batch(batch, lost)
+            with self._changed:
+                self._size -= sum(map(len, batch))
+                self._changed.notify_all()
+
+    def _write_batch(self, batch: list[bytes], lost: int) -> bool:
+        """Write the lines. Returns whether the last write succeeded."""
+        flows = True
+        for piece in _pieces(batch):
+            if not (flows := self._is_written(piece)):
+                with self._changed:
+                    self._drop(piece.count(b"\n"))
+        # The dropped lines came after these.
+        if lost and not (flows := flows and self._is_written(self._notice(lost).encode())):
+            with self._changed:
+                self._lost += lost
+        return flows
+
+    def _is_written(self, piece: bytes) -> bool:
+        rest = memoryview(piece)
+        while rest:
+            try:
+                rest = rest[os.write(self._descriptor, rest) :]
+            except BlockingIOError:
+                select.select([], [self._descriptor], [], FULL_SECONDS)
+            except OSError:
+                # Nobody reads any more, or the disk is full.
+                return False
+        return True
+
+
+def _pieces(batch: list[bytes]) -> Iterator[bytes]:
+    """Join lines as long as the kernel writes them at once. A longer line is a piece of its own."""
+    piece = b""
+    for line in batch:
+        if piece and len(piece) + len(line) > TOGETHER_BYTES:
+            yield piece
+            piece = b""
+        piece += line
+    if piece:
+        yield piece
+
+
+class TextLines(io.TextIOBase):
+    """A LineWriter as a text stream, for programs that print."""
+
+    def __init__(self, lines: LineWriter) -> None:
+        super().__init__()
+        self._lines = lines
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Print soon."""
+        self._lines.write(text)
+        return len(text)
+
+
+@contextlib.contextmanager
+def printing() -> Iterator[None]:
+    """Print to stdout and stderr by threads while the block runs."""
+    writers = [
+        LineWriter(descriptor, "{} lines were dropped\n".format) for descriptor in (STDOUT, STDERR)
+    ]
+    out, err = map(TextLines, writers)
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            yield
+    finally:
+        for writer in writers:
+            writer.flush(FLUSH_SECONDS)
+
+
 class LineHandler(logging.Handler):
     """Formats records in their own thread, and leaves the writing to another."""
 
@@ -143,7 +282,8 @@ def configure_logging(log_format: str) -> None:
     # No line shows them, and looking them up costs time.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = LineHandler(STDERR, _formatter(log_format)) if sys.stderr else logging.NullHandler()
-    handler.addFilter(limit_outages)
+    # Requests log INFO, errors more.
+    handler.addFilter(lambda record: record.levelno <= logging.INFO or limit_outages(record))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     for name in OURS:
         logging.getLogger(name).setLevel(logging.INFO)

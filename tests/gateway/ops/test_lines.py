@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from gateway.ops import lines
-from gateway.ops.lines import LineWriter
+from gateway.ops import logs
+from gateway.ops.logs import LineWriter
 from services.telemetry import LOG_DROPPED
 from tests.waiting import until
 
@@ -42,7 +42,7 @@ def _dropped() -> float:
 def test_a_reader_that_stalls_stops_no_writer_and_learns_what_it_missed(
     pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lines, "MOST_BYTES", 20_000)
+    monkeypatch.setattr(logs, "MOST_BYTES", 20_000)
     reading, writing = pipe
     writer, before = LineWriter(writing, _notice), _dropped()
     for number in range(100):
