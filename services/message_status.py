@@ -47,6 +47,9 @@ def record_acceptance(
         return message
     if contact is None or contact.id != fresh.contact_id:
         contact = Contact.by_id(fresh.contact_id)
+    else:
+        # A copy, because a run that is rolled back must not leave its changes for the next run.
+        contact = Contact(**contact.__data__)
     identity = {"phone": accepted.wa_id, "user_id": accepted.user_id}
     if contact is not None and contact.differing(identity):
         with writing():

@@ -6,7 +6,9 @@ database connection. If the process dies in between, the claim remains, and a cl
 
 import asyncio
 import hashlib
+import itertools
 import logging
+import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,19 +21,18 @@ from opentelemetry.trace import SpanKind
 from gateway.settings import get_settings
 from models import clock
 from models.accounts.secret import SecretUnreadableError
-from models.database import UnsureError, commit, read, write, writing
+from models.database import UnsureError, answers_at_once, commit, read, write, writing
 from models.database.outage import UNAVAILABLE
 from models.deliveries.backlog import pressure
 from models.messages.contact import Contact
 from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message, MessageStatus
-from models.messages.template import Template
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions as network
 from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.registry import network_of
 from resources.error import STATUS, error_text
-from services import contacts, doorbells, lost_commit, number_status, telemetry, templates
+from services import contacts, doorbells, number_status, telemetry, templates
 from services.errors import ConflictError, DomainError, FailedError, RateLimitedError
 from services.message_status import record_acceptance
 from services.network_failures import Asked, answer_to, unreadable_token
@@ -40,8 +41,12 @@ from services.owned import inactive, no_access, owned
 logger = logging.getLogger(__name__)
 
 RETRY_AFTER_RUNNING = 2
-MARKETING = "MARKETING"
 RETRY_AFTER_PRESSURE = 5
+# How long a client waits while it is unknown if the message is stored. A single look may take longer.
+PATIENCE_SECONDS = 8.0
+PAUSE_SECONDS = 0.2
+# How often a first transaction begins again that left nothing behind.
+TRIES = 3
 
 Result = TypeVar("Result")
 
@@ -83,6 +88,14 @@ class _Send(NamedTuple):
     outbound: OutboundMessage
 
 
+class _UndecidedError(Exception):
+    """The database stays away: ``send`` may be stored."""
+
+    def __init__(self, send: _Send) -> None:
+        super().__init__()
+        self.send = send
+
+
 async def send(account_id: str, body: dict[str, Any], key: str | None) -> Answer:
     """Send a message, or replay the response to its key. Raises DomainError."""
     fingerprint = hashlib.sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).hexdigest()
@@ -96,11 +109,9 @@ async def send(account_id: str, body: dict[str, Any], key: str | None) -> Answer
             )
         # Until its transaction has ended, another one with this lock waits.
         lock = clock.new_id("send") if key is None else f"idempotency {account_id} {key}"
-        begun = await lost_commit.settled(
-            partial(_begin, account_id, body, key, fingerprint, lock), partial(_is_stored, lock)
-        )
-    except lost_commit.UndecidedError as undecided:
-        raise _give_up(undecided.made) from None
+        begun = await _settle(partial(_begin, account_id, body, key, fingerprint, lock), lock)
+    except _UndecidedError as undecided:
+        raise _give_up(undecided.send) from None
     except _KeyTakenError as taken:
         return await _replay(taken.known, fingerprint)
     except DomainError:
@@ -109,6 +120,40 @@ async def send(account_id: str, body: dict[str, Any], key: str | None) -> Answer
             return await _replay(known, fingerprint)
         raise
     return await _finish_sending(begun)
+
+
+async def _settle(begin: Callable[[Callable[[_Send], None]], _Send], lock: str) -> _Send:
+    """Commit ``begin``, which passes what it made to its argument before it commits.
+
+    A commit whose response is lost may have succeeded. The network is not called yet, so the message is
+    looked up: if it is stored the send continues, otherwise it begins again. Raises _UndecidedError, or the
+    error of ``begin`` if it certainly left nothing behind.
+    """
+    for attempt in itertools.count(1):
+        made: list[_Send] = []
+        try:
+            return await commit(partial(begin, made.append))
+        except UNAVAILABLE:
+            # SQLite has no response that could be lost.
+            if not made or answers_at_once():
+                raise
+            if await _look_up(lock, made[-1]):
+                return made[-1]
+            if attempt == TRIES:
+                raise
+    raise AssertionError
+
+
+async def _look_up(lock: str, send: _Send) -> bool:
+    """Whether a send is stored, when the database is back. Raises _UndecidedError."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return await commit(partial(_is_stored, lock, send))
+        except UNAVAILABLE:
+            if time.monotonic() > deadline:
+                raise _UndecidedError(send) from None
+        await asyncio.sleep(PAUSE_SECONDS)
 
 
 def _begin(
@@ -123,17 +168,18 @@ def _begin(
 
     ``note`` gets what this returns before it is committed.
     """
+    to, type_, content = body["to"], body["type"], as_stored(body)
 
     def begin() -> _Send:
         number = _check_sender(account_id, body["number_id"])
+        target = quoted(body, number)
         sender = _sender(number)
-        to, type_, target = body["to"], body["type"], quoted(body, number)
         contact = Contact.of_recipient(number, to)
         if type_ == "template":
-            _check_consent(contact, templates.check_message(number, body["template"]))
+            templates.check_message(number, contact, body["template"])
         replied = target if "context" in body else None
         message = Message.write_outbound(
-            number, to, type_, as_stored(body), contact_id=contact.id, quoted=replied
+            number, to, type_, content, contact_id=contact.id, quoted=replied
         )
         if key is not None:
             known = IdempotencyKey.claim(account_id, key, fingerprint, message)
@@ -186,26 +232,6 @@ def _sender(number: Number) -> Sender:
         return Sender(number.phone_number_id, number.access_token)
     except SecretUnreadableError as error:
         raise unreadable_token(number, error, "sent") from None
-
-
-def _check_consent(contact: Contact, template: Template | None) -> None:
-    """Raise ConflictError if the person opted out and the template is, or may be, a marketing one."""
-    if contact.opted_out_at is None:
-        return
-    if template is None:
-        problem = (
-            "the category of this template is not known yet. Nothing was sent. List the templates of the"
-            " number first, then send again."
-        )
-    elif template.category == MARKETING:
-        problem = (
-            f"{template.name} is a {MARKETING} template. Nothing was sent. Choose another category."
-        )
-    else:
-        return
-    raise ConflictError(
-        f"The contact {contact.id} opted out of marketing, and {problem}", field="/to"
-    )
 
 
 def as_stored(body: dict[str, Any]) -> dict[str, Any]:
@@ -279,7 +305,6 @@ async def _finish_sending(send: _Send) -> Answer:
     Raises DomainError with the message's identifier if the outcome cannot be recorded now.
     """
     message_id = send.message.id
-    telemetry.note(message_id=message_id)
     try:
         return await asyncio.shield(_start(_hand_over(send)))
     except asyncio.CancelledError:
@@ -318,6 +343,7 @@ async def finish(seconds: float) -> None:
 async def _hand_over(send: _Send) -> Answer:
     """Call the network, outside any transaction, and record the outcome."""
     message = send.message
+    telemetry.note(message_id=message.id)
     try:
         with telemetry.span("send to network", SpanKind.CLIENT, {"gateway.message_id": message.id}):
             accepted = await network_of(send.number).send(send.sender, send.outbound)
@@ -370,12 +396,8 @@ async def _record_later(message_id: str, record: Callable[[], Answer]) -> None:
 
 
 def _record_success(contact: Contact, message: Message, accepted: Acceptance) -> Answer:
-    def accept() -> Answer:
-        # A copy, because a run that is rolled back must not leave its changes for the next run.
-        known = Contact(**contact.__data__)
-        return Answer(200, sent_response(record_acceptance(message, accepted, known)))
-
-    return write(accept, message.id, accepted.wa_message_id)
+    accept = partial(record_acceptance, message, accepted, contact)
+    return Answer(200, sent_response(write(accept, message.id, accepted.wa_message_id)))
 
 
 def _record_failure(number: Number, message: Message, error: network.NetworkError) -> Answer:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from models.database import commit, read
+from models.messages.contact import Contact
 from models.messages.template import Template, TemplateList, active_numbers
 from models.numbers.number import Number
 from models.page import Page
@@ -20,6 +21,7 @@ from services.network_failures import Asked, asking, capable
 from services.owned import active_number
 
 ACTION = "manage templates"
+MARKETING = "MARKETING"
 READING = Asked(
     verb="read templates",
     done="read",
@@ -94,12 +96,33 @@ async def delete_template(
     doorbells.deliveries.ring()
 
 
-def check_message(number: Number, content: dict[str, Any]) -> Template | None:
-    """Check the content of a message of type template, inside the caller's transaction.
+def check_message(number: Number, contact: Contact, content: dict[str, Any]) -> None:
+    """Check the content of a message of type template to a person, inside the caller's transaction.
 
-    Returns the template, None if it is unknown: then the network decides. Raises InvalidError, whose
-    ``field`` is the wrong value.
+    The network decides on a template that is unknown. Raises InvalidError, whose ``field`` is the wrong
+    value, or ConflictError if the person opted out and the template is, or may be, a marketing one.
     """
+    template = _check_content(number, content)
+    if contact.opted_out_at is None:
+        return
+    if template is None:
+        problem = (
+            "the category of this template is not known yet. Nothing was sent. List the templates of the"
+            " number first, then send again."
+        )
+    elif template.category == MARKETING:
+        problem = (
+            f"{template.name} is a {MARKETING} template. Nothing was sent. Choose another category."
+        )
+    else:
+        return
+    raise ConflictError(
+        f"The contact {contact.id} opted out of marketing, and {problem}", field="/to"
+    )
+
+
+def _check_content(number: Number, content: dict[str, Any]) -> Template | None:
+    """The template, None if it is unknown. Raises InvalidError."""
     network = network_of(number)
     if not isinstance(network, Templates):
         return None

@@ -46,6 +46,8 @@ def _fail_with(monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> list[Call
     left = iter(errors)
 
     async def commit(record: Callable[[], Answer]) -> Answer:
+        if getattr(record, "func", None) is sending._begin:
+            return record()
         tried.append(record)
         if (error := next(left, None)) is not None:
             raise error

@@ -17,7 +17,7 @@ from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number
 from networks.interface import OutboundMessage
-from services import lost_commit, sending
+from services import sending
 from services.errors import ConflictError, DomainError
 from tasks import bells
 from tests import factories
@@ -54,7 +54,7 @@ def number(thief: Thief) -> Number:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[OutboundMessage]:
     """The messages that the network gets. It accepts them."""
     monkeypatch.setattr(bells.deliveries, "thread", AtOnce())
-    monkeypatch.setattr(lost_commit, "PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(sending, "PAUSE_SECONDS", 0.01)
     monkeypatch.setattr(sending, "FIRST_PAUSE_SECONDS", 0.01)
     return accept_all(monkeypatch)
 
@@ -130,15 +130,16 @@ def test_when_the_database_stays_away_nothing_was_sent_and_the_key_is_released(
         is_away = False
         assert (asked, thief.stolen) == ([], 1)
         [message] = Message.select().where(Message.number == number.id)
-        assert (message.status, message.error) == (
+        assert (message.status, message.error_code, message.error_message) == (
             MessageStatus.FAILED,
-            ("not_sent", "The database stopped responding before the message was sent."),
+            "not_sent",
+            "The database stopped responding before the message was sent.",
         )
         assert IdempotencyKey.find(number.account_id, "key-3") is None
         response = await sending.send(number.account_id, _body(number), "key-3")
         assert response.status == 200
 
-    monkeypatch.setattr(lost_commit, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(sending, "PATIENCE_SECONDS", 0.05)
     monkeypatch.setattr(sending, "_is_stored", ask)
     with database.reading():
         asyncio.run(tell())
