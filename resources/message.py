@@ -1,5 +1,6 @@
 """The Message object of the contract, its person, and the steps of its history."""
 
+import json
 from typing import Any
 
 from models.messages.contact import Contact
@@ -15,6 +16,8 @@ def message_object(
 
     ``error``, a code and the network's text, replaces the row's own.
     """
+    shown_error = _error(error) if error else _error_of(message)
+    other_party = person(contact) if contact else unknown_person(message.other_party)
     return {
         "id": message.id,
         "numberId": message.number_id,
@@ -22,16 +25,16 @@ def message_object(
         "fromNumber": message.from_number,
         "toNumber": message.to_number,
         "type": message.type,
-        "body": message.body,
+        "body": json.loads(message.body_json),
         "createdAt": timestamp(message.created_at),
         "waMessageId": message.wa_message_id,
         "status": message.status,
-        "error": _error(error or message.error),
-        "contact": person(contact) if contact else unknown_person(message.other_party),
+        "error": shown_error,
+        "contact": other_party,
         "context": {"messageId": message.quoted_id, "waMessageId": message.quoted_wa_id}
         if message.quoted_wa_id
         else None,
-        "pricing": message.pricing,
+        "pricing": message.pricing_json and json.loads(message.pricing_json),
         "acceptance": message.acceptance,
     }
 
@@ -61,9 +64,12 @@ def unknown_person(identifier: str) -> dict[str, str | None]:
 
 def status_object(step: StatusChange) -> dict[str, Any]:
     """The MessageStatusStep object: one step of a message's history."""
-    error = None if step.error_code is None else (step.error_code, step.error_message or "")
-    return {"status": step.status, "at": timestamp(step.at), "error": _error(error)}
+    return {"status": step.status, "at": timestamp(step.at), "error": _error_of(step)}
 
 
-def _error(error: tuple[str, str] | None) -> dict[str, str] | None:
-    return {"code": error[0], "message": explained(*error)} if error else None
+def _error_of(row: Message | StatusChange) -> dict[str, str] | None:
+    return None if row.error_code is None else _error((row.error_code, row.error_message or ""))
+
+
+def _error(error: tuple[str, str]) -> dict[str, str]:
+    return {"code": error[0], "message": explained(*error)}

@@ -27,7 +27,7 @@ def sender(number: Number, item: InboundMessage, at: int) -> Contact | None:
     if item.type == "text":
         is_changed |= _apply_keyword(contact, item.content.get("body"), at)
     if is_changed:
-        emit_contact(contact)
+        emit_contact(contact, number)
     return contact
 
 
@@ -104,5 +104,5 @@ def apply_update(item: PersonUpdate) -> bool:
     if item.opted_out is not None:
         is_changed |= contact.opt(out=item.opted_out, because=Source.NETWORK, at=at)
     if is_changed:
-        emit_contact(contact)
+        emit_contact(contact, number)
     return True

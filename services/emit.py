@@ -55,9 +55,9 @@ def emit_message(
     Delivery.schedule(event, webhooks)
 
 
-def emit_contact(contact: Contact) -> None:
-    """Emit ``contact.updated``, once for each change."""
-    _emit(EventKind.CONTACT_UPDATED, contact, contact.number_id, contact_object(contact))
+def emit_contact(contact: Contact, number: Number | None = None) -> None:
+    """Emit ``contact.updated``, once for each change. ``number`` spares a query if it is known."""
+    _emit(EventKind.CONTACT_UPDATED, contact, contact.number_id, contact_object(contact, number))
 
 
 def emit_number(kind: EventKind, number: Number) -> None:

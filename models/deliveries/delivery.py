@@ -97,19 +97,19 @@ class Delivery(Lease):
         ``number_ids`` are the numbers of an event about several. An event that was not stored (Event.append)
         gets no delivery. An inactive webhook gets a skipped one, which can be redelivered later.
         """
-        now = clock.now()
-        wanted = [w for w in webhooks if w.wants(event.kind, event.number_id, *number_ids)]
-        for webhook in wanted:
-            _schedule.execute(
-                new_id("dlv"),
-                webhook.id,
-                DeliveryState.PENDING if webhook.active else DeliveryState.SKIPPED,
-                now if webhook.active else None,
-                now,
-                None if webhook.active else now,
-                webhook.active,
-                event.id,
-            )
+        now = event.created_at
+        for webhook in webhooks:
+            if webhook.wants(event.kind, event.number_id, *number_ids):
+                _schedule.execute(
+                    new_id("dlv"),
+                    webhook.id,
+                    DeliveryState.PENDING if webhook.active else DeliveryState.SKIPPED,
+                    now if webhook.active else None,
+                    now,
+                    None if webhook.active else now,
+                    webhook.active,
+                    event.id,
+                )
 
     @classmethod
     def find(cls, delivery_id: str) -> Self | None:

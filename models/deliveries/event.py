@@ -61,7 +61,7 @@ class Event(BaseModel):
             once_key=f"{kind}:{subject_id}" if once else None,
             created_at=clock.now(),
         )
-        _append.execute(*(row.__data__[name] for name in _GIVEN))
+        _append.execute(*map(row.__data__.get, _GIVEN))
         return row
 
     @classmethod

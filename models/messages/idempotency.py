@@ -61,8 +61,8 @@ class IdempotencyKey(BaseModel):
         cls, account_id: str, key: str, fingerprint: str, message: Message
     ) -> "IdempotencyKey | None":
         """Claim a key inside the caller's transaction. Returns the row that already has it, or None."""
-        now, expired = clock.now(), clock.certain() - WINDOW_MS
-        if _CLAIM.execute(account_id, key, fingerprint, message.id, now, expired).count:
+        values = account_id, key, fingerprint, message.id, message.created_at
+        if _CLAIM.execute(*values, clock.certain() - WINDOW_MS).count:
             return None
         return _BY_KEY.execute(account_id, key).first()
 

@@ -100,14 +100,6 @@ class Message(BaseModel):
         return dict(json.loads(self.body_json))
 
     @property
-    def pricing(self) -> dict[str, Any] | None:
-        return None if self.pricing_json is None else dict(json.loads(self.pricing_json))
-
-    @property
-    def error(self) -> tuple[str, str] | None:
-        return None if self.error_code is None else (self.error_code, self.error_message or "")
-
-    @property
     def other_party(self) -> str:
         """The phone number or user id of the person."""
         inbound = self.direction == Direction.INBOUND
@@ -136,7 +128,6 @@ class Message(BaseModel):
             status=MessageStatus.PENDING,
             quoted_id=quoted and quoted.id,
             quoted_wa_id=quoted and quoted.wa_message_id,
-            created_at=clock.now(),
         )
 
     @classmethod
@@ -168,6 +159,7 @@ class Message(BaseModel):
             number,
             body,
             contact_id,
+            at,
             direction=Direction.INBOUND,
             from_number=sender,
             to_number=number.phone_number,
@@ -176,15 +168,20 @@ class Message(BaseModel):
             wa_message_id=wa_message_id,
             quoted_id=quoted_wa_id and cls.named(number, quoted_wa_id),
             quoted_wa_id=quoted_wa_id,
-            created_at=at,
         )
 
     @classmethod
     def _write(
-        cls, number: Number, body: dict[str, Any], contact_id: str | None, **values: Any
+        cls,
+        number: Number,
+        body: dict[str, Any],
+        contact_id: str | None,
+        at: int | None = None,
+        **values: Any,
     ) -> Self:
         return cls.create(
             id=new_id("msg"),
+            created_at=clock.now() if at is None else at,
             account=number.account_id,
             number=number.id,
             contact_id=contact_id,
@@ -216,7 +213,6 @@ class Message(BaseModel):
         """
         code, text = error or (None, None)
         forwards = STATUS_RANK[status] > STATUS_RANK[self.status]
-        _KEEP_STEP.execute(self.id, status, at, code, text)
         changes: dict[str, str | int | None] = {}
         if wa_message_id and not self.wa_message_id:
             changes["wa_message_id"] = wa_message_id
@@ -230,6 +226,7 @@ class Message(BaseModel):
                 "changed_at": self.placed(status, at),
             }
         changes |= self._repricing(status, pricing)
+        _KEEP_STEP.execute(self.id, status, at, code, text)
         if changes:
             _assign(*changes).execute(self.id, *changes.values())
             self.__data__.update(changes)

@@ -114,7 +114,7 @@ def test_a_database_of_the_last_unreleased_version_goes_on_working(tmp_path: Pat
     Signup.begin(link, "code-2", "token-2")
     with database.writing():
         message.advance(MessageStatus.SENT, at=2, pricing={"category": "utility"})
-    assert Message.get_by_id(message.id).pricing == {"category": "utility"}
+    assert Message.get_by_id(message.id).pricing_json == '{"category": "utility"}'
     steps = [(step.status, step.at) for step in message.history()[1:]]
     assert steps == [("sent", message.created_at), ("delivered", message.created_at)]
     factories.outbound(number)

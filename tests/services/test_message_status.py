@@ -319,7 +319,7 @@ def test_a_malformed_pricing_never_hurts_the_status(number: Number, wrong: objec
     sent = accepted_message(number)
     ingest_now(messages(statuses=[status_of("wamid.1", "read", pricing=wrong)]))
     fresh = Message.get_by_id(sent.id)
-    assert (fresh.status, fresh.pricing) == (MessageStatus.READ, None)
+    assert (fresh.status, fresh.pricing_json) == (MessageStatus.READ, None)
 
 
 def test_a_later_pricing_replaces_the_earlier_one_and_is_told(number: Number) -> None:
@@ -334,7 +334,7 @@ def test_a_later_pricing_replaces_the_earlier_one_and_is_told(number: Number) ->
         ingest_now(messages(statuses=[status_of("wamid.1", status, pricing=pricing)]))
     shown = {"model": "PMP", "category": "utility"}
     last = shown | {"billable": False, "type": "free_customer_service"}
-    assert Message.get_by_id(sent.id).pricing == last
+    assert json.loads(Message.get_by_id(sent.id).pricing_json or "") == last
     events = [json.loads(event.payload) for event in Event.select().order_by(Event.id)]
     assert [event["data"]["pricing"] for event in events] == [
         None,

@@ -151,7 +151,8 @@ def test_each_outcome_of_the_network_has_its_answer(
     assert message.status == message_status
     # Of an unknown outcome nothing is certain, not even an error.
     is_certain = message_status == "failed"
-    assert message.error == (("131026", "The reason.") if is_certain else None)
+    shown = ("131026", "The reason.") if is_certain else (None, None)
+    assert (message.error_code, message.error_message) == shown
     assert Number.get_by_id(number.id).status == number_status
     assert (IdempotencyKey.find(number.account_id, "key-1") is not None) == kept
     moved = {BANNED: ["number.banned"], DISCONNECTED: ["number.disconnected"]}

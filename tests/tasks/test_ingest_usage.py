@@ -73,7 +73,7 @@ def test_a_message_counts_once_by_the_price_of_its_furthest_status(
     for first in range(0, len(entries), together):
         ingest_now(*entries[first : first + together])
     assert totals() == {outbound("marketing"): 1}
-    assert (Message.get_by_id(message.id).pricing or {})["category"] == "marketing"
+    assert json.loads(Message.get_by_id(message.id).pricing_json or "")["category"] == "marketing"
 
 
 def test_a_repeated_status_counts_once(number: Number) -> None:
