@@ -2,7 +2,8 @@
 
 A claim is one conditional UPDATE. It counts the try, writes a token and moves ``due_at`` to the end of a
 lease. So a row whose worker died becomes due again, and ``complete`` ignores a worker that lost its claim.
-All times are those of the database's clock (clock.shared). Each kind of work decides what its last try is.
+All times are those of the database's clock (``database_time``). Each kind of work decides what its last try
+is.
 """
 
 import logging
@@ -13,7 +14,7 @@ from typing import Any, ClassVar, Self
 from peewee import SQL, fn
 
 from models import clock
-from models.database import BaseModel, Prepared, is_among, reading, write, writing
+from models.database import BaseModel, Prepared, database_time, is_among, reading, write, writing
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +37,7 @@ class Lease(BaseModel):
     @classmethod
     def claiming(cls, token: Any, here: Any, lease_ms: Any, **more: Any) -> Any:
         """The UPDATE of a claim. Its caller adds which rows."""
-        changes = {"due_at": clock.shared(here) + lease_ms, **more}
+        changes = {"due_at": database_time(here) + lease_ms, **more}
         if hasattr(cls, "tries"):
             changes["tries"] = cls.tries + 1
         if hasattr(cls, "lease_token"):
@@ -62,7 +63,7 @@ class Lease(BaseModel):
 
     def back_off(self, pause_ms: int, **changes: Any) -> bool:
         """Like ``complete``. The row is due again after a pause."""
-        return self.complete(clock.shared(clock.now()) + pause_ms, **changes)
+        return self.complete(database_time(clock.now()) + pause_ms, **changes)
 
     @classmethod
     def recall(cls, longest_ms: Any, wait_ms: Any = 0, *conditions: Any) -> None:
@@ -71,7 +72,7 @@ class Lease(BaseModel):
         Their ``due_at`` is from before the clock was set back, or before a setting became shorter.
         ``longest_ms`` must not be less than the lease, because running work is due at the end of its lease.
         """
-        now = clock.shared(clock.now())
+        now = database_time(clock.now())
         # The first condition uses the index and excludes nearly all rows.
         is_far = cls.due_at > now + SLACK_MS, cls.due_at > now + longest_ms + SLACK_MS
         with reading():
@@ -126,7 +127,7 @@ def _lost_token(model: type[Work]) -> Any:
 
 
 def _due(model: type[Work], here: Any) -> Any:
-    due = model.select(model.id).where(model.due_at <= clock.shared(here))
+    due = model.select(model.id).where(model.due_at <= database_time(here))
     return due.order_by(*(getattr(model, name) for name in model.order))
 
 

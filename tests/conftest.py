@@ -10,15 +10,16 @@ from typing import Any
 
 import pytest
 from huey.storage import MemoryStorage
-from peewee import Cast
 
 from contract_tests import backends
 from contract_tests.stored import DATABASE_FILE, Stored
 from gateway.settings import PREFIX, Settings, get_settings
-from models import clock as models_clock
 from models import database
 from models.accounts import secret
 from models.accounts.account import Account
+from models.database.dialect import CLOCKS
+from models.database.postgresql import PostgresEngine
+from models.database.sqlite import SqliteEngine
 from models.numbers.number import Number
 from networks import registry
 from tasks import bells, queue
@@ -34,7 +35,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 # On PostgreSQL the server's clock decides; here the clock of the test does.
-models_clock.shared = lambda here: Cast(here, "bigint")
+CLOCKS[PostgresEngine] = CLOCKS[SqliteEngine]
 
 
 class Clock:

@@ -19,8 +19,8 @@ from prometheus_client.registry import Collector
 
 from gateway.storage import REFUSALS, usable
 from models import clock
+from models.clock import wall_clock
 from models.database.heartbeat import Heartbeat
-from models.database.wall_clock import wall_clock
 from models.deliveries.backlog import Backlog
 from models.messages.callback import SetAside
 from tasks.queue import huey

@@ -2,9 +2,8 @@
 
 from peewee import BigIntegerField, TextField
 
+from models.clock import TOLERANCE_MS, Known, server_time, wall_clock
 from models.database import BaseModel, answers_at_once, database, reading, write
-from models.database.server_time import server_time
-from models.database.wall_clock import TOLERANCE_MS, Known, wall_clock
 
 # Seconds between two looks of a process, and milliseconds between two records of the confirmed time.
 LOOK_SECONDS, RECORD_MS = 10.0, 60_000

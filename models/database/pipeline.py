@@ -41,7 +41,7 @@ class EndedError(OperationalError):
 
 @dataclass
 class Answer:
-    """A statement and its result. It has the part of the cursor interface that the gateway uses.
+    """A statement and its result.
 
     Read it on the same connection, in the same transaction or after it.
     """
@@ -56,7 +56,8 @@ class Answer:
         """How many rows were changed or selected."""
         return self.received().command_tuples or 0
 
-    def fetchall(self) -> list[tuple[Any, ...]]:
+    @property
+    def rows(self) -> list[tuple[Any, ...]]:
         """All rows. Raises like flush()."""
         result = self.received()
         self.pipeline.transformer.set_pgresult(result)

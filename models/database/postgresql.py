@@ -26,9 +26,9 @@ from psycopg.adapt import Dumper
 from psycopg.pq import TransactionStatus
 from psycopg.types.string import StrDumper
 
+from models.clock import server_time
 from models.database.outage import driver_error
 from models.database.pipeline import COMMIT, PLANNING, Answer, EndedError, Pipeline, is_read
-from models.database.server_time import server_time
 from models.database.session import BOUNDS, TIMEOUTS, locally
 
 Result = TypeVar("Result")

@@ -42,15 +42,12 @@ class BusyError(OperationalError):
         super().__init__(f"another writer has kept the database locked for {LOCK_SECONDS} s")
 
 
-class _Answer:
-    """The rows of a statement, fetched at once: an unfinished result would keep its transaction open."""
+@dataclass(slots=True)
+class Answer:
+    """The rows of a statement, and how many it changed."""
 
-    def __init__(self, cursor: sqlite3.Cursor) -> None:
-        self._rows: list[tuple[Any, ...]] = cursor.fetchall()
-        self.rowcount = cursor.rowcount
-
-    def fetchall(self) -> list[tuple[Any, ...]]:
-        return self._rows
+    rows: list[tuple[Any, ...]]
+    rowcount: int
 
 
 @dataclass
@@ -125,10 +122,14 @@ class SqliteEngine(SqliteDatabase):
                 self._writers.close()
             os.close(self._lock_file)
 
-    def put(self, sql: str, values: Sequence[Any]) -> _Answer:
-        """Run a prepared query (models.database.rows). Lists are passed as JSON."""
+    def put(self, sql: str, values: Sequence[Any]) -> Answer:
+        """Run a prepared query (models.database.queries). Lists are passed as JSON.
+
+        Its rows are read at once: an unfinished result would keep its transaction open.
+        """
         given = [json.dumps(value) if isinstance(value, list) else value for value in values]
-        return _Answer(self.execute_sql(sql, given))  # type: ignore[no-untyped-call]
+        cursor: sqlite3.Cursor = self.execute_sql(sql, given)  # type: ignore[no-untyped-call]
+        return Answer(cursor.fetchall(), cursor.rowcount)
 
     def connection(self) -> Any:
         """The thread's connection, or the writers' connection in a write transaction.

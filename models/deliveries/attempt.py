@@ -19,7 +19,7 @@ from peewee import (
 
 from models import clock
 from models.clock import new_id
-from models.database import BaseModel, Prepared, is_in, reading, write, writing
+from models.database import BaseModel, Prepared, database_time, is_in, reading, write, writing
 from models.deliveries.delivery import CLAIMS, Delivery, DeliveryState
 from models.deliveries.webhook import Deactivation, Webhook
 
@@ -162,7 +162,7 @@ _OF_IDS = Prepared(lambda ids: Delivery.select().where(is_in(Delivery.id, ids)),
 _ENDS = {DeliveryState.DELIVERED: "delivered", DeliveryState.FAILED: "failed"}
 # The active webhooks among these, and the time by which work is claimed.
 _ACTIVE = Prepared(
-    lambda ids, now: Webhook.select(Webhook.id, clock.shared(now)).where(
+    lambda ids, now: Webhook.select(Webhook.id, database_time(now)).where(
         is_in(Webhook.id, ids), Webhook.active
     )
 )

@@ -12,9 +12,8 @@ from typing import Any
 
 from peewee import ForeignKeyField, TextField, fn
 
-from models import clock
 from models.clock import new_id
-from models.database import BaseModel, exclusively, reading, write
+from models.database import BaseModel, database_now, exclusively, reading, write
 from models.deliveries.delivery import CLAIMS, Delivery
 from models.deliveries.webhook import Webhook
 
@@ -119,7 +118,7 @@ class Redelivery(BaseModel):
             if webhook is None or not webhook.active:
                 cls.delete().where(theirs).execute()
                 return None
-            now = clock.shared_now()
+            now = database_now()
             part, rest = batch.delivery_ids[:rate], batch.delivery_ids[rate:]
             last = Delivery.redelivered_until(webhook_id, now, now + ahead_ms)
             at = last + len(part) * 1000 // rate

@@ -14,7 +14,16 @@ from typing import Any, NamedTuple
 from peewee import OP, Case, Expression, Select, fn
 
 from models import clock
-from models.database import Prepared, Rows, UnsureError, is_among, is_in, reading, write
+from models.database import (
+    Prepared,
+    Rows,
+    UnsureError,
+    database_time,
+    is_among,
+    is_in,
+    reading,
+    write,
+)
 from models.deliveries.attempt import NO_OUTCOME, Attempt, Outcome
 from models.deliveries.delivery import CLAIMS, IS_DUE_AGAIN, IS_WAITING, Delivery, DeliveryState
 from models.deliveries.event import Event
@@ -87,7 +96,7 @@ def _is_suspect(last_try: Any) -> Any:
 
 
 def _has_waited(now: Any) -> Any:
-    return IS_WAITING & (Delivery.due_at <= clock.shared(now))
+    return IS_WAITING & (Delivery.due_at <= database_time(now))
 
 
 @Prepared
@@ -145,8 +154,8 @@ def _due_webhooks(slow: Any, now: Any, per_webhook: Any, busy: Any, limit: Any) 
         .where(
             Webhook.slow == slow,
             Webhook.trial_minute_at.is_null()
-            | (Webhook.trial_minute_at + MINUTE_MS <= clock.shared(now))
-            | (Webhook.trial_minute_at > clock.shared(now))
+            | (Webhook.trial_minute_at + MINUTE_MS <= database_time(now))
+            | (Webhook.trial_minute_at > database_time(now))
             | (Webhook.trial_events < MOST_ON_TRIAL)
             | fn.EXISTS(again.select(again.id).where(again.webhook == Webhook.id, IS_DUE_AGAIN)),
         )
@@ -156,7 +165,7 @@ def _due_webhooks(slow: Any, now: Any, per_webhook: Any, busy: Any, limit: Any) 
     turn = fn.ROW_NUMBER().over(partition_by=of_account, order_by=[found.c.due_at])
     earlier = fn.SUM(found.c.in_flight).over(partition_by=of_account)
     return (
-        Select([found], [found.c.id, found.c.account_id, found.c.is_full, clock.shared(now)])
+        Select([found], [found.c.id, found.c.account_id, found.c.is_full, database_time(now)])
         .order_by(found.c.is_full, turn + earlier, found.c.due_at)
         .limit(limit)
         .with_cte(waiting)
@@ -165,7 +174,7 @@ def _due_webhooks(slow: Any, now: Any, per_webhook: Any, busy: Any, limit: Any) 
 
 def _is_in_flight(delivery: Any, now: Any) -> Any:
     """Whether an attempt is under way. A lease ends LEASE_MARGIN_MS after its attempt is over."""
-    over = clock.shared(now) + LEASE_MARGIN_MS
+    over = database_time(now) + LEASE_MARGIN_MS
     return delivery.lease_token.is_null(False) & (delivery.due_at > over)
 
 
@@ -203,7 +212,7 @@ def _undoing(now: Any) -> Any:
     return Delivery.update(
         due=True,
         lease_token=None,
-        due_at=clock.shared(now),
+        due_at=database_time(now),
         # 0 if it was redelivered meanwhile.
         tries=Case(None, [(Delivery.tries > 0, Delivery.tries - 1)], 0),
         attempt_count=Delivery.attempt_count - 1,
@@ -246,7 +255,7 @@ _WANTED = Prepared(
         Delivery.select(Delivery.id)
         .join(Webhook)
         .where(Delivery.is_held(id_, token), Webhook.active)
-        .where(Delivery.due_at >= clock.shared(now) + left_ms)
+        .where(Delivery.due_at >= database_time(now) + left_ms)
     )
 )
 _BRING_BACK = Prepared(
@@ -259,7 +268,7 @@ _UNDO = Prepared(
 )
 _UNDO_SUSPECT = Prepared(
     lambda id_, token, now: Delivery.update(
-        due_at=clock.shared(now),
+        due_at=database_time(now),
         tries=Delivery.tries - 1,
         attempt_count=Delivery.attempt_count - 1,
     ).where(Delivery.is_held(id_, token))

@@ -21,7 +21,7 @@ from peewee import (
 
 from models import clock
 from models.clock import id_bound, new_id
-from models.database import Prepared, exclusively, reading
+from models.database import Prepared, database_now, exclusively, reading
 from models.deliveries.event import Event
 from models.deliveries.webhook import Webhook
 from models.page import Page, fetch_page
@@ -191,7 +191,7 @@ class Delivery(Lease):
         At most MOST_SKIPPED. A claim that finds more of an inactive webhook skips them too.
         """
         now = clock.now()
-        is_idle = cls.is_idle(clock.shared_now())
+        is_idle = cls.is_idle(database_now())
         is_waiting = (cls.webhook == webhook_id) & (cls.state == IS_PENDING) & is_idle
         waiting = cls.select(cls.id).where(is_waiting).limit(MOST_SKIPPED)
         query = cls.update(

@@ -8,7 +8,7 @@ from peewee import SQL, BigIntegerField, BlobField, IntegerField, TextField, fn
 
 from models import clock
 from models.clock import new_id
-from models.database import BaseModel, Prepared, appending, is_in, reading, writing
+from models.database import BaseModel, Prepared, appending, database_now, is_in, reading, writing
 from models.messages.message import Direction, Message
 from models.numbers.number import Number
 from models.work import Work
@@ -77,7 +77,7 @@ class Callback(Work):
         These are leases that have ended, and leases too far in the future because the clock was set back.
         They keep their token, so that each is claimed alone.
         """
-        now = clock.shared_now()
+        now = database_now()
         is_dead = (cls.due_at <= now) | (cls.due_at > now + LEASE_MS)
         # The second condition excludes new callbacks by the index.
         left = cls.lease_token.is_null(False), cls.due_at > AT_ONCE, is_dead

@@ -14,7 +14,7 @@ from peewee import BigIntegerField, ForeignKeyField, TextField
 from models import clock
 from models.accounts.account import Account, Owned
 from models.clock import new_id
-from models.database import exclusively, reading
+from models.database import database_now, exclusively, reading
 from models.deliveries.delivery import Delivery
 from models.deliveries.event import Event
 from models.deliveries.removed_event import ErasedEvent
@@ -74,7 +74,7 @@ class Erasure(Owned, Work):
             contact_ids_json=json.dumps(contact_ids),
             known_ids_json=json.dumps(_identifiers(contact.number_id, contact_ids)),
             created_at=clock.now(),
-            due_at=clock.shared_now() + LEASE_MS,
+            due_at=database_now() + LEASE_MS,
         )
         Contact.delete().where(Contact.id.in_(contact_ids)).execute()
         ContactChange.delete().where(ContactChange.contact_id.in_(contact_ids)).execute()
@@ -91,7 +91,7 @@ class Erasure(Owned, Work):
 
     def hold(self) -> None:
         """Renew the lease."""
-        self.amend(due_at=clock.shared_now() + LEASE_MS)
+        self.amend(due_at=database_now() + LEASE_MS)
 
     def release(self) -> None:
         """End the lease, so that a worker continues."""

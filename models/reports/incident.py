@@ -14,7 +14,7 @@ from models import clock
 from models.accounts import secret
 from models.accounts.account import Account, Owned
 from models.clock import new_id
-from models.database import BaseModel, reading, writing
+from models.database import BaseModel, database_time, reading, writing
 from models.work import Work
 
 # As a literal, because SQLite uses a partial index only for a condition it can read.
@@ -142,7 +142,7 @@ class Incident(Owned, Work):
 
         Does nothing if another worker holds the claim.
         """
-        due_at = None if pause_ms is None else clock.shared(clock.now()) + pause_ms
+        due_at = None if pause_ms is None else database_time(clock.now()) + pause_ms
         column = "end_notified_json"
         if self.ended_at is None:
             column = "notified_json"

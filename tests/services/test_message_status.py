@@ -246,10 +246,11 @@ class _Answer:
     number: int
     answer: Any
 
-    def fetchall(self) -> Any:
+    @property
+    def rows(self) -> Any:
         if self.number == self.exchanges.count:
             self.exchanges.count += 1
-        return self.answer.fetchall()
+        return self.answer.rows
 
 
 @pytest.mark.parametrize("status", [SENT, DELIVERED, READ])

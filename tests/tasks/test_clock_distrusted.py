@@ -9,8 +9,8 @@ from models import clock, database
 from models.accounts.account import Account
 from models.accounts.user import Role
 from models.accounts.user_session import UserSession
+from models.clock import WallClock
 from models.database import known_time
-from models.database.wall_clock import WallClock
 from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number

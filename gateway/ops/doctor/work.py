@@ -5,8 +5,8 @@ import time
 from gateway.ops.doctor import BrokenError, UnwellError
 from gateway.settings import Settings
 from models import clock
+from models.clock import wall_clock
 from models.database import answers_at_once, known_time
-from models.database.wall_clock import wall_clock
 from models.deliveries import feed
 from models.deliveries.backlog import Backlog
 from models.deliveries.webhook import Webhook

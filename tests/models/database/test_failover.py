@@ -18,8 +18,7 @@ from contract_tests.halting import halt_all, halted, resume
 from contract_tests.servers import POSTGRES_USER, PgBouncer, PostgresServer
 from contract_tests.waiting import wait_for
 from gateway.ops.outages import is_outage
-from models.database import hosts, pooled_server, session
-from models.database.engine import database, write
+from models.database import database, hosts, pooled_server, session, write
 from models.database.postgresql import PostgresEngine, UnsureError
 from models.database.session import BOUNDS, Session
 from tasks.queue import open_storage
@@ -107,7 +106,7 @@ def _write(engine: PostgresEngine) -> None:
 def _port(engine: PostgresEngine) -> int:
     """The server from which a read comes."""
     with engine.reading():
-        return int(engine.put("SHOW port").fetchall()[0][0])
+        return int(engine.put("SHOW port").rows[0][0])
 
 
 def test_the_primary_is_found_and_followed(
@@ -136,7 +135,7 @@ def test_a_transaction_that_is_refused_is_repeated_on_the_primary(
     with engine.writing(["a key"]):
         engine.put(INSERT)
         if not is_alone:
-            engine.put(COUNT).fetchall()
+            engine.put(COUNT).received()
     assert [_rows(server) for server in pair] == [1, 1]
 
 
@@ -149,13 +148,13 @@ def test_a_transaction_that_runs_meanwhile_is_an_outage_and_runs_again(
     runs = []
 
     def work() -> None:
-        runs.append(engine.put("SHOW port").fetchall()[0][0])
+        runs.append(engine.put("SHOW port").rows[0][0])
         if len(runs) == 1:
             # As on a former primary: what began before the switch only reads.
             engine.put("SET LOCAL transaction_read_only = on")
             _switch(pair)
         engine.put(INSERT)
-        engine.put(COUNT).fetchall()
+        engine.put(COUNT).received()
 
     write(work, "a key")
     assert runs == [str(server.port) for server in pair]
@@ -300,15 +299,15 @@ def test_a_transaction_behind_a_pooler_knows_the_primary_at_its_begin(
 
     def wait_in_a_transaction() -> None:
         with engine.appending():
-            engine.put("SELECT 1").fetchall()
+            engine.put("SELECT 1").received()
             _notice(pair[0], pooled)
-            engine.put("SELECT pg_sleep(5)").fetchall()
+            engine.put("SELECT pg_sleep(5)").received()
 
     with engine.reading():
-        engine.put("SELECT 1").fetchall()
+        engine.put("SELECT 1").received()
         _notice(pair[1], pooled)
         # It begins after the failover.
-        assert engine.put("SELECT pg_sleep(0.5)").fetchall()
+        assert engine.put("SELECT pg_sleep(0.5)").rows
     with pytest.raises(OperationalError, match="another server may respond"):
         wait_in_a_transaction()
     engine.close_all()
@@ -344,7 +343,7 @@ def test_a_host_that_is_slow_is_kept(
 ) -> None:
     _look_soon(monkeypatch)
     with engine.writing(["a key"]):
-        engine.put("SELECT pg_sleep(0.5)").fetchall()
+        engine.put("SELECT pg_sleep(0.5)").received()
         engine.put(INSERT)
     assert _rows(pair[0]) == 1
 
@@ -361,7 +360,7 @@ def test_a_response_that_comes_during_the_look_counts(
 
     monkeypatch.setattr(hosts, "responds", fail_late)
     with engine.writing(["a key"]):
-        assert engine.put("SELECT pg_sleep(0.5)").fetchall()
+        assert engine.put("SELECT pg_sleep(0.5)").rows
     with engine.reading():
         assert engine.execute_sql("SELECT pg_sleep(0.5)").fetchall()
 
@@ -374,7 +373,7 @@ def test_a_session_follows_another_that_left_its_host(
         place = engine.connection().info
         hosts.avoid(url, place.host, place.port)
         with pytest.raises(OperationalError, match="another server may respond"):
-            engine.put("SELECT pg_sleep(1.4)").fetchall()
+            engine.put("SELECT pg_sleep(1.4)").received()
 
 
 def test_a_migration_waits_without_a_look(
@@ -383,7 +382,7 @@ def test_a_migration_waits_without_a_look(
     _look_soon(monkeypatch)
     monkeypatch.setattr(hosts, "responds", lambda *_: False)
     with engine.migrating():
-        assert engine.put("SELECT pg_sleep(0.5)").fetchall()
+        assert engine.put("SELECT pg_sleep(0.5)").rows
 
 
 def test_idle_connections_to_a_host_that_was_left_are_stale_until_it_works_again(url: str) -> None:

@@ -36,7 +36,7 @@ def other(url: str) -> Iterator[psycopg.Connection[Any]]:
 
 def ids(engine: PostgresEngine) -> list[int]:
     with engine.reading():
-        return [row[0] for row in engine.put(IDS).fetchall()]
+        return [row[0] for row in engine.put(IDS).rows]
 
 
 @pytest.mark.parametrize(
@@ -56,12 +56,12 @@ def test_a_value_comes_back_as_it_was_given(engine: PostgresEngine, kind: str, v
     with engine.writing(None):
         engine.put(f"CREATE TEMP TABLE one (value {kind}) ON COMMIT DROP")
         engine.put("INSERT INTO one VALUES (%s)", [value])
-        assert engine.put("SELECT value FROM one").fetchall() == [(value,)]
+        assert engine.put("SELECT value FROM one").rows == [(value,)]
 
 
 def test_a_percent_sign_is_written_twice(engine: PostgresEngine) -> None:
     with engine.reading():
-        assert engine.put("SELECT 7 %% 4 + %s", [1]).fetchall() == [(4,)]
+        assert engine.put("SELECT 7 %% 4 + %s", [1]).rows == [(4,)]
 
 
 def test_a_transaction_begins_with_its_first_query(
@@ -76,7 +76,7 @@ def test_a_transaction_begins_with_its_first_query(
     with engine.writing(["a key"]):
         engine.put(INSERT, [1, "a"])
         assert seen() == (0, 0)
-        assert engine.put(IDS).fetchall() == [(1,)]
+        assert engine.put(IDS).rows == [(1,)]
         assert seen() == (2, 0)
         engine.put(INSERT, [2, "b"])
     assert seen() == (0, 2)
@@ -88,8 +88,8 @@ def test_a_result_can_be_read_later(engine: PostgresEngine) -> None:
         found = engine.put(IDS)
         update = engine.put("UPDATE kept SET value = 'c'")
         assert (first.rowcount, update.rowcount) == (1, 1)
-        assert found.fetchall() == [(1,)]
-        assert engine.put(IDS).fetchall() == [(1,)]
+        assert found.rows == [(1,)]
+        assert engine.put(IDS).rows == [(1,)]
 
 
 def test_outside_of_a_transaction_nothing_waits(
@@ -125,9 +125,9 @@ def test_a_failure_is_raised_by_the_next_read(engine: PostgresEngine) -> None:
         with engine.writing(["a key"]):
             engine.put(INSERT, ["no number", "a"])
             with pytest.raises(DataError, match="no number"):
-                engine.put(IDS).fetchall()
+                engine.put(IDS).received()
             # The transaction is aborted.
-            engine.put(IDS).fetchall()
+            engine.put(IDS).received()
 
     with pytest.raises(InternalError, match="aborted"):
         fail()
@@ -139,7 +139,7 @@ def test_a_transaction_with_an_ignored_failure_does_not_commit(engine: PostgresE
         with engine.writing(["a key"]):
             engine.put(INSERT, [1, "a"])
             with suppress(ProgrammingError):
-                engine.put("SELECT nonsense").fetchall()
+                engine.put("SELECT nonsense").received()
 
     with pytest.raises(InternalError, match="rolled back"):
         pass_over()
@@ -154,7 +154,7 @@ def test_a_statement_that_could_not_be_prepared_is_prepared_later(
             with pytest.raises(ProgrammingError, match="later"):
                 engine.put("SELECT * FROM later")
         other.execute("CREATE TABLE later (id int)")
-        assert engine.put("SELECT * FROM later").fetchall() == []
+        assert engine.put("SELECT * FROM later").rows == []
 
 
 def test_a_rolled_back_transaction_sends_no_queued_statements(engine: PostgresEngine) -> None:
@@ -188,7 +188,7 @@ def test_a_savepoint_ends_with_the_failures_in_it(engine: PostgresEngine) -> Non
     with engine.writing(["a key"]):
         engine.put(INSERT, [1, "a"])
         with pytest.raises(IntegrityError), engine.atomic():
-            engine.put(INSERT, [1, "again"]).fetchall()
+            engine.put(INSERT, [1, "again"]).received()
         engine.put(INSERT, [2, "b"])
     assert ids(engine) == [1, 2]
 
@@ -197,7 +197,7 @@ def test_a_statement_that_is_asked_often_is_prepared_once(engine: PostgresEngine
     with engine.reading():
         for number in range(10):
             engine.put(INSERT, [number, "a"])
-        names = engine.put("SELECT name FROM pg_prepared_statements").fetchall()
+        names = engine.put("SELECT name FROM pg_prepared_statements").rows
     assert len(names) == 2
 
 
@@ -206,7 +206,7 @@ def test_prepared_statements_survive_a_rolled_back_savepoint(engine: PostgresEng
 
     def undo() -> None:
         with engine.atomic():
-            engine.put("SELECT count(*) FROM kept").fetchall()
+            engine.put("SELECT count(*) FROM kept").received()
             raise KeyError
 
     with engine.writing(["a key"]):
@@ -214,7 +214,7 @@ def test_prepared_statements_survive_a_rolled_back_savepoint(engine: PostgresEng
             engine.put(INSERT, [number, "a"])
             with suppress(KeyError):
                 undo()
-        names = engine.put("SELECT name FROM pg_prepared_statements").fetchall()
+        names = engine.put("SELECT name FROM pg_prepared_statements").rows
     # BEGIN, the locks, the insert, the count, and this query.
     assert len(names) == 5
     assert ids(engine) == list(range(20))
@@ -225,7 +225,7 @@ def test_psycopg_prepares_nothing_itself(engine: PostgresEngine) -> None:
     with engine.reading():
         for _ in range(10):
             engine.execute_sql(IDS)
-        names = engine.put("SELECT name FROM pg_prepared_statements").fetchall()
+        names = engine.put("SELECT name FROM pg_prepared_statements").rows
     assert len(names) == 1
 
 
@@ -235,7 +235,7 @@ def test_more_data_than_the_socket_buffers_hold_is_sent(engine: PostgresEngine) 
     with engine.writing(["a key"]):
         echoes = [engine.put("SELECT %s::text", [large]) for _ in range(20)]
         engine.put(INSERT, [1, large])
-    assert all(echo.fetchall() == [(large,)] for echo in echoes)
+    assert all(echo.rows == [(large,)] for echo in echoes)
     assert ids(engine) == [1]
 
 
@@ -245,7 +245,7 @@ def test_a_thread_that_waits_for_another_lets_it_run(url: str) -> None:
 
     def hold() -> None:
         with engine.writing(["a key"]):
-            engine.put(INSERT, [1, "a"]).fetchall()
+            engine.put(INSERT, [1, "a"]).received()
             inside.set()
             with psycopg.connect(url, autocommit=True) as watching:
                 waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
@@ -254,7 +254,7 @@ def test_a_thread_that_waits_for_another_lets_it_run(url: str) -> None:
     def follow() -> list[Any]:
         assert inside.wait(PATIENCE)
         with engine.writing(["a key"]):
-            return engine.put(IDS).fetchall()
+            return engine.put(IDS).rows
 
     with ThreadPoolExecutor(2) as pool:
         held, followed = pool.submit(hold), pool.submit(follow)
@@ -275,12 +275,12 @@ def test_a_lost_connection_fails_its_queued_statements(
 
     def interrupted() -> None:
         with engine.writing(["a key"]):
-            engine.put(INSERT, [1, "a"]).fetchall()
+            engine.put(INSERT, [1, "a"]).received()
             engine.put(INSERT, [2, "b"])
             _cut(engine, other)
             last = engine.put(INSERT, [3, "c"])
             if is_read:
-                last.fetchall()
+                last.received()
 
     with pytest.raises(OperationalError, match="connection"):
         interrupted()
@@ -292,9 +292,9 @@ def test_a_server_that_is_killed_is_told_by_its_connection(
 ) -> None:
     def interrupted() -> None:
         with engine.writing(["a key"]):
-            engine.put(INSERT, [1, "a"]).fetchall()
+            engine.put(INSERT, [1, "a"]).received()
             server.kill()
-            engine.put(INSERT, [2, "b"]).fetchall()
+            engine.put(INSERT, [2, "b"]).received()
 
     try:
         with pytest.raises(OperationalError):
@@ -313,7 +313,7 @@ def test_an_interrupted_thread_leaves_no_results_for_the_next(
     def interrupted() -> None:
         with engine.writing(["a key"]):
             engine.put(INSERT, [1, "a"])
-            engine.put("SELECT pg_sleep(0.1), 'not for others'").fetchall()
+            engine.put("SELECT pg_sleep(0.1), 'not for others'").received()
 
     with monkeypatch.context() as patched:
         patched.setattr(psycopg.Connection, "wait", interrupt)

@@ -16,8 +16,8 @@ from contract_tests.waiting import wait_for
 from models import database
 from models.accounts import secret
 from models.accounts.account import Account
-from models.clock import SERVER_TIME
 from models.database import engine, reading, write, writing
+from models.database.dialect import SERVER_TIME
 from models.deliveries.delivery import IS_WAITING, Delivery
 from models.messages.idempotency import IdempotencyKey
 from tasks.queue import open_storage

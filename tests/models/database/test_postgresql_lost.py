@@ -132,7 +132,7 @@ def test_a_read_whose_connection_is_lost_is_repeated(
         cut()
         assert engine.execute_sql("SELECT 1").fetchall() == [(1,)]
         cut()
-        assert engine.put("SELECT 2").fetchall() == [(2,)]
+        assert engine.put("SELECT 2").rows == [(2,)]
     assert _works_at_once(engine, 20)
 
 
@@ -183,7 +183,7 @@ def test_a_transaction_that_has_not_begun_is_opened_on_a_new_connection(
     with engine.appending():
         cut()
         engine.put("INSERT INTO kept VALUES (%s)", [23])
-        assert engine.put("SELECT count(*) FROM kept WHERE value = 23").fetchall() == [(2,)]
+        assert engine.put("SELECT count(*) FROM kept WHERE value = 23").rows == [(2,)]
     with engine.appending():
         cut()
         # It is sent with the commit.
@@ -240,7 +240,7 @@ def test_work_whose_connection_is_lost_in_its_transaction_runs_again(
     runs = []
 
     def work() -> int:
-        runs.append(connected.put("SELECT count(*) FROM kept WHERE value = 25").fetchall())
+        runs.append(connected.put("SELECT count(*) FROM kept WHERE value = 25").rows)
         if len(runs) == 1:
             cut()
         _write(connected, 25)
@@ -268,7 +268,7 @@ class _Interrupted:
             if self.begun == self._lost:
                 self._cut()
             database.obj.put("INSERT INTO kept VALUES (%s)", [value])
-            database.obj.put("SELECT 1").fetchall()
+            assert database.obj.put("SELECT 1").rows
 
 
 def test_work_for_an_event_loop_runs_again_if_it_committed_nothing(
@@ -293,11 +293,11 @@ def test_an_append_for_an_event_loop_runs_again(
 
     def append() -> None:
         with appending():
-            runs.append(connected.put("SELECT 1").fetchall())
+            runs.append(connected.put("SELECT 1").rows)
             if len(runs) == 1:
                 cut()
             connected.put("INSERT INTO kept VALUES (28)")
-            connected.put("SELECT 1").fetchall()
+            connected.put("SELECT 1").received()
 
     asyncio.run(commit(append))
     assert (len(runs), _kept(connected, 28)) == (2, 1)
@@ -311,7 +311,7 @@ def test_a_transaction_that_ends_before_its_commit_runs_again(
 
     def work() -> None:
         with connected.writing(keys):
-            runs.append(connected.put("SELECT 1").fetchall())
+            runs.append(connected.put("SELECT 1").rows)
             # It is sent with the commit, and executed before it.
             connected.put("INSERT INTO kept VALUES (%s)", [value])
             if len(runs) == 1:
@@ -334,13 +334,13 @@ def test_reads_of_one_transaction_run_again_together(
     @repeated
     def read() -> tuple[int, int]:
         with reading_together():
-            runs.append(connected.put("SELECT 1").fetchall())
+            runs.append(connected.put("SELECT 1").rows)
             perhaps_cut()
             assert connected.execute_sql("SELECT 2").fetchall() == [(2,)]
             # The result comes with the commit.
             answer = connected.put("SELECT pg_backend_pid(), 4")
             perhaps_cut()
-        [(process, four)] = answer.fetchall()
+        [(process, four)] = answer.rows
         return process, four
 
     assert read()[1] == 4
@@ -359,7 +359,7 @@ def test_reads_run_again_if_the_response_to_their_commit_is_lost(
         def read() -> Any:
             with reading_together():
                 answer = behind.put("SELECT 5")
-            return answer.fetchall()
+            return answer.rows
 
         thief.steal_next()
         assert (read(), thief.stolen) == ([(5,)], 1)

@@ -39,7 +39,7 @@ def nothing_is_left(url: str) -> Iterator[None]:
 
 
 def _shown(engine: PostgresEngine) -> dict[str, str]:
-    return {name: engine.put(f"SHOW {name}").fetchall()[0][0] for name in SETTINGS}
+    return {name: engine.put(f"SHOW {name}").rows[0][0] for name in SETTINGS}
 
 
 @pytest.mark.parametrize("keys", [None, ["a key"]])
@@ -54,7 +54,7 @@ def test_a_migration_has_no_timeouts_and_a_lock(engine: PostgresEngine) -> None:
     with engine.migrating():
         assert _shown(engine) == SETTINGS | {"enable_seqscan": "on"} | dict.fromkeys(TIMEOUTS, "0")
         locks = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
-        assert engine.put(locks).fetchall() == [(1,)]
+        assert engine.put(locks).rows == [(1,)]
 
 
 def test_statements_that_go_out_together_are_one_transaction(engine: PostgresEngine) -> None:
@@ -70,7 +70,7 @@ def test_statements_that_go_out_together_are_one_transaction(engine: PostgresEng
     with engine.writing(["a key"]):
         engine.put(insert, [2])
     with engine.reading():
-        assert engine.put("SELECT id FROM kept").fetchall() == [(2,)]
+        assert engine.put("SELECT id FROM kept").rows == [(2,)]
 
 
 def test_the_queue_is_polled(url: str) -> None:

@@ -65,7 +65,7 @@ def _fails_in_time(work: Callable[[], Any]) -> BaseException:
 
 def _read(engine: PostgresEngine) -> list[Any]:
     with engine.reading():
-        return engine.put("SELECT 1").fetchall()
+        return engine.put("SELECT 1").rows
 
 
 def _read_plainly(engine: PostgresEngine) -> list[Any]:
@@ -158,7 +158,7 @@ def test_a_migration_may_take_long_while_the_server_works(
         with engine.migrating():
             assert engine.connection().answer_seconds == patience
             engine.execute_sql(f"SELECT pg_sleep({seconds})")
-            engine.put(f"SELECT pg_sleep({seconds})").fetchall()
+            engine.put(f"SELECT pg_sleep({seconds})").received()
 
     long(1.2 * patience)
 

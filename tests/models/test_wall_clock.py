@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from models.database.wall_clock import (
+from models.clock import (
     CONFIRM_MS,
     DAY_MS,
     FOLLOW_MS,

@@ -1,0 +1,311 @@
+"""The queries and transactions of all models, and their base.
+
+SQLite runs one write transaction at a time. So does PostgreSQL here, except for transactions that name the
+keys they work on: see ``write``. An event loop must not wait for a disk or a server: its work goes through
+``commit`` and ``read``.
+
+Peewee takes several times as long to build the SQL of a query as SQLite takes to run it. So queries of each
+request or callback are prepared: ordinary peewee queries with slots instead of values, built once.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cache, partial, wraps
+from typing import Any, Generic, ParamSpec, Self, TypeVar
+
+from peewee import BooleanField, Database, DatabaseProxy, DoesNotExist, Insert, Model, Value
+
+from models.database.postgresql import LostError, NotAloneError, PostgresEngine
+from models.database.sqlite import SqliteEngine
+
+Engine = SqliteEngine | PostgresEngine
+Result = TypeVar("Result")
+Given = ParamSpec("Given")
+Row = TypeVar("Row")
+
+database = DatabaseProxy()
+
+# When each thread last began to use the database, by time.monotonic().
+_used_at: dict[int, float] = {}
+
+
+class Waiting:
+    """Work that waits for other threads, and how long none of it has ended. One event loop uses it."""
+
+    def __init__(self) -> None:
+        self._jobs = 0
+        self._at = 0.0
+
+    def begin(self) -> None:
+        """A job begins to wait."""
+        if not self._jobs:
+            self._at = time.monotonic()
+        self._jobs += 1
+
+    def end(self) -> None:
+        """A job has ended."""
+        self._jobs -= 1
+        self._at = time.monotonic()
+
+    def since(self) -> float | None:
+        """Since when no job has ended, by time.monotonic(). None if none waits."""
+        return self._at if self._jobs else None
+
+
+commits = Waiting()
+
+
+def answers_at_once() -> bool:
+    """Whether a read takes only microseconds: true on SQLite, whose file is on this machine."""
+    return isinstance(database.obj, SqliteEngine)
+
+
+def engine() -> Engine:
+    """The database of this process."""
+    progress()
+    connected: Engine = database.obj
+    return connected
+
+
+def progress() -> None:
+    """Note that this thread makes progress. Each use of the database does so."""
+    _used_at[threading.get_ident()] = time.monotonic()
+
+
+def last_progress(thread: int) -> float:
+    """When a thread last made progress, by time.monotonic(). 0 if it never did."""
+    return _used_at.get(thread, 0)
+
+
+def reading() -> AbstractContextManager[None]:
+    """A connection for reading."""
+    return engine().reading()
+
+
+def reading_together() -> AbstractContextManager[None]:
+    """A transaction that only reads, so that one server runs it all. Use it in a ``repeated`` function."""
+    return engine().reading_together()
+
+
+def writing() -> AbstractContextManager[None]:
+    """One write transaction, exclusive of all others. A nested one joins the outer one."""
+    return engine().writing(None)
+
+
+def appending() -> AbstractContextManager[None]:
+    """A transaction that only inserts rows. On PostgreSQL it takes no lock, so it never waits."""
+    return engine().appending()
+
+
+def write(work: Callable[[], Result], *keys: str) -> Result:
+    """Run ``work`` in one write transaction. Transactions without a common key run concurrently.
+
+    ``work`` may read and write the rows that the keys stand for, insert rows, and read rows that only
+    exclusive transactions change, but not their columns of a lease (models.work). If it reaches a
+    ``writing()``, or a key that it did not name, it is rolled back and run again in an exclusive transaction.
+    If the connection is lost before the server reaches the commit, it is run again on a new one. So it must
+    keep no state from its first run. Code before its first query may run before the transaction has its
+    locks.
+    """
+    return _once_more(partial(_write, work, keys))
+
+
+def repeated(work: Callable[Given, Result]) -> Callable[Given, Result]:
+    """Run a function, and again if the connection of its transaction is lost before the commit.
+
+    So it must keep no state from its first run.
+    """
+
+    @wraps(work)
+    def run(*given: Given.args, **named: Given.kwargs) -> Result:
+        return _once_more(partial(work, *given, **named))
+
+    return run
+
+
+def exclusively(work: Callable[Given, Result]) -> Callable[Given, Result]:
+    """Run a function in one exclusive write transaction, or in that of its caller. It is ``repeated``."""
+
+    @wraps(work)
+    def run(*given: Given.args, **named: Given.kwargs) -> Result:
+        with writing():
+            return work(*given, **named)
+
+    return repeated(run)
+
+
+def _once_more(transaction: Callable[[], Result]) -> Result:
+    """Run a transaction, and again if its connection is lost before it is committed."""
+    try:
+        return transaction()
+    except LostError:
+        if database.in_transaction():
+            raise
+    return transaction()
+
+
+def _write(work: Callable[[], Result], keys: Sequence[str]) -> Result:
+    try:
+        with engine().writing(keys):
+            return work()
+    except NotAloneError:
+        if database.in_transaction():
+            raise
+    with writing():
+        return work()
+
+
+async def commit(work: Callable[[], Result]) -> Result:
+    """Run ``work``, which opens its own write transactions. Returns when all of it is committed.
+
+    ``work`` may run twice: other work in the same transaction may roll it back, or its connection is lost
+    before it commits anything. So it must keep no state from its first run. Cancelling the caller does not
+    stop it.
+    """
+    commits.begin()
+    try:
+        return await engine().run(work)
+    finally:
+        commits.end()
+
+
+async def read(work: Callable[[], Result]) -> Result:
+    """Run ``work``, which only reads: directly on SQLite, where it takes microseconds, else in a thread."""
+    return await engine().read(work)
+
+
+class _Place(int):
+    """The index of the value that belongs here."""
+
+
+@dataclass(slots=True)
+class Rows(Generic[Row]):
+    """The result of a query. Read it inside the same reading() or transaction.
+
+    In a transaction on PostgreSQL the query is sent when this result or a later one is read, or with the
+    commit. So several queries share one round trip.
+    """
+
+    answer: Any
+    make: Callable[[Any], Row]
+
+    def __iter__(self) -> Iterator[Row]:
+        return map(self.make, self.answer.rows)
+
+    def first(self) -> Row | None:
+        """The first row, or None."""
+        return next(iter(self), None)
+
+    @property
+    def count(self) -> int:
+        """How many rows the query changed."""
+        return int(self.answer.rowcount)
+
+
+class Prepared:
+    """A query that is built once. Its rows are tuples, or instances of ``model``, selected without joins.
+
+    ``build`` gets a slot for each value. Slots belong in comparisons, assignments, limits and ``is_in``.
+    Values must have the database's type: no field converts them.
+    """
+
+    def __init__(self, build: Callable[..., Any], model: type[Model] | None = None) -> None:
+        self._build = build
+        self._make = tuple if model is None else _maker(model)
+        # The SQL by kind of database, with its parameters: slots and constants.
+        self._known: dict[type[Database], tuple[str, list[Any]]] = {}
+
+    def read(self, *values: Any) -> Iterator[Any]:
+        """Its rows, which are read at once. It needs no reading() around it."""
+        with reading():
+            return iter(self.execute(*values))
+
+    def execute(self, *values: Any) -> Rows[Any]:
+        """Run it with these values."""
+        connected = database.obj
+        sql, places = self._known.get(type(connected)) or self._prepare(connected, len(values))
+        given = [values[at] if isinstance(at, _Place) else at for at in places]
+        return Rows(connected.put(sql, given), self._make)
+
+    def _prepare(self, connected: Any, count: int) -> tuple[str, list[Any]]:
+        query = self._build(*(Value(_Place(number), converter=False) for number in range(count)))
+        if isinstance(query, Insert):
+            # No key is read back.
+            query = query.returning()
+        made = connected.get_sql_context().sql(query).query()
+        return self._known.setdefault(type(connected), made)
+
+
+def _maker(model: type[Model]) -> Callable[[Any], Model]:
+    """The function that makes an instance of a row."""
+    fields = model._meta.sorted_fields  # noqa: SLF001 - peewee's documented attribute
+    names = [field.name for field in fields]
+    flags = [field.name for field in fields if isinstance(field, BooleanField)]
+
+    def make(row: Any) -> Model:
+        made = model(__no_default__=1)
+        made.__data__.update(zip(names, row, strict=True))
+        for name in flags:
+            # SQLite keeps truth as a number.
+            made.__data__[name] = bool(made.__data__[name])
+        return made
+
+    return make
+
+
+class BaseModel(Model):
+    """A row of the gateway's database."""
+
+    class Meta:
+        database = database
+        legacy_table_names = False
+
+    @classmethod
+    def get_by_id(cls, pk: str | None) -> Self:
+        """The row with this key. Raises DoesNotExist."""
+        row = cls.by_id(pk)
+        if row is None:
+            raise DoesNotExist(f"{cls.__name__} {pk}")
+        return row
+
+    @classmethod
+    def by_id(cls, pk: str | None) -> Self | None:
+        """The row with this key, or None."""
+        return next(_by_key(cls).read(pk), None)
+
+    @exclusively
+    def amend(self, **values: Any) -> None:
+        """Change these columns of the row."""
+        for name, value in values.items():
+            setattr(self, name, value)
+        self.save(only=list(values))
+
+    @classmethod
+    def create(cls, *, once: bool = False, **values: Any) -> Self:
+        """Insert a row. With ``once``, do nothing if another row has the same unique value.
+
+        A key that the database generates is not read back.
+        """
+        row = cls(**values)
+        data, fields = row.__data__, cls._meta.fields
+        insert = _insert(cls, tuple(data), once=once)
+        insert.execute(*(fields[name].db_value(data[name]) for name in data))
+        return row
+
+
+@cache
+def _by_key(model: type[BaseModel]) -> Prepared:
+    key = model._meta.primary_key  # noqa: SLF001 - peewee's documented attribute
+    return Prepared(lambda wanted: model.select().where(key == wanted), model)
+
+
+@cache
+def _insert(model: type[BaseModel], names: Sequence[str], *, once: bool) -> Prepared:
+    def build(*slots: Any) -> Any:
+        insert = model.insert(dict(zip(names, slots, strict=True)))
+        return insert.on_conflict_ignore() if once else insert
+
+    return Prepared(build)
