@@ -32,12 +32,6 @@ def mail(account: Account, configure: Configure) -> Iterator[MailServer]:
         yield server
 
 
-@pytest.fixture(autouse=True)
-def shared(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """PostgreSQL's server has a clock of its own."""
-    monkeypatch.setattr("models.clock.shared_now", lambda: clock.at)
-
-
 def _titles(mail: MailServer) -> list[str]:
     return [
         str(each["Subject"]).strip().removeprefix("[Messaging Gateway] ") for each in mail.mails
