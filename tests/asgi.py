@@ -10,9 +10,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope
 
 from gateway.api import contract
 from gateway.api.operations import REPLY_WITH_MEDIA, Operations, Part
+from gateway.http.access_log import RequestLog
 from gateway.http.edge import Edge
 from gateway.http.rate_limit import RateLimiter
-from gateway.http.request_log import RequestLog
 
 RULES = (
     "/connect/<slug>",

@@ -28,12 +28,12 @@ ALL_KINDS = [kind.value for kind in EventKind]
 
 def owner(key: str) -> Account | None:
     """The account that an API key opens."""
-    return identify(key, None).account
+    return identify(key, None, clock.now()).account
 
 
 def is_suspended(key: str) -> bool:
     """True if the response to an API key says that the account is suspended."""
-    return identify(key, None).is_suspended
+    return identify(key, None, clock.now()).is_suspended
 
 
 def provision(

@@ -27,13 +27,13 @@ from dashboard import api_calls, connect, guard, overview, reference, requests, 
 from gateway.api import contract
 from gateway.api.operations import LIVE, METHODS, Operations, Part, Routing
 from gateway.api.validation import VALIDATORS
+from gateway.http.access_log import RequestLog
 from gateway.http.auth import SCHEME, BearerSecurity, session_of
 from gateway.http.callback_endpoint import intake
 from gateway.http.edge import Edge
 from gateway.http.in_process import InProcess
 from gateway.http.live import live
 from gateway.http.rate_limit import MEMORY, RateLimiter
-from gateway.http.request_log import RequestLog
 from gateway.ops import health, metrics, tracing
 from gateway.ops.clock_watch import watch_clock
 from gateway.ops.logs import configure_logging

@@ -29,7 +29,7 @@ from models.accounts.client_address import one_client
 from models.accounts.user import User
 from models.accounts.user_session import UserSession
 from models.database import answers_at_once, commit
-from services.telemetry import note
+from services.telemetry import request_fields
 
 logger = logging.getLogger(__name__)
 
@@ -52,6 +52,8 @@ class Caller:
     key: ApiKey | None = None
     session: UserSession | None = None
     is_suspended: bool = False
+    # Whether the time of this use of the key must be stored.
+    is_use_due: bool = False
     at: float = field(default_factory=time.monotonic, compare=False)
 
     @property
@@ -88,15 +90,15 @@ def credentials_of(scope: Scope) -> tuple[str | None, str | None]:
     return key, session_token("; ".join(headers.getlist("cookie"))) if is_page else None
 
 
-def identify(given: str | None, token: str | None) -> Caller:
+def identify(given: str | None, token: str | None, now: int) -> Caller:
     """The caller with an API key, or with the token of a session. Reads the database."""
     session = UserSession.resume(token) if token else None
     key, account = (ApiKey.unrevoked(given) if given else None) or (None, None)
     if account is not None and account.suspended_at is not None:
         return Caller(session=session, is_suspended=True)
-    caller = Caller(account, key, session)
-    if caller.account_id is not None:
-        note(account_id=caller.account_id)
+    caller = Caller(account, key, session, is_use_due=key is not None and key.is_use_due(now))
+    if (account_id := caller.account_id) and (fields := request_fields.get()) is not None:
+        fields["account_id"] = account_id
     return caller
 
 
@@ -117,17 +119,17 @@ class Admission:
         # These threads ask the database and Redis.
         self._threads = ThreadPoolExecutor(ADMITTING_THREADS, "admit")
 
-    async def admit(self, scope: Scope, *, is_metered: bool) -> Window:
+    async def admit(self, scope: Scope, now: int, *, is_metered: bool) -> Window:
         """Put the Caller into the scope. Returns what the caller has left. A metered request counts.
 
-        Takes a thread only if something has to be waited for.
+        ``now`` is when the request came. Takes a thread only if something has to be waited for.
         """
         limiter, (key, session) = self.limiter, credentials_of(scope)
 
         def identified() -> tuple[Caller, Window]:
-            caller = identify(key, session)
+            caller = identify(key, session, now)
             counted = caller.counted(scope.get("client"))
-            return caller, (limiter.count if is_metered else limiter.look_here)(*counted)
+            return caller, (limiter.count if is_metered else limiter.look_here)(*counted, now)
 
         waits = (is_metered and not limiter.answers_at_once) or session is not None
         # A thread costs several times as much as reading two rows of a local file here.
@@ -137,13 +139,14 @@ class Admission:
             run = asyncio.get_running_loop().run_in_executor
             caller, window = await run(self._threads, copy_context().run, identified)
         scope[CALLER] = caller
-        note_use(caller.key)
+        if caller.key is not None and caller.is_use_due:
+            note_use(caller.key)
         return window
 
 
-def note_use(key: ApiKey | None) -> None:
-    """Record the time of a key's last use, at intervals. The request does not wait for it."""
-    if key is not None and key.is_use_due() and key.id not in _noting:
+def note_use(key: ApiKey) -> None:
+    """Record the time of a key's last use. The request does not wait for it."""
+    if key.id not in _noting:
         task = _noting[key.id] = asyncio.create_task(_note_use(key))
         task.add_done_callback(lambda _: _noting.pop(key.id))
 

@@ -23,7 +23,7 @@ from gateway.http.address_limit import AddressLimit
 from gateway.http.auth import NOBODY
 from gateway.http.exception_handlers import response_to
 from gateway.http.vanished import notice_vanished
-from models.clock import new_id
+from models import clock
 from services.streams import streams
 
 logger = logging.getLogger(__name__)
@@ -251,13 +251,13 @@ class GatewayProtocol(HttpToolsProtocol):
         return len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
 
     def _send_error(self, error: ApiError) -> None:
-        request_id, response = new_id(PREFIX), response_to(error, "")
+        request_id, response = clock.new_id(PREFIX), response_to(error, "")
         status = http.HTTPStatus(error.status)
         response.headers.update({"Connection": "close", HEADER: request_id})
         headers = response.raw_headers
         if EDGE in self.app_state:
             counted = NOBODY.counted(self.client)
-            headers += self.app_state[EDGE].limiter.count_here(*counted).headers
+            headers += self.app_state[EDGE].limiter.count_here(*counted, clock.now()).headers
         lines = [b"HTTP/1.1 %d %s" % (status, status.phrase.encode())]
         lines += [b"%s: %s" % header for header in headers]
         self.transport.write(b"\r\n".join(lines) + b"\r\n\r\n" + response.body)

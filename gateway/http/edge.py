@@ -4,7 +4,6 @@ Finds the operation, identifies the caller, counts the request, limits and reads
 limit headers to every response, and turns exceptions into error responses.
 """
 
-import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 
@@ -21,11 +20,10 @@ from gateway.api.operations import (
     Operations,
     Part,
 )
-from gateway.http.access_log import Response, observed
+from gateway.http.access_log import RequestLog, Response, observed
 from gateway.http.auth import CALLER, NOBODY, Admission, Caller
 from gateway.http.connections import EDGE
 from gateway.http.rate_limit import RateLimiter, Window
-from gateway.http.request_log import RequestLog
 from gateway.ops.metrics import RATE_LIMITED
 from services.errors import RateLimitedError
 from services.fair_share import Share
@@ -73,7 +71,7 @@ class Edge:
             await self._parts[Part.API](scope, receive, send)
             return
         operation = self._route(scope)
-        response, began = Response(scope, receive, send), time.perf_counter()
+        response = Response(scope, receive, send)
         work = self._refuse
         if not self.is_stopping:
             work = self._serve
@@ -88,7 +86,7 @@ class Edge:
                 await response.fail(error)
             finally:
                 self.running.discard(response)
-        self._log.note(scope, response, time.perf_counter() - began)
+        self._log.note(scope, response)
 
     def _route(self, scope: Scope) -> Operation:
         """Find the operation. Removes the root from the path, unless it is a known path with it."""
@@ -136,10 +134,10 @@ class Edge:
         """Identify the caller and count the request. Returns what the caller has left."""
         try:
             is_metered = scope[KEY].part in METERED
-            window = await self._admission.admit(scope, is_metered=is_metered)
+            window = await self._admission.admit(scope, response.at, is_metered=is_metered)
         except Exception:
             counted = NOBODY.counted(scope.get("client"))
-            response.headers += self.limiter.look_here(*counted).headers
+            response.headers += self.limiter.look_here(*counted, response.at).headers
             raise
         response.headers += window.headers
         return window

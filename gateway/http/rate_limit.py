@@ -22,6 +22,8 @@ logger = logging.getLogger(__name__)
 MEMORY = "memory"
 KEY_PREFIX = "gateway:requests:"
 WINDOW_SECONDS = 60
+# A request counts at the time it came, so others that came later may count first. Seconds.
+LATE_SECONDS = 5
 # Seconds. A request waits for its count, so Redis must respond within this time.
 ANSWER_TIMEOUT_SECONDS = 1
 # Seconds between two attempts to reach a Redis that did not respond.
@@ -65,6 +67,7 @@ class RateLimiter:
     """Counts requests against the limits of ``plans`` (requests a minute by plan name).
 
     ``url`` says where: ``memory`` or ``redis://...``. A ``caller`` is an identifier or a client address.
+    ``now`` is when the request came, see models.clock.
     """
 
     def __init__(self, plans: dict[str, int], url: str = MEMORY) -> None:
@@ -74,28 +77,28 @@ class RateLimiter:
         # Whether counting needs no round trip.
         self.answers_at_once = self._shared is None
 
-    def count(self, plan: str, caller: str) -> Window:
+    def count(self, plan: str, caller: str, now: int) -> Window:
         """Count one request. It may wait for Redis."""
-        return self._window(plan, *self._add(caller, 1))
+        return self._window(plan, *self._add(caller, 1, now))
 
-    def count_here(self, plan: str, caller: str) -> Window:
+    def count_here(self, plan: str, caller: str, now: int) -> Window:
         """Like count(), but in this process only: for the event loop, which must not wait for Redis."""
-        return self._window(plan, *self._own.add(caller, 1))
+        return self._window(plan, *self._own.add(caller, 1, now))
 
-    def look_here(self, plan: str, caller: str) -> Window:
+    def look_here(self, plan: str, caller: str, now: int) -> Window:
         """The window of a caller in this process, for a request that is not limited."""
-        return replace(self._window(plan, *self._own.add(caller, 0)), exceeded=False)
+        return replace(self._window(plan, *self._own.add(caller, 0, now)), exceeded=False)
 
     def look(self, account: Account) -> tuple[int, int, int]:
         """The account's limit, what remains of it and its reset, as in Window. Counts nothing."""
-        window = self._window(account.plan, *self._add(account.id, 0))
+        window = self._window(account.plan, *self._add(account.id, 0, clock.now()))
         return window.limit, window.remaining, window.reset
 
     def _window(self, plan: str, count: int, ends: float) -> Window:
         limit = self._plans[plan]
         return Window(limit, max(0, limit - count), math.ceil(ends), count > limit)
 
-    def _add(self, caller: str, requests: int) -> tuple[int, float]:
+    def _add(self, caller: str, requests: int, now: int) -> tuple[int, float]:
         """Add one request or none. Returns the caller's count, and when the window ends (Unix time)."""
         if self._shared is not None and self._shared.is_there:
             try:
@@ -103,7 +106,7 @@ class RateLimiter:
             except RedisError as error:
                 logger.warning("limits are counted by each process alone: %s", error)
                 self._shared.await_its_return()
-        return self._own.add(caller, requests)
+        return self._own.add(caller, requests, now)
 
 
 class _Own:
@@ -115,22 +118,22 @@ class _Own:
         self._tidy_at = 0.0
         self._lock = threading.Lock()
 
-    def add(self, caller: str, requests: int) -> tuple[int, float]:
+    def add(self, caller: str, requests: int, now: int) -> tuple[int, float]:
         """See RateLimiter."""
-        now = clock.now() / 1000
+        at = now / 1000
 
         def is_open(ends: float) -> bool:
             # A later end than any window can have: the clock was set back.
-            return now < ends <= now + WINDOW_SECONDS
+            return at < ends <= at + WINDOW_SECONDS + LATE_SECONDS
 
         with self._lock:
             if not is_open(self._tidy_at):
                 # Delete the windows that have ended.
                 self._open = {caller: w for caller, w in self._open.items() if is_open(w[0])}
-                self._tidy_at = now + WINDOW_SECONDS
+                self._tidy_at = at + WINDOW_SECONDS
             ends, count = self._open.get(caller, (0.0, 0))
             if not is_open(ends):
-                ends, count = now + WINDOW_SECONDS, 0
+                ends, count = at + WINDOW_SECONDS, 0
             if requests:
                 self._open[caller] = ends, count + requests
             return count + requests, ends

@@ -11,6 +11,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.api.app import build_app
 from gateway.ops.logs import JsonFormatter
+from models.accounts.account import Account
+from models.accounts.api_key import ApiKey
 from services.telemetry import note, request_fields
 from tests.asgi import Answered, ask, edge_of, http_scope
 from tests.conftest import Configure
@@ -134,6 +136,13 @@ def test_a_request_is_a_span_of_its_client_s_trace_without_its_tracestate() -> N
     assert (f"{span.context.trace_id:x}", f"{span.parent.span_id:016x}") == (TRACE, PARENT)
     assert not span.context.trace_state
     assert span.status.is_ok
+
+
+def test_the_span_of_a_request_with_a_key_names_the_account(account: Account) -> None:
+    with gathered() as shown:
+        _ask(headers={"Authorization": f"Bearer {ApiKey.issue(account, 'ci')[1]}"})
+    [span] = shown.get_finished_spans()
+    assert (span.attributes or {})["gateway.account_id"] == account.id
 
 
 @pytest.mark.parametrize("parent", ["", "nonsense", "00-0-0-01", "\xff" * 5_000])

@@ -11,6 +11,7 @@ from peewee import OperationalError
 from dashboard.cookies import SESSION, cookie_name
 from gateway.api.app import build_app
 from gateway.http.auth import CALLER, FRESH_SECONDS, credentials_of, identify, note_use, session_of
+from models import clock
 from models.accounts.account import Account
 from models.accounts.api_key import ApiKey
 from models.accounts.user import User
@@ -27,11 +28,12 @@ def _identified(key: str) -> Account | None:
 
     async def ask() -> Account | None:
         request_fields.set({})
-        caller = identify(key, None)
+        caller = identify(key, None, clock.now())
         # All lines of the log that follow name the account.
         named = {"account_id": caller.account.id} if caller.account else {}
         assert request_fields.get() == named
-        note_use(caller.key)
+        if caller.key is not None and caller.is_use_due:
+            note_use(caller.key)
         await asyncio.wait(
             asyncio.all_tasks() - {asyncio.current_task()} or {_nothing()}, timeout=0.3
         )
@@ -99,7 +101,7 @@ def test_log_lines_name_the_account_of_the_signed_in_user(account: Account) -> N
     cookie = {"Cookie": f"{cookie_name(SESSION)}={session}"}
     given = credentials_of(http_scope(path="/dashboard/", headers=cookie))
     token = request_fields.set({})
-    identify(*given)
+    identify(*given, clock.now())
     assert request_fields.get() == {"account_id": account.id}
     request_fields.reset(token)
     assert credentials_of(http_scope(path="/api/numbers", headers=cookie)) == (None, None)
@@ -130,7 +132,7 @@ def test_a_session_that_ended_while_the_body_came_is_refused(
     token = UserSession.begin(User.enrol(account, "ada@example.com", "a long password"))
     cookie = {"Cookie": f"{cookie_name(SESSION)}={token}"}
     scope = http_scope("POST", "/dashboard/keys", headers=cookie)
-    scope[CALLER] = identify(*credentials_of(scope))
+    scope[CALLER] = identify(*credentials_of(scope), clock.now())
     assert session_of({"asgi.scope": scope}) is scope[CALLER].session
     monkeypatch.setattr("time.monotonic", partial(add, time.monotonic(), FRESH_SECONDS))
     found = session_of({"asgi.scope": scope})

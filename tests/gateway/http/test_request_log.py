@@ -9,10 +9,11 @@ from peewee import OperationalError
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.api.operations import Part
-from gateway.http import request_log
+from gateway.http import access_log, request_log
+from gateway.http.access_log import RequestLog
 from gateway.http.edge import Edge
 from gateway.http.rate_limit import RateLimiter
-from gateway.http.request_log import HIDDEN, RequestLog, plain_query, without_values
+from gateway.http.request_log import HIDDEN, plain_query, without_values
 from gateway.ops.metrics import REQUEST_LOG_DROPPED
 from models.accounts.account import Account
 from models.accounts.api_key import ApiKey
@@ -171,7 +172,7 @@ def test_an_error_does_not_repeat_what_was_sent(message: str, field: str, kept: 
 def test_refusals_of_the_rate_limit_are_kept_up_to_a_bound(
     key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(request_log, "MOST_THROTTLED", 2)
+    monkeypatch.setattr(access_log, "MOST_THROTTLED", 2)
 
     async def many(edge: Edge) -> None:
         for _ in range(PLANS["pro"] + 5):
@@ -183,7 +184,7 @@ def test_refusals_of_the_rate_limit_are_kept_up_to_a_bound(
 def test_entries_are_dropped_and_counted_while_the_database_is_slow(
     key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(request_log, "MOST_WAITING", 2)
+    monkeypatch.setattr(access_log, "MOST_WAITING", 2)
     before = REQUEST_LOG_DROPPED._value.get()
 
     async def many(edge: Edge) -> None:
@@ -208,7 +209,7 @@ def test_a_database_that_fails_fails_no_request(
 def test_entries_are_written_by_themselves_after_a_moment(
     key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(request_log, "PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(access_log, "PAUSE_SECONDS", 0.01)
     found: list[int] = []
 
     async def wait(edge: Edge) -> None:

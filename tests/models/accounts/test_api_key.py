@@ -68,7 +68,7 @@ def test_the_last_use_is_exact_to_the_hour_only(account: Account, clock: Clock) 
     def use() -> int | None:
         found = ApiKey.unrevoked(key)
         assert found is not None
-        if found[0].is_use_due():
+        if found[0].is_use_due(clock.at):
             found[0].note_use()
         last: int | None = ApiKey.get_by_id(row.id).last_used_at
         return last
