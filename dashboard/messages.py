@@ -21,7 +21,7 @@ from models.messages.message import Direction, Message, MessageStatus
 from models.messages.message_filter import MessageFilter
 from models.numbers.number import Number
 from models.page import Page
-from networks.explanations import explanation
+from networks.registry import explanation
 
 FILTERS = {"direction": [*Direction], "status": [*MessageStatus]}
 # The page polls only while a change is likely: a next status, or an attempt that is due.

@@ -13,8 +13,7 @@ from dashboard.assets import asset
 from dashboard.message_summary import excerpt
 from dashboard.wording import beside_badge, breakable, words
 from gateway.settings import get_settings
-from networks.explanations import explained
-from networks.registry import network_of
+from networks.registry import explained, network_of
 from webhooks.envelope import timestamp
 
 CONTENT_TYPE = "text/html; charset=utf-8"

@@ -14,7 +14,7 @@ from gateway.settings import get_settings
 from models.accounts.api_key import ApiKey
 from models.accounts.api_request import ApiRequest, RequestFilter
 from models.keyset import Newest
-from networks.explanations import explanation
+from networks.registry import explanation
 
 # The application injects the contract's operations: the method and route of each operationId.
 EXTENSION = "operations"

@@ -12,7 +12,7 @@ from models.messages.contact import Contact
 from models.messages.message import Message
 from models.messages.message_filter import MessageFilter
 from models.numbers.number import Number
-from networks.explanations import codes_explained_by
+from networks.registry import codes_explained_by
 from resources.message import message_object, status_object
 from resources.page import page_object
 from services import read_receipts, sending

@@ -6,7 +6,7 @@ from typing import Any
 
 from models.numbers.number import NumberTakenError
 from networks import exceptions as network
-from networks.explanations import described
+from networks.registry import described
 from resources.number import number_object
 from resources.signup_link import signup_link_object
 from services import onboarding

@@ -196,13 +196,11 @@ class TemplateDefinition:
 class FileTypes(NamedTuple):
     """The files that a network takes. ``limits`` are the most bytes of each content type.
 
-    ``extensions`` are file name extensions with their content types. Inbound messages of the types
-    ``received`` have a media object.
+    ``extensions`` are file name extensions with their content types.
     """
 
     limits: Mapping[str, int]
     extensions: Mapping[str, str]
-    received: frozenset[str]
 
 
 class Network(Protocol):
@@ -248,6 +246,9 @@ class Network(Protocol):
 
     def codes_explained_by(self, words: str) -> list[str]:
         """The codes whose explanation contains this text, in any case."""
+
+    def media_of(self, type_: str, content: dict[str, Any]) -> dict[str, Any]:
+        """The media object in the content of an inbound message, empty if it has none."""
 
     def in_words(self, reason: str) -> str:
         """The reason why a number was lost, in sentences. The text of an error stays unchanged."""

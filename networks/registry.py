@@ -1,4 +1,4 @@
-"""The messaging networks of this process, by name."""
+"""The messaging networks of this process, by name, and errors of any network in words for people."""
 
 import asyncio
 import atexit
@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, Protocol, TypeVar
 
 from gateway.settings import get_settings
-from networks.exceptions import AmbiguousError, NotOfferedError
+from networks.exceptions import AmbiguousError, NetworkError, NotOfferedError
 from networks.interface import Network
 from networks.items import Part
 from networks.memory.network import MemoryNetwork
@@ -83,6 +83,28 @@ def _open(name: str) -> Network:
 def all_networks() -> list[Network]:
     """Each network of this process."""
     return [get_network(name) for name in NETWORKS]
+
+
+def explanation(code: str) -> str:
+    """What a code means and what to do. Empty if no network knows it."""
+    texts = (network.explanation(code) for network in all_networks())
+    return next(filter(None, texts), "")
+
+
+def explained(code: str, reason: str) -> str:
+    """The network's text, followed by the explanation of the code."""
+    sentences = (f"{reason.rstrip('.')}." if reason else "", explanation(code))
+    return " ".join(filter(None, sentences))
+
+
+def described(error: NetworkError) -> str:
+    """An error for people: its code, the network's text, and the explanation."""
+    return f"{error.code} {explained(error.code, error.reason)}".strip()
+
+
+def codes_explained_by(words: str) -> list[str]:
+    """The codes whose explanation contains this text, in any case."""
+    return [code for network in all_networks() for code in network.codes_explained_by(words)]
 
 
 def network_of(number: OnNetwork) -> Network:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from networks.explanations import explained
 from networks.interface import BlockedPage, BlockResult
+from networks.registry import explained
 
 
 def blocked_page_object(page: BlockedPage) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from models.messages.contact import Contact
 from models.messages.message import Message, StatusChange
-from networks.explanations import explained
+from networks.registry import explained
 from webhooks.envelope import timestamp
 
 

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable
 
-from networks.explanations import explained
 from networks.interface import BlockedPage, Blocking, BlockResult
+from networks.registry import explained
 from services.errors import ConflictError, NotFoundError
 from services.network_failures import Asked, calling
 

@@ -4,7 +4,6 @@ No file is in memory as a whole, and no transaction is open meanwhile.
 """
 
 import hashlib
-from collections.abc import Container
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -32,7 +31,6 @@ FETCHING = Asked(
     thing="media",
     unclear="so the media could not be fetched. Try again.",
 )
-EDIT = "edit"
 # Clients send these types for a file of unknown type. Many generated clients send them for every file.
 UNSPECIFIC = {"", "application/octet-stream"}
 
@@ -118,22 +116,10 @@ def _to_fetch(account_id: str, message_id: str) -> tuple[Message, Number, dict[s
     """The message, the number that received it, and its media object."""
     message = owned(Message, message_id, account_id)
     number = Number.get_by_id(message.number_id)
-    media = _media_of(message.type, message.body, network_of(number).files.received)
+    media = network_of(number).media_of(message.type, message.body)
     if message.direction != Direction.INBOUND or not isinstance(media.get("id"), str):
         raise ConflictError(
             f"The message {message.id} has no media. Only an inbound image, audio, video, document or "
             "sticker has media, or an edit of one."
         )
     return message, number, media
-
-
-def _media_of(type_: str, body: dict[str, Any], types: Container[str]) -> dict[str, Any]:
-    """The media object of a message's content, empty if it has none. ``types`` are those that can have one.
-
-    An edit contains the edited message (Cloud API, Webhooks: edit messages).
-    """
-    edited = body.get("message")
-    if type_ == EDIT and isinstance(edited, dict):
-        type_ = str(edited.get("type"))
-        body = edited.get(type_, {})
-    return body if type_ in types and isinstance(body, dict) else {}

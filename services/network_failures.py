@@ -11,9 +11,8 @@ from models.accounts.secret import SecretUnreadableError
 from models.database import commit, read, writing
 from models.numbers.number import Number
 from networks import exceptions as network
-from networks.explanations import described
 from networks.interface import Network, Sender
-from networks.registry import network_of, offered
+from networks.registry import described, network_of, offered
 from services import doorbells, number_status
 from services.errors import (
     ConflictError,

@@ -19,10 +19,9 @@ from models.numbers.notice import Notice
 from models.numbers.number import CONNECTED, Number, NumberStatus, NumberTakenError
 from networks import exceptions as network
 from networks import items
-from networks.explanations import described
 from networks.interface import BETWEEN_REASONS, Health, NumberState, Sender
 from networks.items import AccountEffect, AccountUpdate
-from networks.registry import network_of, offered, wait_for
+from networks.registry import described, network_of, offered, wait_for
 from services import doorbells, number_updates
 from services.emit import emit_number
 from webhooks.kinds import EventKind

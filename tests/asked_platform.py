@@ -6,11 +6,11 @@ from collections.abc import Callable
 from models.database import database
 from networks.exceptions import NetworkError
 from networks.interface import NumberProfile, Sender
-from networks.whatsapp.knowledge import Knowledge
 from networks.whatsapp.number_states import state_of
+from networks.whatsapp.rules import Rules
 
 
-class AskedPlatform(Knowledge):
+class AskedPlatform(Rules):
     """Returns the status of numbers. ``while_asked`` runs before the response."""
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from networks.interface import Acceptance, OutboundMessage, Sender
-from networks.whatsapp.knowledge import Knowledge
+from networks.whatsapp.rules import Rules
 from services import sending
 
 
@@ -15,7 +15,7 @@ def accept_all(
     """Let each send be accepted, after ``before()``. Returns the messages that the network gets."""
     asked: list[OutboundMessage] = []
 
-    class Accepting(Knowledge):
+    class Accepting(Rules):
         async def send(self, _: Sender, message: OutboundMessage) -> Acceptance:
             before()
             asked.append(message)

@@ -10,8 +10,8 @@ from networks.interface import (
     Sender,
     TokenGrant,
 )
-from networks.whatsapp.knowledge import Knowledge
 from networks.whatsapp.number_states import state_of
+from networks.whatsapp.rules import Rules
 
 CODE, WABA, TOKEN = "code-1", "2001", "token-1"
 SCOPES = frozenset({"whatsapp_business_management", "whatsapp_business_messaging"})
@@ -20,7 +20,7 @@ GRANT = TokenGrant(is_valid=True, missing=(), waba_ids=frozenset({WABA}))
 
 
 @dataclass
-class Platform(Knowledge):
+class Platform(Rules):
     """The network. ``statuses`` are those of its numbers. A call named in ``errors`` raises its error."""
 
     statuses: dict[str, str] = field(

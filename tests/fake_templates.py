@@ -7,7 +7,7 @@ from models.database import database
 from models.numbers.number import Number
 from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender, TemplateDefinition
-from networks.whatsapp.knowledge import Knowledge
+from networks.whatsapp.rules import Rules
 from services import template_copy
 
 BODY = {"type": "BODY", "text": "Hello {{1}}, your order {{2}} has shipped."}
@@ -32,7 +32,7 @@ def known(number: Number, *listed: TemplateDefinition) -> None:
     assert template_copy.update_list(template_copy.begin(number), list(listed))
 
 
-class Network(Knowledge):
+class Network(Rules):
     """A network that lists ``templates``, records its calls, and raises ``failure`` if that is set.
 
     ``meanwhile`` runs during a call.

@@ -65,7 +65,7 @@ EXPLANATIONS = {
 class MemoryNetwork:
     """The network of this process. ``deliver`` gets its callbacks, in a thread."""
 
-    files = FileTypes(limits={}, extensions={}, received=frozenset())
+    files = FileTypes(limits={}, extensions={})
     service_window_ms = 24 * 60 * 60_000
     sample_error = ("unreachable_person", "")
     violation = "never"
@@ -155,6 +155,10 @@ class MemoryNetwork:
         """A search in EXPLANATIONS."""
         wanted = words.casefold()
         return [code for code, text in EXPLANATIONS.items() if wanted in text.casefold()]
+
+    def media_of(self, type_: str, content: dict[str, Any]) -> dict[str, Any]:
+        """No message has media."""
+        return {}
 
     def in_words(self, reason: str) -> str:
         """No number is ever lost."""

@@ -15,81 +15,86 @@ TEXTS = ("about", "address", "description", "email", "vertical", "profile_pictur
 PROFILE_FIELDS = ",".join((*TEXTS, "websites"))
 
 
-async def get_profile(graph: GraphClient, sender: Sender) -> BusinessProfile:
-    """GET /{phone_number_id}/whatsapp_business_profile."""
-    answer = await graph.call(
-        "GET",
-        f"{sender.phone_number_id}/whatsapp_business_profile",
-        token=sender.access_token,
-        params={"fields": PROFILE_FIELDS},
-    )
-    data = members(answer, "data", list)
-    shown = data[0] if data and isinstance(data[0], dict) else {}
-    # The platform's documentation nests the profile, but its responses do not.
-    shown = shown.get("business_profile", shown)
-    websites = shown.get("websites")
-    return BusinessProfile(
-        **{name: optional(shown.get(name)) for name in TEXTS},
-        websites=tuple(map(str, websites)) if isinstance(websites, list) else (),
-    )
+class BusinessCalls:
+    """Implements Profiles and Blocking."""
 
+    _graph: GraphClient
 
-async def update_profile(graph: GraphClient, sender: Sender, changes: Mapping[str, Any]) -> None:
-    """POST /{phone_number_id}/whatsapp_business_profile."""
-    await graph.call(
-        "POST",
-        f"{sender.phone_number_id}/whatsapp_business_profile",
-        token=sender.access_token,
-        body={"messaging_product": "whatsapp", **changes},
-    )
-
-
-async def list_blocked(
-    graph: GraphClient, sender: Sender, limit: int, after: str | None
-) -> BlockedPage:
-    """GET /{phone_number_id}/block_users, one page."""
-    try:
-        answer = await graph.call(
+    async def get_profile(self, sender: Sender) -> BusinessProfile:
+        """GET /{phone_number_id}/whatsapp_business_profile."""
+        answer = await self._graph.call(
             "GET",
-            f"{sender.phone_number_id}/block_users",
+            f"{sender.phone_number_id}/whatsapp_business_profile",
             token=sender.access_token,
-            params={"limit": str(limit)} | ({"after": after} if after else {}),
+            params={"fields": PROFILE_FIELDS},
         )
-    except RefusedError as error:
-        if after is None or error.network_code != PARAMETER:
-            raise
-        raise PageGoneError(error.code, error.reason) from None
-    people = [person for item in members(answer, "data", list) for person in _people(item)]
-    paging = answer.get("paging")
-    is_more = isinstance(paging, dict) and "next" in paging
-    cursors = paging.get("cursors") if is_more else None
-    return BlockedPage(
-        tuple(people), optional(cursors.get("after")) if isinstance(cursors, dict) else None
-    )
+        data = members(answer, "data", list)
+        shown = data[0] if data and isinstance(data[0], dict) else {}
+        # The platform's documentation nests the profile, but its responses do not.
+        shown = shown.get("business_profile", shown)
+        websites = shown.get("websites")
+        return BusinessProfile(
+            **{name: optional(shown.get(name)) for name in TEXTS},
+            websites=tuple(map(str, websites)) if isinstance(websites, list) else (),
+        )
 
-
-async def change_blocked(
-    graph: GraphClient, sender: Sender, method: str, people: Sequence[str]
-) -> BlockResult:
-    """POST or DELETE /{phone_number_id}/block_users.
-
-    If an error response lists the result for each person, that is the result.
-    """
-    users = [{"user" if person.isdecimal() else "user_id": person} for person in people]
-    try:
-        answer = await graph.call(
-            method,
-            f"{sender.phone_number_id}/block_users",
+    async def update_profile(self, sender: Sender, changes: Mapping[str, Any]) -> None:
+        """POST /{phone_number_id}/whatsapp_business_profile."""
+        await self._graph.call(
+            "POST",
+            f"{sender.phone_number_id}/whatsapp_business_profile",
             token=sender.access_token,
-            body={"messaging_product": "whatsapp", "block_users": users},
+            body={"messaging_product": "whatsapp", **changes},
         )
-    except NetworkError as error:
-        answer = error.answer
-        if not isinstance(answer, dict) or not isinstance(answer.get("block_users"), dict):
-            raise
-    result = members(answer, "block_users", dict)
-    failed = dict(_failures(result.get("failed_users"), people))
-    return BlockResult(tuple(person for person in people if person not in failed), failed)
+
+    async def list_blocked(self, sender: Sender, limit: int, after: str | None) -> BlockedPage:
+        """GET /{phone_number_id}/block_users, one page."""
+        try:
+            answer = await self._graph.call(
+                "GET",
+                f"{sender.phone_number_id}/block_users",
+                token=sender.access_token,
+                params={"limit": str(limit)} | ({"after": after} if after else {}),
+            )
+        except RefusedError as error:
+            if after is None or error.network_code != PARAMETER:
+                raise
+            raise PageGoneError(error.code, error.reason) from None
+        people = [person for item in members(answer, "data", list) for person in _people(item)]
+        paging = answer.get("paging")
+        is_more = isinstance(paging, dict) and "next" in paging
+        cursors = paging.get("cursors") if is_more else None
+        return BlockedPage(
+            tuple(people), optional(cursors.get("after")) if isinstance(cursors, dict) else None
+        )
+
+    async def block(self, sender: Sender, people: Sequence[str]) -> BlockResult:
+        """POST /{phone_number_id}/block_users."""
+        return await self._change_blocked(sender, "POST", people)
+
+    async def unblock(self, sender: Sender, people: Sequence[str]) -> BlockResult:
+        """DELETE /{phone_number_id}/block_users."""
+        return await self._change_blocked(sender, "DELETE", people)
+
+    async def _change_blocked(
+        self, sender: Sender, method: str, people: Sequence[str]
+    ) -> BlockResult:
+        """If an error response lists the result for each person, that is the result."""
+        users = [{"user" if person.isdecimal() else "user_id": person} for person in people]
+        try:
+            answer = await self._graph.call(
+                method,
+                f"{sender.phone_number_id}/block_users",
+                token=sender.access_token,
+                body={"messaging_product": "whatsapp", "block_users": users},
+            )
+        except NetworkError as error:
+            answer = error.answer
+            if not isinstance(answer, dict) or not isinstance(answer.get("block_users"), dict):
+                raise
+        result = members(answer, "block_users", dict)
+        failed = dict(_failures(result.get("failed_users"), people))
+        return BlockResult(tuple(person for person in people if person not in failed), failed)
 
 
 def _failures(failed: Any, people: Sequence[str]) -> Iterator[tuple[str, tuple[str, str]]]:

@@ -4,29 +4,20 @@ Each coroutine makes one call over networks.whatsapp.graph.
 """
 
 import hmac
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from networks.exceptions import AmbiguousError
-from networks.interface import (
-    Acceptance,
-    BlockedPage,
-    BlockResult,
-    BusinessProfile,
-    MediaDownload,
-    MediaUpload,
-    NumberProfile,
-    OutboundMessage,
-    Sender,
-    TemplateDefinition,
-    TokenGrant,
-)
+from networks.interface import Acceptance, NumberProfile, OutboundMessage, Sender, TokenGrant
 from networks.items import Part
-from networks.whatsapp import business, callbacks, checkup, media, templates
+from networks.whatsapp import callbacks, checkup
+from networks.whatsapp.business import BusinessCalls
 from networks.whatsapp.graph import IDLE_SECONDS, GraphClient, members, optional, required
-from networks.whatsapp.knowledge import Knowledge
+from networks.whatsapp.media import MediaCalls
 from networks.whatsapp.number_states import state_of
+from networks.whatsapp.rules import Rules
+from networks.whatsapp.templates import TemplateCalls
 
 MANAGEMENT = "whatsapp_business_management"
 NEEDED_SCOPES = (MANAGEMENT, "whatsapp_business_messaging")
@@ -39,7 +30,7 @@ def digits(phone_number: str) -> str:
     return "".join(c for c in phone_number if c.isdecimal() and c.isascii())
 
 
-class CloudApi(Knowledge):
+class CloudApi(Rules, BusinessCalls, MediaCalls, TemplateCalls):
     """The Graph API at ``base_url``, for the app with this identifier and secret.
 
     ``verify_token`` is what the platform sends when it verifies the callback URL.
@@ -80,7 +71,16 @@ class CloudApi(Knowledge):
                 "biz_opaque_callback_data": message.reference,
             },
         )
-        return _acceptance(answer)
+        messages, contacts = members(answer, "messages", list), answer.get("contacts")
+        sent: Any = messages[0] if messages else {}
+        first = contacts[0] if isinstance(contacts, list) and contacts else None
+        person = first if isinstance(first, dict) else {}
+        return Acceptance(
+            required(sent, "id"),
+            optional(person.get("wa_id")),
+            optional(person.get("user_id")),
+            optional(sent.get("message_status")),
+        )
 
     def challenge(self, query: Mapping[str, str]) -> str | None:
         """The verification request of the platform. Source: Graph API, Webhooks."""
@@ -109,14 +109,6 @@ class CloudApi(Knowledge):
     async def verify(self, callback_url: str, seconds: float) -> int:
         """The verification request of the platform, from here."""
         return await checkup.shake_hands(callback_url, self._verify_token, seconds)
-
-    async def upload_media(self, sender: Sender, upload: MediaUpload) -> str:
-        """POST /{phone_number_id}/media."""
-        return await media.upload(self._graph, sender, upload)
-
-    async def open_media(self, sender: Sender, media_id: str) -> MediaDownload:
-        """GET /{media_id}, then the URL in its response."""
-        return await media.open_download(self._graph, sender, media_id)
 
     async def mark_read(self, sender: Sender, wa_message_id: str, *, typing: bool = False) -> None:
         """POST /{phone_number_id}/messages with a status instead of a message."""
@@ -181,61 +173,6 @@ class CloudApi(Knowledge):
             params={"fields": f"{NUMBER_FIELDS},{QUALITY},{LIMIT}"},
         )
         return _profile(answer)
-
-    async def list_templates(self, sender: Sender, waba_id: str) -> list[TemplateDefinition]:
-        """GET /{waba_id}/message_templates, all its pages."""
-        return await templates.fetch(self._graph, sender, waba_id)
-
-    async def create_template(
-        self, sender: Sender, waba_id: str, template: dict[str, Any]
-    ) -> TemplateDefinition:
-        """POST /{waba_id}/message_templates."""
-        return await templates.create(self._graph, sender, waba_id, template)
-
-    async def delete_template(
-        self, sender: Sender, waba_id: str, name: str, template_id: str | None = None
-    ) -> None:
-        """DELETE /{waba_id}/message_templates."""
-        await templates.delete(self._graph, sender, waba_id, name, template_id)
-
-    async def get_profile(self, sender: Sender) -> BusinessProfile:
-        """GET /{phone_number_id}/whatsapp_business_profile."""
-        return await business.get_profile(self._graph, sender)
-
-    async def update_profile(self, sender: Sender, changes: Mapping[str, Any]) -> None:
-        """POST /{phone_number_id}/whatsapp_business_profile."""
-        await business.update_profile(self._graph, sender, changes)
-
-    async def list_blocked(self, sender: Sender, limit: int, after: str | None) -> BlockedPage:
-        """GET /{phone_number_id}/block_users."""
-        return await business.list_blocked(self._graph, sender, limit, after)
-
-    async def block(self, sender: Sender, people: Sequence[str]) -> BlockResult:
-        """POST /{phone_number_id}/block_users."""
-        return await business.change_blocked(self._graph, sender, "POST", people)
-
-    async def unblock(self, sender: Sender, people: Sequence[str]) -> BlockResult:
-        """DELETE /{phone_number_id}/block_users."""
-        return await business.change_blocked(self._graph, sender, "DELETE", people)
-
-
-def _acceptance(answer: Any) -> Acceptance:
-    messages, contacts = members(answer, "messages", list), answer.get("contacts")
-    message = messages[0] if messages else None
-    wa_message_id = required(message, "id")
-    first = contacts[0] if isinstance(contacts, list) and contacts else None
-    answers = [
-        _member(first, "wa_id"),
-        _member(first, "user_id"),
-        _member(message, "message_status"),
-    ]
-    return Acceptance(wa_message_id, *answers)
-
-
-def _member(value: Any, name: str) -> str | None:
-    """An optional text of a response."""
-    found = value.get(name) if isinstance(value, dict) else None
-    return found if isinstance(found, str) and found else None
 
 
 def _content(message: OutboundMessage) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Media of the Cloud API: an upload is one streamed request, and a download uses a short-lived URL.
 
-No file is in memory as a whole.
+No file is in memory as a whole. Source: Cloud API, Media, with the supported types and their limits.
 """
 
 import asyncio
@@ -16,58 +16,118 @@ from urllib.parse import quote
 import aiohttp
 
 from networks.exceptions import AmbiguousError, MediaGoneError, NumberLostError
-from networks.interface import MediaUpload, Sender
+from networks.interface import FileTypes, MediaDownload, MediaUpload, Sender
 from networks.whatsapp.graph import MEDIA_SECONDS, GraphClient, required
 
 CHUNK = 64 * 1024
 # The platform's limit in both directions (Cloud API, Media).
 MAX_BYTES = 100 * 1024 * 1024
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+MEBIBYTE = 1024 * 1024
+
+_OFFICE = "application/vnd.openxmlformats-officedocument"
+# For each kind of media, the limit in bytes and the content types with their file extensions. The limit of
+# stickers is that of animated ones. The table of ``mimetypes`` lacks some types and differs by machine.
+_MEDIA: dict[str, tuple[int, dict[str, str]]] = {
+    "image": (5 * MEBIBYTE, {"image/jpeg": ".jpg .jpeg", "image/png": ".png"}),
+    "audio": (
+        16 * MEBIBYTE,
+        {
+            "audio/aac": ".aac",
+            "audio/amr": ".amr",
+            "audio/mp4": ".m4a",
+            "audio/mpeg": ".mp3",
+            "audio/ogg": ".ogg .oga .opus",
+        },
+    ),
+    "video": (16 * MEBIBYTE, {"video/3gpp": ".3gp .3gpp", "video/mp4": ".mp4 .m4v"}),
+    "sticker": (500 * 1024, {"image/webp": ".webp"}),
+    "document": (
+        100 * MEBIBYTE,
+        {
+            "application/pdf": ".pdf",
+            "text/plain": ".txt",
+            "application/msword": ".doc",
+            f"{_OFFICE}.wordprocessingml.document": ".docx",
+            "application/vnd.ms-excel": ".xls",
+            f"{_OFFICE}.spreadsheetml.sheet": ".xlsx",
+            "application/vnd.ms-powerpoint": ".ppt",
+            f"{_OFFICE}.presentationml.presentation": ".pptx",
+        },
+    ),
+}
+FILES = FileTypes(
+    limits={kind: limit for limit, types in _MEDIA.values() for kind in sorted(types)},
+    extensions={
+        extension: mime_type
+        for _, types in _MEDIA.values()
+        for mime_type, extensions in types.items()
+        for extension in extensions.split()
+    },
+)
+# A voice note is an audio with ``voice``. The platform's earlier API had a separate type for it, which
+# clients of the Cloud API still accept.
+_RECEIVED = {*_MEDIA, "voice"}
+EDIT = "edit"
 
 
-async def upload(graph: GraphClient, sender: Sender, file: MediaUpload) -> str:
-    """POST /{phone_number_id}/media. Returns the media identifier."""
-    body = _Multipart(file)
-    answer = await graph.post(
-        "POST",
-        f"{sender.phone_number_id}/media",
-        sender.access_token,
-        {"Content-Type": body.content_type, "Content-Length": str(len(body))},
-        body.pieces(),
-        seconds=MEDIA_SECONDS,
-    )
-    return required(answer, "id")
+def media_of(type_: str, content: dict[str, Any]) -> dict[str, Any]:
+    """See Network. An edit contains the edited message (Cloud API, Webhooks: edit messages)."""
+    edited = content.get("message")
+    if type_ == EDIT and isinstance(edited, dict):
+        type_ = str(edited.get("type"))
+        content = edited.get(type_, {})
+    return content if type_ in _RECEIVED and isinstance(content, dict) else {}
 
 
-async def open_download(graph: GraphClient, sender: Sender, media_id: str) -> "Download":
-    """Open a media object. Its URL expires after at most 5 minutes, so an expired one is replaced once."""
-    try:
-        return await _open(graph, sender, media_id)
-    except MediaGoneError:
-        return await _open(graph, sender, media_id)
+class MediaCalls:
+    """Implements networks.interface.Media."""
 
+    _graph: GraphClient
 
-async def _open(graph: GraphClient, sender: Sender, media_id: str) -> "Download":
-    found = await _find(graph, sender, media_id)
-    async with AsyncExitStack() as stack:
-        opened = graph.open(required(found, "url"), sender.access_token)
-        response = await stack.enter_async_context(opened)
-        return Download(response, found, stack.pop_all())
-
-
-async def _find(graph: GraphClient, sender: Sender, media_id: str) -> Any:
-    try:
-        return await graph.call(
-            "GET",
-            quote(media_id, safe=""),
-            token=sender.access_token,
-            params={"phone_number_id": sender.phone_number_id},
+    async def upload_media(self, sender: Sender, upload: MediaUpload) -> str:
+        """POST /{phone_number_id}/media."""
+        body = _Multipart(upload)
+        answer = await self._graph.post(
+            "POST",
+            f"{sender.phone_number_id}/media",
+            sender.access_token,
+            {"Content-Type": body.content_type, "Content-Length": str(len(body))},
+            body.pieces(),
+            seconds=MEDIA_SECONDS,
         )
-    except NumberLostError as error:
-        # The code means any unknown object. Here it is the media object and not the number.
-        if error.code == "100":
-            raise MediaGoneError(error.code, error.reason) from None
-        raise
+        return required(answer, "id")
+
+    async def open_media(self, sender: Sender, media_id: str) -> MediaDownload:
+        """GET /{media_id}, then the URL in its response.
+
+        The URL expires after at most 5 minutes, so an expired one is replaced once.
+        """
+        try:
+            return await self._open(sender, media_id)
+        except MediaGoneError:
+            return await self._open(sender, media_id)
+
+    async def _open(self, sender: Sender, media_id: str) -> "Download":
+        found = await self._find(sender, media_id)
+        async with AsyncExitStack() as stack:
+            opened = self._graph.open(required(found, "url"), sender.access_token)
+            response = await stack.enter_async_context(opened)
+            return Download(response, found, stack.pop_all())
+
+    async def _find(self, sender: Sender, media_id: str) -> Any:
+        try:
+            return await self._graph.call(
+                "GET",
+                quote(media_id, safe=""),
+                token=sender.access_token,
+                params={"phone_number_id": sender.phone_number_id},
+            )
+        except NumberLostError as error:
+            # The code means any unknown object. Here it is the media object and not the number.
+            if error.code == "100":
+                raise MediaGoneError(error.code, error.reason) from None
+            raise
 
 
 class _Multipart:

@@ -27,33 +27,38 @@ CATEGORY, COMPONENTS = "template_category_update", "message_template_components_
 _STATUS_OF = {"REINSTATED": "APPROVED", "UNPAUSED": "APPROVED"}
 
 
-async def fetch(graph: GraphClient, sender: Sender, waba_id: str) -> list[TemplateDefinition]:
-    """All templates of the account."""
-    async with _of_account():
-        items = await graph.list_all(f"{waba_id}/message_templates", sender.access_token, FIELDS)
-        return [read_template(item) for item in items]
+class TemplateCalls:
+    """Implements networks.interface.Templates, except the check of a message."""
 
+    _graph: GraphClient
 
-async def create(
-    graph: GraphClient, sender: Sender, waba_id: str, template: dict[str, Any]
-) -> TemplateDefinition:
-    """Submit a template for review."""
-    async with _of_account():
-        answer = await graph.call(
-            "POST", f"{waba_id}/message_templates", token=sender.access_token, body=template
-        )
-    return read_template({"status": "PENDING"} | template | answer)
+    async def list_templates(self, sender: Sender, waba_id: str) -> list[TemplateDefinition]:
+        """GET /{waba_id}/message_templates, all its pages."""
+        async with _of_account():
+            items = await self._graph.list_all(
+                f"{waba_id}/message_templates", sender.access_token, FIELDS
+            )
+            return [read_template(item) for item in items]
 
+    async def create_template(
+        self, sender: Sender, waba_id: str, template: dict[str, Any]
+    ) -> TemplateDefinition:
+        """POST /{waba_id}/message_templates."""
+        async with _of_account():
+            answer = await self._graph.call(
+                "POST", f"{waba_id}/message_templates", token=sender.access_token, body=template
+            )
+        return read_template({"status": "PENDING"} | template | answer)
 
-async def delete(
-    graph: GraphClient, sender: Sender, waba_id: str, name: str, template_id: str | None
-) -> None:
-    """Delete one template, or without an identifier all templates of the name."""
-    params = {"name": name} | ({} if template_id is None else {"hsm_id": template_id})
-    async with _of_account():
-        await graph.call(
-            "DELETE", f"{waba_id}/message_templates", token=sender.access_token, params=params
-        )
+    async def delete_template(
+        self, sender: Sender, waba_id: str, name: str, template_id: str | None = None
+    ) -> None:
+        """DELETE /{waba_id}/message_templates."""
+        params = {"name": name} | ({} if template_id is None else {"hsm_id": template_id})
+        async with _of_account():
+            await self._graph.call(
+                "DELETE", f"{waba_id}/message_templates", token=sender.access_token, params=params
+            )
 
 
 def read_template(item: Any) -> TemplateDefinition:

@@ -8,7 +8,7 @@ from dashboard import signup_results
 from dashboard.signup_results import Next
 from models.numbers.number import NumberTakenError
 from networks import exceptions as network
-from networks.whatsapp.signup_errors import PROBLEMS
+from networks.whatsapp.rules import SIGNUP_PROBLEMS
 from services import onboarding
 
 NETWORK_ERRORS = [
@@ -55,7 +55,7 @@ def test_no_error_of_onboarding_or_the_network_passes_for_a_crash() -> None:
         *[error("1", "x") for error in NETWORK_ERRORS],
         *[
             onboarding.translate(network.RefusedError(code, "x"))
-            for code, problem in PROBLEMS.items()
+            for code, problem in SIGNUP_PROBLEMS.items()
             if problem.text
         ],
     ]

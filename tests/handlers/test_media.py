@@ -16,8 +16,8 @@ from models.messages.message import Message
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions
 from networks.interface import MediaUpload, Sender
-from networks.whatsapp.knowledge import Knowledge
-from networks.whatsapp.media_types import FILES
+from networks.whatsapp.media import FILES
+from networks.whatsapp.rules import Rules
 from resources.error import STATUS
 from services import media as service
 from services import read_receipts
@@ -45,7 +45,7 @@ class Download:
         self.closed = True
 
 
-class Network(Knowledge):
+class Network(Rules):
     """A network with preset results, which records its calls."""
 
     def __init__(self) -> None:

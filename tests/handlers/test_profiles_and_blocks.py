@@ -13,7 +13,7 @@ from models.database import database, writing
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions
 from networks.interface import BlockedPage, BlockedPerson, BlockResult, BusinessProfile, Sender
-from networks.whatsapp.knowledge import Knowledge
+from networks.whatsapp.rules import Rules
 from resources.error import STATUS
 from services import network_failures
 from services.errors import ConflictError, DomainError, ForbiddenError, NotFoundError
@@ -23,7 +23,7 @@ PHONE, USER = "15551234567", "US.13491208655302741918"
 EXAMPLES = contract.load()["components"]["examples"]
 
 
-class Network(Knowledge):
+class Network(Rules):
     """A network that knows one profile and some blocked people."""
 
     def __init__(self) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from networks.exceptions import NotReachedError, RefusedError, ThrottledError
-from networks.explanations import described, explained, explanation
+from networks.registry import described, explained, explanation
 from networks.whatsapp.error_codes import ERROR_CODES
 
 

@@ -14,9 +14,9 @@ from models.deliveries.event import Event
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number, NumberStatus
 from models.reports.usage import UsageCount
-from networks.explanations import explained
 from networks.interface import Acceptance
 from networks.items import StatusUpdate
+from networks.registry import explained
 from services import message_status
 from services.message_status import SentMessages
 from tests import factories

@@ -5,7 +5,7 @@ import pytest
 from models.accounts.account import Account
 from models.numbers.number import Number, NumberStatus
 from networks.exceptions import NumberBannedError, NumberLostError
-from networks.explanations import described
+from networks.registry import described
 from services.errors import ForbiddenError, NotFoundError
 from services.owned import inactive, owned
 from tests import factories

@@ -18,7 +18,7 @@ from models.reports.usage import UsageCount
 from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.items import StatusUpdate
-from networks.whatsapp.knowledge import Knowledge
+from networks.whatsapp.rules import Rules
 from services import sending
 from services.errors import ConflictError, DomainError, ForbiddenError, NotFoundError
 from services.message_status import SentMessages, record_status
@@ -37,7 +37,7 @@ def network(monkeypatch: pytest.MonkeyPatch) -> Network:
     def install(answer: Callable[[OutboundMessage], str]) -> list[OutboundMessage]:
         asked: list[OutboundMessage] = []
 
-        class Fake(Knowledge):
+        class Fake(Rules):
             async def send(self, sender: Sender, message: OutboundMessage) -> Acceptance:
                 assert sender == Sender("1001", "token-1")
                 asked.append(message)

@@ -11,7 +11,7 @@ from models.messages.message import Message
 from models.numbers.number import Number
 from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender
-from networks.whatsapp.knowledge import Knowledge
+from networks.whatsapp.rules import Rules
 from services import sending, telemetry
 from services.errors import ConflictError, DomainError
 from services.sending import Answer
@@ -25,7 +25,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
     """Install a network that responds to each send with the same acceptance or error."""
 
     def install(answer: Acceptance | Exception) -> None:
-        class Fake(Knowledge):
+        class Fake(Rules):
             async def send(self, _sender: Sender, _message: OutboundMessage) -> Acceptance:
                 if isinstance(answer, Exception):
                     raise answer

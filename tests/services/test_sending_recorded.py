@@ -20,7 +20,7 @@ from models.messages.message import Message, MessageStatus, StatusChange
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender
-from networks.whatsapp.knowledge import Knowledge
+from networks.whatsapp.rules import Rules
 from services import contacts, sending
 from services.errors import ConflictError, DomainError
 from services.message_status import record_acceptance
@@ -36,7 +36,7 @@ UNCLEAR = exceptions.AmbiguousError("timeout", "No answer.")
 UNREACHED = exceptions.NotReachedError("unreachable", "No route.")
 
 
-class Network(Knowledge):
+class Network(Rules):
     """Answers every send with ``answer``, or raises it. Calls ``then`` before."""
 
     def __init__(self) -> None:

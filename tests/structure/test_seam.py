@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 ROOMS = (
     *("gateway", "handlers", "dashboard", "services", "resources", "models", "tasks", "webhooks"),
-    *("networks/exceptions", "networks/explanations", "networks/interface", "networks/items"),
+    *("networks/exceptions", "networks/interface", "networks/items"),
 )
 WORDS = re.compile(
     r"biz_opaque|messaging_product|\bhub\.|graph\.facebook|\b1[23][0-9]{4}\b|DISABLED_UPDATE|PARTNER_[A-Z]"

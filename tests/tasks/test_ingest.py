@@ -16,7 +16,7 @@ from models.messages.callback import LEASE_MS, MAX_TRIES, Callback, Reason, SetA
 from models.messages.message import Message, MessageStatus
 from models.numbers.notice import Notice
 from models.numbers.number import Number, NumberStatus
-from networks.explanations import explained
+from networks.registry import explained
 from tasks import bells, ingest, sweep
 from tasks.queue import huey
 from tests import factories

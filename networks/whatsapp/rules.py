@@ -1,9 +1,12 @@
-"""What the platform's errors mean for the owner of a number who signs up.
+"""The platform's rules that need no call: the meanings of its codes, reasons and files.
 
-Source: Cloud API, error codes: registration.
+Source of the problems of signups: Cloud API, error codes: registration.
 """
 
+from networks.exceptions import NetworkError
 from networks.interface import ProblemKind, SignupProblem
+from networks.whatsapp import error_codes, media, notices, number_states, template_check
+from networks.whatsapp.classify import classify
 
 _TEXTS = {
     "131031": "The platform has locked the business account. Its owner must appeal at the platform.",
@@ -21,7 +24,31 @@ _TEXTS = {
 }
 _WAITS = {"133008": 3600, "133009": 60, "133015": 300, "133016": 3600}
 _KINDS = {"100": ProblemKind.CODE, "133005": ProblemKind.PIN}
-PROBLEMS = {
+SIGNUP_PROBLEMS = {
     code: SignupProblem(_TEXTS.get(code), _WAITS.get(code), _KINDS.get(code))
     for code in _TEXTS | _KINDS
 }
+
+
+class Rules:
+    """The part of Network and of the capabilities that needs no connection and no setting."""
+
+    files = media.FILES
+    # The customer service window of the Cloud API.
+    service_window_ms = 24 * 60 * 60_000
+    sample_error = ("131026", "Message undeliverable")
+    violation = notices.VIOLATION
+    explanation = staticmethod(error_codes.explanation)
+    codes_explained_by = staticmethod(error_codes.codes_explained_by)
+    in_words = staticmethod(number_states.in_words)
+    check_template = staticmethod(template_check.check)
+    signup_problem = staticmethod(SIGNUP_PROBLEMS.get)
+    media_of = staticmethod(media.media_of)
+
+    def classify(self, code: str, reason: str) -> NetworkError | None:
+        """The exception for an error code of the platform."""
+        return classify(int(code), reason) if code.isdecimal() else None
+
+    def is_opt_out(self, code: str) -> bool:
+        """The code of an opt-out."""
+        return code == error_codes.OPTED_OUT
