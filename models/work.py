@@ -107,7 +107,7 @@ class Work(Lease):
         """
         with reading():
             here = clock.now()
-            first = _first_due(cls).execute(here).first()
+            first = _first_due(cls).first(here)
             if first is None:
                 return []
             (before,) = first

@@ -47,8 +47,7 @@ class ApiKey(Owned):
     def unrevoked(cls, key: str) -> tuple[Self, Account] | None:
         """The row of a key and its account, which may be suspended. Only reads."""
         digest = _digest(key)
-        with reading():
-            found = _BY_DIGEST.execute(digest).first()
+        found = _BY_DIGEST.first(digest)
         if found is None:
             return None
         row = cls(**dict(zip(_KEY_NAMES, found, strict=False)))

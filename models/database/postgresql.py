@@ -266,6 +266,11 @@ class PostgresEngine(PooledPostgresqlDatabase):
             pipeline.flush()
         return answer
 
+    def fetch(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """Run a prepared query that reads, inside a transaction or not. Returns its rows."""
+        with self.reading():
+            return self.put(sql, values).rows
+
     def connection(self) -> Any:
         """The thread's connection, a Pipeline."""
         if self.is_closed():

@@ -195,10 +195,6 @@ class Rows(Generic[Row]):
     def __iter__(self) -> Iterator[Row]:
         return map(self.make, self.answer.rows)
 
-    def first(self) -> Row | None:
-        """The first row, or None."""
-        return next(iter(self), None)
-
     @property
     def count(self) -> int:
         """How many rows the query changed."""
@@ -218,17 +214,23 @@ class Prepared:
         # The SQL by kind of database, with its parameters: slots and constants.
         self._known: dict[type[Database], tuple[str, list[Any]]] = {}
 
-    def read(self, *values: Any) -> Iterator[Any]:
-        """Its rows, which are read at once. It needs no reading() around it."""
-        with reading():
-            return iter(self.execute(*values))
-
     def execute(self, *values: Any) -> Rows[Any]:
         """Run it with these values."""
+        return Rows(database.obj.put(*self._with(values)), self._make)
+
+    def read(self, *values: Any) -> Iterator[Any]:
+        """Run it and read its rows. It needs no reading() around it."""
+        return map(self._make, engine().fetch(*self._with(values)))
+
+    def first(self, *values: Any) -> Any | None:
+        """The first row, or None. It needs no reading() around it."""
+        return next(self.read(*values), None)
+
+    def _with(self, values: Sequence[Any]) -> tuple[str, list[Any]]:
+        """The SQL and its parameters."""
         connected = database.obj
         sql, places = self._known.get(type(connected)) or self._prepare(connected, len(values))
-        given = [values[at] if isinstance(at, _Place) else at for at in places]
-        return Rows(connected.put(sql, given), self._make)
+        return sql, [values[at] if isinstance(at, _Place) else at for at in places]
 
     def _prepare(self, connected: Any, count: int) -> tuple[str, list[Any]]:
         query = self._build(*(Value(_Place(number), converter=False) for number in range(count)))
@@ -274,7 +276,7 @@ class BaseModel(Model):
     @classmethod
     def by_id(cls, pk: str | None) -> Self | None:
         """The row with this key, or None."""
-        return next(_by_key(cls).read(pk), None)
+        return _by_key(cls).first(pk)
 
     @exclusively
     def amend(self, **values: Any) -> None:

@@ -131,6 +131,11 @@ class SqliteEngine(SqliteDatabase):
         cursor: sqlite3.Cursor = self.execute_sql(sql, given)  # type: ignore[no-untyped-call]
         return Answer(cursor.fetchall(), cursor.rowcount)
 
+    def fetch(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """Run a prepared query that reads, inside a transaction or not. Returns its rows."""
+        self.connect(reuse_if_open=True)
+        return self.put(sql, values).rows
+
     def connection(self) -> Any:
         """The thread's connection, or the writers' connection in a write transaction.
 

@@ -393,7 +393,7 @@ def claim_suspect(last_try: int, lease_ms: int) -> ClaimedDelivery | None:
 
     def claim() -> tuple[Webhook, Rows[Any]] | None:
         # Another worker may have been faster.
-        if (found := _suspects.execute(now, last_try).first()) is None:
+        if (found := _suspects.first(now, last_try)) is None:
             return None
         delivery_id, webhook_id, number = found
         webhook = Webhook.get_by_id(webhook_id)
@@ -406,7 +406,7 @@ def claim_suspect(last_try: int, lease_ms: int) -> ClaimedDelivery | None:
         return webhook, _details.execute([delivery_id])
 
     with reading():
-        if _suspects.execute(now, last_try).first() is None:
+        if _suspects.first(now, last_try) is None:
             return None
         try:
             made = write(claim, CLAIMS)
@@ -427,8 +427,7 @@ def is_wanted(claimed: ClaimedDelivery, left_ms: int) -> bool:
     An attempt that outlasts its lease would run at the same time as the attempt of another worker.
     """
     values = claimed.delivery_id, claimed.lease_token, clock.now(), left_ms
-    with reading():
-        return _WANTED.execute(*values).first() is not None
+    return _WANTED.first(*values) is not None
 
 
 def give_back(claimed: ClaimedDelivery) -> None:

@@ -270,8 +270,7 @@ class Contact(Owned):
 
     def last_message_at(self, direction: Direction) -> int | None:
         """When the newest message of this direction was created, as long as it is kept."""
-        with reading():
-            row = _LAST.execute(self.id, direction).first()
+        row = _LAST.first(self.id, direction)
         return None if row is None else int(row[0])
 
     def history(self) -> list["ContactChange"]:

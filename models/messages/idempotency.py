@@ -46,8 +46,7 @@ class IdempotencyKey(BaseModel):
     @classmethod
     def find(cls, account_id: str, key: str) -> "IdempotencyKey | None":
         """The row of a key that is still within its 24 hours, or None."""
-        with reading():
-            row = _BY_KEY.execute(account_id, key).first()
+        row = _BY_KEY.first(account_id, key)
         return row if row is not None and clock.certain() - row.created_at < WINDOW_MS else None
 
     @classmethod
@@ -64,7 +63,7 @@ class IdempotencyKey(BaseModel):
         values = account_id, key, fingerprint, message.id, message.created_at
         if _CLAIM.execute(*values, clock.certain() - WINDOW_MS).count:
             return None
-        return _BY_KEY.execute(account_id, key).first()
+        return _BY_KEY.first(account_id, key)
 
     @classmethod
     def answer(

@@ -138,7 +138,7 @@ class Message(BaseModel):
     @classmethod
     def named(cls, number: Number, wa_message_id: str) -> str | None:
         """The gateway's identifier of the number's message with this one, inside the caller's transaction."""
-        row = _IDS_OF_NETWORK_ID.execute(wa_message_id, number.id).first()
+        row = _IDS_OF_NETWORK_ID.first(wa_message_id, number.id)
         return None if row is None else str(row[0])
 
     @classmethod

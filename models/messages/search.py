@@ -261,7 +261,7 @@ def _indexed(words: Iterable[str]) -> Iterator[str]:
 
 def _store(newest: SearchBlock | None, ids: list[str], blocks: Sequence[_Block]) -> bool:
     """Returns whether they are stored: not if another worker was faster, or a message was removed."""
-    if SearchBlock.newest() != newest or _COUNT.execute(ids).first() != (len(ids),):
+    if SearchBlock.newest() != newest or _COUNT.first(ids) != (len(ids),):
         return False
     for number, block in enumerate(blocks, newest.number + 1 if newest else 1):
         SearchBlock.create(

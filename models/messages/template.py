@@ -60,8 +60,7 @@ class TemplateList(Owned, Work):
     @classmethod
     def of(cls, number: Number) -> Self | None:
         """The list of the number's business account, None if it was never requested."""
-        with reading():
-            return _LIST.execute(number.account_id, number.waba_id).first()
+        return _LIST.first(number.account_id, number.waba_id)
 
     @classmethod
     def ask(cls, number: Number) -> None:
@@ -141,7 +140,7 @@ class Template(Owned):
     @classmethod
     def find(cls, number: Number, name: str, language: str) -> "Template | None":
         """The template of a send from the number, inside the caller's transaction."""
-        return _EXACT.execute(number.account_id, number.waba_id, name, language).first()
+        return _EXACT.first(number.account_id, number.waba_id, name, language)
 
     @classmethod
     def languages(cls, number: Number, name: str) -> list[str]:

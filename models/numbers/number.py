@@ -145,8 +145,7 @@ class Number(Owned, Work):
     @classmethod
     def find_connected(cls, phone_number_id: str) -> "Number | None":
         """The number with the network's identifier: the connected one, otherwise the newest."""
-        with reading():
-            return _CONNECTED_FIRST.execute(phone_number_id).first()
+        return _CONNECTED_FIRST.first(phone_number_id)
 
     @classmethod
     def called(cls, phone_number_ids: Sequence[str]) -> Rows[tuple[str, str]]:

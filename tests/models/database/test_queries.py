@@ -16,7 +16,7 @@ def test_rows_are_those_of_the_query_in_every_field(account: Account) -> None:
     prepared = Prepared(lambda wanted: Webhook.select().where(Webhook.id == wanted), Webhook)
     with reading():
         [row], plain = prepared.execute(webhook.id), Webhook.get(Webhook.id == webhook.id)
-        assert prepared.execute("wh_unknown").first() is None
+        assert prepared.first("wh_unknown") is None
     assert row.__data__ == plain.__data__
     assert row.active is True
     assert row.slow is False
