@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dashboard.deliveries import missed
+from dashboard.filters import failures, words
 from dashboard.numbers import MEANS
-from dashboard.wording import failures, words
 from models import clock
 from models.deliveries.backlog import oldest_waiting
 from models.deliveries.recent_failures import failed_in_a_day

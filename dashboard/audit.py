@@ -3,9 +3,8 @@
 from flask import Response, request
 
 from dashboard.guard import account
-from dashboard.paging import PER_PAGE, offset
 from dashboard.permissions import RULES
-from dashboard.site import blueprint, show
+from dashboard.site import PER_PAGE, blueprint, offset, show
 from dashboard.time_inputs import TIMES, read_times
 from models.accounts.audit import OPERATOR, Audit
 from models.accounts.user import User

@@ -4,14 +4,16 @@ Public, designed for phones. Every response is a page for people, also errors.
 """
 
 import logging
+import re
+from dataclasses import dataclass
+from urllib.parse import unquote_to_bytes
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Request, Response, request
 
-from dashboard import signup_form, signup_results
+from dashboard import signup_results
 from dashboard.pages import CONTENT_TYPE, RenderedPage, render
-from dashboard.platform import platform_of
 from dashboard.signup_results import Next, Outcome
-from gateway.settings import get_settings
+from gateway.settings import Settings, get_settings
 from models.numbers.number import Number, NumberTakenError
 from models.numbers.signup import SignupLink
 from networks.exceptions import NetworkError
@@ -22,6 +24,50 @@ logger = logging.getLogger(__name__)
 
 blueprint = Blueprint("connect", __name__)
 
+SDK_PATH = "/en_US/sdk.js"
+SDK_ORIGIN = "https://connect.facebook.net"
+SITE = "https://facebook.com"
+# Origins of the frames and requests of the platform's SDK during a login.
+SITES = "https://www.facebook.com https://web.facebook.com"
+FRAMES = f"{SITES} https://staticxx.facebook.com"
+# Same limits as CompleteSignupRequest in the contract.
+FIELDS = {
+    "code": re.compile(r"[!-~]{1,2048}"),
+    "phone_number_id": re.compile(r"[0-9]{1,32}"),
+    "waba_id": re.compile(r"[0-9]{1,32}"),
+}
+PIN = re.compile(r"[0-9]{6}")
+FORM_TYPE = "application/x-www-form-urlencoded"
+
+
+@dataclass(frozen=True)
+class Platform:
+    """``site`` is the origin of the window messages. ``subdomains`` accepts its subdomains too.
+
+    ``sources`` are the page's additions to the Content-Security-Policy.
+    """
+
+    sdk: str
+    site: str
+    subdomains: bool
+    sources: dict[str, str]
+
+
+class BadFormError(Exception):
+    """The form is not from the page. ``status`` is the HTTP status of the response."""
+
+    def __init__(self, status: int = 400) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class BadPinError(Exception):
+    """The PIN does not have six digits. ``claim`` has the other values."""
+
+    def __init__(self, claim: SignupClaim) -> None:
+        super().__init__()
+        self.claim = claim
+
 
 @blueprint.get("/connect/<slug>")
 def invite(slug: str) -> Response:
@@ -30,7 +76,8 @@ def invite(slug: str) -> Response:
         link = onboarding.open_link(slug)
     except SignupError as error:
         return _respond(_outcome(signup_results.of_error(error), slug))
-    platform = platform_of(get_settings())
+    settings = get_settings()
+    platform = platform_of(settings)
     return _respond(
         render(
             "connect/invite.html",
@@ -38,6 +85,7 @@ def invite(slug: str) -> Response:
             slug=link.slug,
             account=link.account.name,
             platform=platform,
+            settings=settings,
         )
     )
 
@@ -47,12 +95,12 @@ def connect(slug: str) -> Response:
     """Connect the claimed number at once: its code is valid for 30 seconds."""
     try:
         link = onboarding.open_link(slug)
-        claim = signup_form.read_claim(request)
+        claim = read_claim(request)
     except SignupError as error:
         return _respond(_outcome(signup_results.of_error(error), slug))
-    except signup_form.BadPinError as error:
+    except BadPinError as error:
         return _respond(_outcome(signup_results.BAD_PIN, slug, error.claim))
-    except signup_form.BadFormError as error:
+    except BadFormError as error:
         return _respond(_outcome(signup_results.BAD_FORM, slug, status=error.status))
     return _respond(_carry_out(link, claim))
 
@@ -88,9 +136,61 @@ def _outcome(
         headers=outcome.headers,
         outcome=outcome,
         slug=slug,
-        fields=signup_form.as_fields(claim) if claim and posts_again else {},
+        fields={name: getattr(claim, name) for name in FIELDS} if claim and posts_again else {},
     )
 
 
 def _respond(page: RenderedPage) -> Response:
     return Response(page.body, page.status, page.headers, content_type=CONTENT_TYPE)
+
+
+def platform_of(settings: Settings) -> Platform:
+    """The platform that the settings name: the real one, or the sandbox on this machine.
+
+    Source: Cloud API, Embedded signup, Implementation. The sandbox serves its own SDK with the same
+    interface, so the page has a single code path (docs/decisions/0020).
+    """
+    sandbox = settings.uses_sandbox
+    origin = settings.network_url if sandbox else SDK_ORIGIN
+    sources = {"script-src": origin}
+    if not sandbox:
+        sources |= {"connect-src": SITES, "frame-src": FRAMES, "img-src": SITES}
+    return Platform(
+        sdk=origin + SDK_PATH,
+        site=settings.network_url if sandbox else SITE,
+        subdomains=not sandbox,
+        sources=sources,
+    )
+
+
+def read_claim(request: Request) -> SignupClaim:
+    """The claim of a form, whose form is checked here, and its truth by onboarding.
+
+    Raises BadFormError or BadPinError.
+    """
+    if request.mimetype != FORM_TYPE:
+        raise BadFormError(415)
+    _require_text(request.get_data())
+    claim = SignupClaim(**{name: _field(request, name) for name in FIELDS})
+    typed = request.form.getlist("pin")
+    if not typed:
+        return claim
+    pin = "".join(typed[0].split())
+    if len(typed) > 1 or not PIN.fullmatch(pin):
+        raise BadPinError(claim)
+    return SignupClaim(claim.code, claim.phone_number_id, claim.waba_id, pin=pin)
+
+
+def _require_text(body: bytes) -> None:
+    # Werkzeug leaves bytes that are not UTF-8 escaped, so %FF would be accepted as text.
+    try:
+        unquote_to_bytes(body).decode()
+    except UnicodeDecodeError:
+        raise BadFormError from None
+
+
+def _field(request: Request, name: str) -> str:
+    values = request.form.getlist(name)
+    if len(values) != 1 or not FIELDS[name].fullmatch(values[0]):
+        raise BadFormError
+    return values[0]

@@ -1,29 +1,72 @@
-"""/dashboard/deliveries: the deliveries of all webhooks, with filters."""
+"""/dashboard/deliveries: the deliveries of all webhooks, with filters, and their redelivery.
 
-from collections.abc import Sequence
+A redelivery is of the selected deliveries, or of all that match the filters.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from urllib.parse import urlencode
 
 from flask import Response, request
 
-from dashboard.delivery_filters import CHOICES, MISSED, read_filters
-from dashboard.paging import PER_PAGE
-from dashboard.site import blueprint, show
-from dashboard.time_inputs import as_typed
-from models.deliveries.delivery import ID_SLACK_MS, UNDELIVERED
+from dashboard.contacts import as_kept
+from dashboard.guard import about, account, unchanged
+from dashboard.site import PER_PAGE, blueprint, go, mine, show
+from dashboard.time_inputs import TIMES, as_typed, read_times
+from models.deliveries.bulk_redelivery import MAX_REDELIVERIES, Redelivery
+from models.deliveries.delivery import ENDED, ID_SLACK_MS, UNDELIVERED, Delivery, DeliveryState
 from models.deliveries.delivery_filter import (
+    ANSWERS,
     DeliveryFilter,
     FoundDeliveries,
     last_attempts,
     people_of,
 )
+from models.deliveries.webhook import Webhook
+from models.messages import contact_search
+from models.messages.contact import Contact
+from services.fair_share import TooMuchAtOnceError
+from services.redeliver import redeliver_chosen
+from webhooks.kinds import EventKind
 
 PATH = "/dashboard/deliveries"
+# Both states of UNDELIVERED.
+MISSED = "undelivered"
+CHOICES = {"state": [*DeliveryState, MISSED], "kind": [*EventKind], "answer": [*ANSWERS]}
+NAMES = ("webhook", *CHOICES, "person", *TIMES)
+# The most contacts that one search text can match.
+MOST_PEOPLE = 50
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The filters of the URL as typed, and the error of each invalid field.
+
+    ``filter`` is None if a field is invalid. ``hooks`` are the account's webhooks, newest first.
+    """
+
+    chosen: Mapping[str, str]
+    problems: Mapping[str, str]
+    filter: DeliveryFilter | None
+    hooks: list[Webhook]
+    hook: Webhook | None
+
+    @property
+    def is_filtered(self) -> bool:
+        """True if a filter other than the webhook is set."""
+        return any(value for name, value in self.chosen.items() if name != "webhook")
+
+    @property
+    def query(self) -> str:
+        """The URL query with the same filters."""
+        return urlencode({name: value for name, value in self.chosen.items() if value})
 
 
 @blueprint.get("/deliveries")
 def deliveries() -> Response:
     """The account's deliveries that match the filters, newest first."""
-    asked, found = read_filters(), FoundDeliveries([], None)
+    asked, found = _read_filters(), FoundDeliveries([], None)
     if asked.filter is not None:
         found = asked.filter.newest(PER_PAGE, request.args.get("before") or None)
     return show(
@@ -41,6 +84,55 @@ def deliveries() -> Response:
     )
 
 
+@blueprint.post("/deliveries/redeliver-selected")
+def redeliver_selected() -> Response:
+    """Redeliver the selected ones, except those of other accounts and of disabled webhooks."""
+    asked = _read_filters()
+    rows = Delivery.mine(account().id, request.form.getlist("id")[:PER_PAGE])
+    chosen = list(_that_can_go(asked, rows))
+    return _schedule(asked, chosen) or go(_list_of(asked), say="redeliveries-scheduled")
+
+
+@blueprint.get("/deliveries/redeliver")
+def confirm_redeliver() -> Response:
+    """Ask for confirmation, with the number of matches."""
+    asked = _read_filters()
+    if asked.filter is None:
+        return go(_list_of(asked))
+    rows = _oldest(asked)
+    if not rows:
+        return _answer(asked, 200)
+    return show(
+        "confirm_redeliver.html",
+        question="redeliver",
+        name=f"{len(rows):,} {'delivery' if len(rows) == 1 else 'deliveries'}",
+        back=_list_of(asked),
+        hook=asked.hook,
+        webhooks=len({row.webhook_id for row in rows}),
+        has_delivered=any(row.state == DeliveryState.DELIVERED for row in rows),
+        oldest=rows[0].created_at,
+        is_most=len(rows) == MAX_REDELIVERIES,
+        most=MAX_REDELIVERIES,
+    )
+
+
+@blueprint.post("/deliveries/redeliver")
+def redeliver() -> Response:
+    """Schedule the matches. If there may be more, the next page offers the rest."""
+    asked = _read_filters()
+    if asked.filter is None:
+        unchanged()
+        return go(_list_of(asked))
+    rows = _oldest(asked)
+    if refusal := _schedule(asked, rows):
+        return refusal
+    if len(rows) < MAX_REDELIVERIES:
+        return go(_list_of(asked), say="redeliveries-scheduled")
+    rest = {**asked.chosen, "after": rows[-1].id}
+    query = urlencode({name: value for name, value in rest.items() if value})
+    return go(f"{PATH}/redeliver?{query}", say="redeliveries-full")
+
+
 def missed(webhook_ids: Sequence[str]) -> str:
     """The URL of the list of these webhooks' missed deliveries, from the oldest. Empty if there are none."""
     oldest = next(DeliveryFilter(webhook_ids, states=UNDELIVERED).oldest(), None)
@@ -51,3 +143,92 @@ def missed(webhook_ids: Sequence[str]) -> str:
     if len(webhook_ids) == 1:
         chosen |= {"webhook": webhook_ids[0]}
     return f"{PATH}?{urlencode(chosen)}"
+
+
+def _read_filters() -> Asked:
+    """Another account's webhook is a 404."""
+    hooks = sorted(Webhook.all(account().id), key=lambda hook: hook.id, reverse=True)
+    chosen = {name: request.args.get(name, "").strip() for name in NAMES}
+    hook = mine(Webhook.by_id(chosen["webhook"])) if chosen["webhook"] else None
+    times, problems = _check(chosen)
+    if problems:
+        return Asked(chosen, problems, None, hooks, hook)
+    wanted = DeliveryFilter(
+        [each.id for each in ([hook] if hook else hooks)],
+        states=_states(chosen["state"]),
+        kind=chosen["kind"] or None,
+        answer=chosen["answer"] or None,
+        contact_ids=_people(chosen["person"]) if chosen["person"] else None,
+        since=times["since"],
+        until=times["until"],
+    )
+    return Asked(chosen, problems, wanted, hooks, hook)
+
+
+def _states(chosen: str) -> Sequence[str] | None:
+    if chosen == MISSED:
+        return UNDELIVERED
+    return [chosen] if chosen else None
+
+
+def _people(text: str) -> list[str]:
+    if text.startswith("ctc_"):
+        found = Contact.find(text)
+        return [found.id] if found is not None and found.account_id == account().id else []
+    people = contact_search.search(account().id, MOST_PEOPLE, 0, text=as_kept(text))
+    return [person.id for person in people.rows]
+
+
+def _check(chosen: Mapping[str, str]) -> tuple[dict[str, int | None], dict[str, str]]:
+    """The time bounds, and the error of each invalid field."""
+    times, problems = read_times(chosen)
+    unknown = {
+        name: f"There is no such {name}. Choose one of the list."
+        for name, known in CHOICES.items()
+        if chosen[name] not in {"", *known}
+    }
+    return times, unknown | problems
+
+
+def _oldest(asked: Asked) -> list[Delivery]:
+    """The oldest matches that can be redelivered, after the delivery in the URL."""
+    if asked.filter is None:
+        return []
+    active = [each for each in asked.filter.webhook_ids if each in _active(asked)]
+    matching = replace(asked.filter, webhook_ids=active).oldest(request.args.get("after") or None)
+    return list(islice(_that_can_go(asked, matching), MAX_REDELIVERIES))
+
+
+def _active(asked: Asked) -> set[str]:
+    return {hook.id for hook in asked.hooks if hook.active}
+
+
+def _that_can_go(asked: Asked, rows: Iterable[Delivery]) -> Iterator[Delivery]:
+    """Deliveries of enabled webhooks that are not waiting for an attempt or a redelivery."""
+    active = _active(asked)
+    waiting = Redelivery.waiting(list(active))
+    for row in rows:
+        if row.webhook_id in active and row.state in ENDED and row.id not in waiting:
+            yield row
+
+
+def _schedule(asked: Asked, rows: list[Delivery]) -> Response | None:
+    """Schedule the redelivery for the worker. Returns an error page if it is refused."""
+    webhook_ids = {row.webhook_id for row in rows}
+    about(webhook_ids.pop() if len(webhook_ids) == 1 else None, count=len(rows))
+    if not rows:
+        return _answer(asked, 409 if asked.hook and not asked.hook.active else 422)
+    try:
+        redeliver_chosen(asked.hooks, rows)
+    except TooMuchAtOnceError as error:
+        return _answer(asked, 429, str(error))
+    return None
+
+
+def _answer(asked: Asked, status: int, problem: str = "") -> Response:
+    """A page that says why nothing is redelivered."""
+    return show("redeliver.html", status, hook=asked.hook, back=_list_of(asked), problem=problem)
+
+
+def _list_of(asked: Asked) -> str:
+    return f"{PATH}?{asked.query}" if asked.query else PATH

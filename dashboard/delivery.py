@@ -1,12 +1,10 @@
 """/dashboard/deliveries/<delivery_id>: one delivery, with its event, attempts and final state."""
 
-import json
+import shlex
 
-from flask import Response
+from flask import Response, request
 
-from dashboard.curl import as_curl
 from dashboard.deliveries import PATH
-from dashboard.json_html import highlighted
 from dashboard.site import blueprint, existing, go, mine, show
 from dashboard.time_inputs import span
 from models import clock
@@ -16,20 +14,28 @@ from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.delivery_filter import people_of
 from services.redeliver import InactiveWebhookError, redeliver_one
 from services.webhook_client import headers_of
+from webhooks import signing
+from webhooks.client import CONTENT_TYPE
 
 NOT_ARRIVED = {DeliveryState.PENDING, DeliveryState.FAILED}
+# Placeholder of the secret, which is never shown again.
+PLACEHOLDER = "whsec_..."
+# X-Service-Signature uses the whole secret, webhook-signature the bytes that its base64 encodes.
+_HEX_KEY = (
+    '"$(printf %s "${SECRET#whsec_}" | tr -- -_ +/ | base64 -d | od -An -v -tx1 | tr -d \' \\n\')"'
+)
 
 
 @blueprint.get("/deliveries/<delivery_id>")
 def delivery(delivery_id: str) -> Response:
     """One delivery."""
-    return _page(find_delivery(delivery_id))
+    return _page(_find(delivery_id))
 
 
 @blueprint.post("/deliveries/<delivery_id>/redeliver")
 def redeliver_delivery(delivery_id: str) -> Response:
     """Redeliver it now. If the webhook is disabled, the page says to enable it first."""
-    row = find_delivery(delivery_id)
+    row = _find(delivery_id)
     try:
         redeliver_one(row)
     except InactiveWebhookError:
@@ -37,9 +43,22 @@ def redeliver_delivery(delivery_id: str) -> Response:
     return go(f"{PATH}/{row.id}", say="redelivery-scheduled")
 
 
-def find_delivery(delivery_id: str) -> Delivery:
+@blueprint.get("/deliveries/<delivery_id>/compare")
+def compare(delivery_id: str) -> Response:
+    """The two attempts with the numbers in the URL, else the last two."""
+    row = _find(delivery_id)
+    attempts = Attempt.of(row)
+    numbered = {str(attempt.number): attempt for attempt in attempts}
+    chosen = [
+        numbered.get(request.args.get(name, ""), default)
+        for name, default in zip(("a", "b"), attempts[-2:], strict=False)
+    ]
+    return show("compare.html", delivery=row, attempts=attempts, chosen=chosen)
+
+
+def _find(delivery_id: str) -> Delivery:
     """The account's delivery. Ends the request with a 404 page if there is none."""
-    row: Delivery = existing(Delivery.find(delivery_id))
+    row = existing(Delivery.find(delivery_id))
     mine(row.webhook)
     return row
 
@@ -54,7 +73,6 @@ def _page(row: Delivery, status: int = 200) -> Response:
         hook=row.webhook,
         event=row.event,
         person=people_of([row]).get(row.id),
-        payload=highlighted(json.loads(row.event.payload)),
         curl=as_curl(row),
         attempts=[(attempt, _headers(attempt, row)) for attempt in attempts],
         why=last.error if last and row.state in NOT_ARRIVED else None,
@@ -69,3 +87,36 @@ def _headers(attempt: Attempt, row: Delivery) -> dict[str, str | None] | None:
         return headers_of(attempt, row)
     except SecretUnreadableError:
         return None
+
+
+def as_curl(delivery: Delivery) -> str:
+    """A shell script that sends the delivery, signed with the reader's own secret and the time of the run.
+
+    It needs bash, curl and openssl.
+    """
+    event = delivery.event
+    headers = {
+        "Content-Type": CONTENT_TYPE,
+        signing.HEADER: "$SIGNATURE",
+        signing.ID_HEADER: event.id,
+        signing.TIMESTAMP_HEADER: "$NOW",
+        signing.STANDARD_HEADER: "v1,$STANDARD",
+        "X-Service-Event": delivery.event_kind,
+        "X-Service-Delivery": delivery.id,
+        "X-Service-Attempt": str(delivery.attempt_count + 1),
+        "X-Service-Timestamp": "$NOW",
+    }
+    lines = (
+        f"SECRET='{PLACEHOLDER}'",
+        f"BODY={shlex.quote(event.payload)}",
+        "NOW=$(date +%s)",
+        'SIGNATURE="sha256=$(printf %s "$BODY" | openssl dgst -sha256 -hmac "$SECRET" -r | cut -c -64)"',
+        f"KEY={_HEX_KEY}",
+        f'SIGNED="{event.id}.$NOW.$BODY"',
+        'HMAC=(openssl dgst -sha256 -mac HMAC -macopt "hexkey:$KEY" -binary)',
+        'STANDARD=$(printf %s "$SIGNED" | "${HMAC[@]}" | base64)',
+        f"curl -i {shlex.quote(delivery.webhook.url)} \\",
+        *(f'  -H "{name}: {value}" \\' for name, value in headers.items()),
+        '  --data-raw "$BODY"',
+    )
+    return "\n".join(lines)

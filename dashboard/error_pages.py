@@ -1,48 +1,23 @@
-"""Errors outside the views, as pages: paths that people open never return JSON."""
+"""Errors as pages: paths that people open never return JSON."""
 
+import logging
 from collections.abc import Mapping
 
+from flask import Response, g, request
+from peewee import DatabaseError, IntegrityError, InterfaceError
+
+from dashboard.guard import NotAllowedError, account
 from dashboard.pages import RenderedPage, render
-from dashboard.signup_results import Next, Outcome
+from dashboard.signup_results import Outcome
+from dashboard.site import blueprint, section, show
+from models.accounts.user import Role, User
+
+logger = logging.getLogger(__name__)
 
 PREFIX = "/connect/"
 DASHBOARD = "/dashboard"
-_ELSE = ("This did not work", "Open the link again from the message it came in.")
-_DASHBOARD_ELSE = ("This did not work", "Nothing was changed.")
-_NOTHING_HERE = (
-    "There is nothing here",
-    "It may have been removed, or the address is not complete.",
-)
-_DASHBOARD_WORDS = {
-    403: (
-        "This form has expired",
-        "Nothing was changed. Go back, reload the page, and send the form again.",
-    ),
-    404: _NOTHING_HERE,
-    405: _NOTHING_HERE,
-    413: (
-        "This is too large",
-        (
-            "Nothing was changed. A file may have at most 100 MiB, a form without a file 1 MiB."
-            " Go back and send less."
-        ),
-    ),
-    429: ("Too many requests", "Wait a minute, then load this page again."),
-    500: ("Something went wrong on our side", "Load this page again in a moment."),
-}
-_WORDS = {
-    404: ("There is nothing here", "Open the link again from the message it came in."),
-    405: ("There is nothing here", "Open the link again from the message it came in."),
-    413: (
-        "This form is invalid",
-        "It is too large. Nothing was changed. Open the link again from the message it came in.",
-    ),
-    429: ("Too many requests", "Wait a minute, then load this page again."),
-    500: (
-        "Something went wrong on our side",
-        "Load this page again to continue.",
-    ),
-}
+# Seconds, if the database is unavailable.
+RETRY_AFTER = 5
 
 
 def is_page(path: str) -> bool:
@@ -57,11 +32,40 @@ def _is_dashboard(path: str) -> bool:
 def error_page(status: int, headers: Mapping[str, str], path: str = PREFIX) -> RenderedPage:
     """The page of an HTTP error, with the headers of its status (Allow, Retry-After)."""
     if _is_dashboard(path):
-        title, text = _DASHBOARD_WORDS.get(status, _DASHBOARD_ELSE)
         headers = {"Referrer-Policy": "same-origin", **headers}
-        return render("dashboard/error.html", status, headers=headers, title=title, text=text)
-    title, text = _WORDS.get(status, _ELSE)
-    outcome = Outcome("error", status, title, (text,), Next.NOTHING, dict(headers))
+        return render("dashboard/error.html", status, headers=headers, error=status)
+    outcome = Outcome("error", status, headers=dict(headers))
     return render(
         "connect/outcome.html", status, headers=headers, outcome=outcome, slug="", fields={}
     )
+
+
+@blueprint.errorhandler(NotAllowedError)
+def show_forbidden(error: NotAllowedError) -> Response:
+    """403 for a role that is not allowed: the required role, and who can grant it."""
+    needed = [role for role in Role if role in error.rule.roles]
+    return show(
+        "forbidden.html",
+        403,
+        needed=needed,
+        owners=User.owners(account().id),
+        is_change=request.method == "POST",
+    )
+
+
+@blueprint.errorhandler(DatabaseError)
+@blueprint.errorhandler(InterfaceError)
+def show_broken(error: Exception) -> Response:
+    """503 if the database is unavailable: a page that can be reloaded, with the navigation if possible."""
+    if isinstance(error, IntegrityError):
+        # The database answered, so the query is wrong: a bug.
+        raise error
+    logger.error("a page could not be loaded", exc_info=error)
+    if "session" not in g:
+        # The session itself could not be read.
+        g.session = g.form_secret = None
+    is_read = request.method in {"GET", "HEAD"}
+    again = request.full_path.rstrip("?") if is_read else section()
+    response = show("broken.html", 503, is_read=is_read, again=again)
+    response.headers["Retry-After"] = str(RETRY_AFTER)
+    return response

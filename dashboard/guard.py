@@ -1,20 +1,29 @@
-"""Checks before every page of the dashboard: session, role, and for a POST the CSRF token."""
+"""Checks before every page of the dashboard: session, role, and for a POST the CSRF token.
 
+Writes a row to the audit log for each change. A refused change has no row: its view returns an error, or
+calls ``unchanged``. The row of an atomic view is written in the same transaction. Other views hash passwords
+or wait for hosts, so they hold no transaction open: if the process ends right after the change, the row is
+missing.
+"""
+
+import functools
 import hashlib
 import hmac
 import secrets
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Any, cast
 from urllib.parse import quote, urlsplit
 
 from flask import Blueprint, Response, abort, current_app, g, request
 
-from dashboard.audited_views import recorded
 from dashboard.cookies import SESSION, VISITOR, cookie
 from dashboard.permissions import NOBODY, RULES, Rule
 from gateway.settings import get_settings
 from models.accounts.account import Account
+from models.accounts.audit import Audit
 from models.accounts.user_session import UserSession
+from models.database import writing
 
 # The edge looks up the session, because the rate limit needs the user too. It is above this package, so the
 # application injects a function that reads the session from the request's WSGI environment.
@@ -22,6 +31,7 @@ EXTENSION = "session"
 Look = Callable[[Mapping[str, Any]], UserSession | None]
 HOME = "/dashboard/"
 SIGN_IN = "/dashboard/sign-in"
+CLIENT_ERROR = 400
 TOKEN_FIELD = "csrf_token"  # noqa: S105 - a field's name
 
 
@@ -55,7 +65,7 @@ class GuardedBlueprint(Blueprint):
         name = endpoint or getattr(view_func, "__name__", "")
         if name not in RULES:
             raise UnguardedViewError(name)
-        view = view_func and recorded(view_func, RULES[name])
+        view = view_func and _recorded(view_func, RULES[name])
         super().add_url_rule(rule, endpoint, view, provide_automatic_options, **options)
 
 
@@ -88,8 +98,8 @@ def rule_of(endpoint: str | None) -> Rule:
 
 
 def may(view: str) -> bool:
-    """True if the user may use the view of this name. Pages hide the others."""
-    return _is_allowed(rule_of(view))
+    """True if the user may use the view of this name, a key of RULES. Pages hide the others."""
+    return _is_allowed(RULES[view])
 
 
 def _is_allowed(rule: Rule) -> bool:
@@ -100,6 +110,11 @@ def account() -> Account:
     """The account of the session's user."""
     found: Account = g.session.user.account
     return found
+
+
+def address() -> str:
+    """The client's address."""
+    return request.remote_addr or "unknown"
 
 
 def form_token() -> str:
@@ -136,3 +151,31 @@ def _is_our_origin() -> bool:
     # parsed, because it may not be a URL.
     ours = f"{public.scheme}://{public.netloc}", f"http://{request.host}", f"https://{request.host}"
     return origin in ours
+
+
+def _recorded(view: Callable[..., Response], rule: Rule) -> Callable[..., Response]:
+    """The view, which writes a row for its change."""
+    change = rule.change
+    if change is None:
+        return view
+
+    @functools.wraps(view)
+    def run(**named: str) -> Response:
+        g.audited, g.is_unchanged = {"subject": next(iter(named.values()), None)}, False
+        with writing() if rule.is_atomic else nullcontext():
+            response = view(**named)
+            if response.status_code < CLIENT_ERROR and not g.is_unchanged:
+                Audit.note(g.session.user, change, address(), **g.audited)
+        return response
+
+    return run
+
+
+def about(subject: str | None = None, **detail: Any) -> None:
+    """Set the details of the row: the changed resource if it is not in the URL, and values."""
+    g.audited |= detail if subject is None else {"subject": subject, **detail}
+
+
+def unchanged() -> None:
+    """Write no row: nothing was changed, although the response is not an error."""
+    g.is_unchanged = True

@@ -15,13 +15,10 @@ from urllib.parse import urlencode
 from flask import Response, abort, request
 
 from dashboard.api_calls import Answer, call_api
-from dashboard.audited_views import unchanged
-from dashboard.guard import account
-from dashboard.media_replies import NoMediaError, send_media
+from dashboard.guard import account, unchanged
 from dashboard.messages import STATUS_LIKELY_MS
-from dashboard.paging import PER_PAGE
-from dashboard.replies import MEDIA, request_body, slots
-from dashboard.site import blueprint, go, mine, show
+from dashboard.replies import MEDIA, NoMediaError, request_body, send_media, slots
+from dashboard.site import PER_PAGE, blueprint, go, mine, show
 from models import clock
 from models.database import reading, writing
 from models.keyset import Newest
@@ -68,14 +65,14 @@ def inbox() -> Response:
 @blueprint.get("/inbox/<contact_id>")
 def conversation(contact_id: str) -> Response:
     """The newest messages with a person. A merged contact redirects to the contact that replaced it."""
-    row = _find(contact_id)
+    row = mine(Contact.find(contact_id))
     return _page(row, request.args) if row.id == contact_id else go(f"{PATH}/{row.id}")
 
 
 @blueprint.post("/inbox/<contact_id>")
 def reply(contact_id: str) -> Response:
     """Send the reply. An error is shown in the form, with the text as typed."""
-    row, typed, key = _find(contact_id), request.form, _key()
+    row, typed, key = mine(Contact.find(contact_id)), request.form, _key()
     template = _chosen(row, typed)
     if typed.get("reply") == "template" and template is None:
         return _page(row, typed, problem="Choose a template.", once=key)
@@ -86,13 +83,13 @@ def reply(contact_id: str) -> Response:
 @blueprint.get("/inbox/<contact_id>/media")
 def media_form(contact_id: str) -> Response:
     """The conversation with its media form. Loading the page of a failed media reply again leads here."""
-    return _page(_find(contact_id), {"reply": "media"})
+    return _page(mine(Contact.find(contact_id)), {"reply": "media"})
 
 
 @blueprint.post("/inbox/<contact_id>/media")
 def reply_with_media(contact_id: str) -> Response:
     """Like reply(), with a link or a file. The edge allows larger bodies at this path."""
-    row, typed, key = _find(contact_id), request.form, _key()
+    row, typed, key = mine(Contact.find(contact_id)), request.form, _key()
     try:
         answer = send_media(row, typed, key)
     except NoMediaError as error:
@@ -135,15 +132,10 @@ def _in_words(answer: Answer) -> str:
     return complaint[:1].upper() + complaint[1:] if place.startswith("Request body") else message
 
 
-def _find(contact_id: str) -> Contact:
-    found: Contact = mine(Contact.find(contact_id))
-    return found
-
-
 def _chosen(row: Contact, typed: Mapping[str, str]) -> Template | None:
     if typed.get("reply") != "template" or not typed.get("template"):
         return None
-    found: Template = mine(Template.by_id(typed["template"]))
+    found = mine(Template.by_id(typed["template"]))
     if found.waba_id != Number.get_by_id(row.number_id).waba_id:
         abort(404)
     return found

@@ -1,16 +1,22 @@
-"""/dashboard/keys: the account's API keys."""
+"""/dashboard/keys: the account's API keys, and a first message with one."""
+
+import json
+import shlex
 
 from flask import Response, abort, request
 
-from dashboard.audited_views import about, unchanged
-from dashboard.first_message import RECIPIENT, first_message
-from dashboard.guard import account
-from dashboard.paging import PER_PAGE, offset
-from dashboard.site import blueprint, confirm, go, mine, show
+from dashboard.guard import about, account, unchanged
+from dashboard.site import PER_PAGE, blueprint, confirm, go, mine, offset, show
+from gateway.settings import get_settings
 from models.accounts.api_key import ApiKey
+from models.numbers.number import Number, NumberStatus
 
 PATH = "/dashboard/keys"
 MAX_NAME = 100
+# The shell variable for the reader's API key, because only a hash of it is stored.
+KEY_VARIABLE = "$GATEWAY_KEY"
+# A fictitious number. The sandbox accepts it, and the platform refuses it without harm.
+RECIPIENT = "15551234567"
 
 
 @blueprint.get("/keys")
@@ -34,21 +40,16 @@ def create_key() -> Response:
 @blueprint.get("/keys/<key_id>/revoke")
 def confirm_revoke_key(key_id: str) -> Response:
     """Ask for confirmation."""
-    row: ApiKey = mine(ApiKey.by_id(key_id))
+    row = mine(ApiKey.by_id(key_id))
     if row.revoked_at is not None:
         abort(404)
-    return confirm(
-        title=f"Revoke the key “{row.name}”?",
-        text="Requests with this key are refused from now on. This cannot be undone.",
-        action="Revoke key",
-        back=PATH,
-    )
+    return confirm("revoke-key", row.name, back=PATH)
 
 
 @blueprint.post("/keys/<key_id>/revoke")
 def revoke_key(key_id: str) -> Response:
     """Revoke the key."""
-    row: ApiKey = mine(ApiKey.by_id(key_id))
+    row = mine(ApiKey.by_id(key_id))
     if row.revoked_at is not None:
         unchanged()
     row.revoke()
@@ -58,3 +59,26 @@ def revoke_key(key_id: str) -> Response:
 def _list(status: int = 200, *, problem: str = "", name: str = "") -> Response:
     found = ApiKey.page(account().id, PER_PAGE, offset())
     return show("keys.html", status, found=found, problem=problem, name=name, max_name=MAX_NAME)
+
+
+def first_message(account_id: str, key: str = KEY_VARIABLE) -> str | None:
+    """The shell command that sends a first message. None while no number of the account can send."""
+    numbers = Number.all(account_id)
+    active = [number for number in numbers if number.status == NumberStatus.ACTIVE]
+    if not active:
+        return None
+    body = {
+        "number_id": active[0].id,
+        "to": RECIPIENT,
+        "type": "text",
+        "text": {"body": "Hello"},
+    }
+    return " \\\n  ".join(
+        (
+            f"curl {shlex.quote(f'{get_settings().public_url}/api/messages/send')}",
+            # In double quotes, so that the shell expands a variable.
+            f'-H "Authorization: Bearer {key}"',
+            '-H "Content-Type: application/json"',
+            f"-d {shlex.quote(json.dumps(body))}",
+        )
+    )

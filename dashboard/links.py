@@ -2,11 +2,8 @@
 
 from flask import Response, abort, request
 
-from dashboard.audited_views import about, unchanged
-from dashboard.guard import account
-from dashboard.paging import PER_PAGE, offset
-from dashboard.qr import qr_code
-from dashboard.site import blueprint, confirm, go, mine, show
+from dashboard.guard import about, account, unchanged
+from dashboard.site import PER_PAGE, blueprint, confirm, go, mine, offset, show
 from gateway.settings import get_settings
 from models.numbers.signup import (
     MAX_NAME,
@@ -46,13 +43,12 @@ def create_link() -> Response:
 @blueprint.get("/links/<link_id>")
 def link(link_id: str) -> Response:
     """One link, with its URL and QR code."""
-    row: SignupLink = mine(SignupLink.by_id(link_id))
+    row = mine(SignupLink.by_id(link_id))
     return show(
         "link.html",
         row=row,
         url=url_of(row),
         state=state_of(row),
-        qr=qr_code(url_of(row), "QR code of the link"),
     )
 
 
@@ -60,18 +56,13 @@ def link(link_id: str) -> Response:
 def confirm_revoke_link(link_id: str) -> Response:
     """Ask for confirmation."""
     row = _open_link(link_id)
-    return confirm(
-        title=f"Revoke the link “{row.slug}”?",
-        text="The link stops working; its page says that it was revoked. This cannot be undone.",
-        action="Revoke link",
-        back=PATH,
-    )
+    return confirm("revoke-link", row.slug, back=PATH)
 
 
 @blueprint.post("/links/<link_id>/revoke")
 def revoke_link(link_id: str) -> Response:
     """Revoke an unused link."""
-    row: SignupLink = mine(SignupLink.by_id(link_id))
+    row = mine(SignupLink.by_id(link_id))
     row.revoke()
     # If it was used in the meantime, the list reports that.
     is_revoked = state_of(mine(SignupLink.by_id(link_id))) == "revoked"
@@ -91,7 +82,7 @@ def state_of(row: SignupLink) -> str:
 
 
 def _open_link(link_id: str) -> SignupLink:
-    row: SignupLink = mine(SignupLink.by_id(link_id))
+    row = mine(SignupLink.by_id(link_id))
     if state_of(row) != "open":
         abort(404)
     return row

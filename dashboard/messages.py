@@ -6,10 +6,9 @@ from typing import Any
 
 from flask import Response, request
 
-from dashboard.first_message import RECIPIENT, first_message
 from dashboard.guard import account
-from dashboard.paging import PER_PAGE, offset
-from dashboard.site import blueprint, mine, show
+from dashboard.keys import RECIPIENT, first_message
+from dashboard.site import PER_PAGE, blueprint, mine, offset, show
 from dashboard.time_inputs import TIMES, read_times
 from models import clock
 from models.database import reading
@@ -66,7 +65,7 @@ def messages() -> Response:
 @blueprint.get("/messages/<message_id>")
 def message(message_id: str) -> Response:
     """One message: its person, its steps, and the events that it caused with their deliveries."""
-    row: Message = mine(Message.by_id(message_id))
+    row = mine(Message.by_id(message_id))
     events = Event.of_subject(row.account_id, row.id)
     deliveries = Delivery.of_events([event.id for event in events])
     return show(

@@ -6,8 +6,7 @@ from urllib.parse import urlsplit
 from flask import Response, request
 
 from dashboard.guard import account
-from dashboard.paging import PER_PAGE, offset
-from dashboard.site import blueprint, go, show
+from dashboard.site import PER_PAGE, blueprint, go, offset, show
 from gateway.settings import get_settings
 from models.reports.incident import AlertTarget, Incident
 from services import notify

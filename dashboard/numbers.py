@@ -1,13 +1,13 @@
-"""/dashboard/numbers: connected phone numbers, with the platform's notices."""
+"""/dashboard/numbers: connected phone numbers, with the platform's notices and their message templates."""
 
 from flask import Response
 
 from dashboard.guard import account
-from dashboard.paging import PER_PAGE, offset
-from dashboard.site import blueprint, mine, show
-from dashboard.wording import QUALITY, limit_in_words
+from dashboard.site import PER_PAGE, blueprint, mine, offset, show
+from models.database import writing
+from models.messages.template import Template, TemplateList
 from models.numbers.notice import Notice
-from models.numbers.number import Number
+from models.numbers.number import Number, NumberStatus
 
 MAX_NOTICES = 50
 MEANS = {
@@ -15,18 +15,6 @@ MEANS = {
     "ACTIVE": "Sends and receives messages.",
     "DISCONNECTED": "Its owner or WhatsApp disconnected it. A new signup connects it again.",
     "BANNED": "WhatsApp banned it. Its owner can request a review.",
-}
-# The steps to recover a number, by its state.
-WHAT_TO_DO = {
-    "DISCONNECTED": (
-        "Ask the owner of the number whether they removed it or withdrew the permission on purpose.",
-        "Create a signup link and send it to the owner. The signup connects this same number again.",
-    ),
-    "BANNED": (
-        "The owner opens WhatsApp Manager, Account quality, and reads which policy was violated.",
-        "The owner corrects the cause and requests a review there.",
-        "The gateway keeps checking. Once the ban is lifted, the number is active again, without a signup.",
-    ),
 }
 
 
@@ -42,12 +30,26 @@ def number(number_id: str) -> Response:
     """One number, its state explained, and the notices of it and its business account."""
     row = mine(Number.by_id(number_id))
     notices = Notice.newest(MAX_NOTICES, row)
+    return show("number.html", number=row, means=MEANS, notices=notices)
+
+
+@blueprint.get("/numbers/<number_id>/templates")
+def message_templates(number_id: str) -> Response:
+    """The templates of a number's business account, as last read from the platform.
+
+    If they were never read, the worker reads them now, and the page polls until they are here.
+    """
+    number = mine(Number.by_id(number_id))
+    known = TemplateList.of(number)
+    can_ask = number.status == NumberStatus.ACTIVE
+    if known is None and can_ask:
+        with writing():
+            TemplateList.ask(number)
+    is_read = known is not None and known.read_at is not None
     return show(
-        "number.html",
-        number=row,
-        means=MEANS,
-        what_to_do=WHAT_TO_DO,
-        notices=notices,
-        quality=QUALITY,
-        limit=limit_in_words(row.messaging_limit),
+        "message_templates.html",
+        number=number,
+        found=Template.search(number, PER_PAGE, offset()),
+        read_at=known.read_at if known else None,
+        is_live=can_ask and not is_read,
     )

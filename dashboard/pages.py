@@ -1,22 +1,36 @@
 """Renders pages: HTML with autoescape, and the headers of every page."""
 
-import json
+import hashlib
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from dashboard.assets import asset
-from dashboard.message_summary import excerpt
-from dashboard.wording import beside_badge, breakable, words
+from dashboard.filters import FILTERS
 from gateway.settings import get_settings
-from networks.registry import explained, network_of
-from webhooks.envelope import timestamp
+from networks.registry import network_of
 
 CONTENT_TYPE = "text/html; charset=utf-8"
+STATIC = Path(__file__).parent / "static"
+# Browsers cache styles and scripts until they change.
+LIFETIME_SECONDS = 365 * 24 * 3600
+CACHE_CONTROL = f"public, max-age={LIFETIME_SECONDS}, immutable"
+
+
+def asset(name: str) -> str:
+    """The URL of a static file. It changes with the content."""
+    return f"{get_settings().public_path}/dashboard/static/{name}?v={_digest(name)}"
+
+
+@cache
+def _digest(name: str) -> str:
+    return hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
+
+
 # Not Flask's environment, because the outermost layer renders pages as well and runs outside of Flask.
 _TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
@@ -32,20 +46,7 @@ _TEMPLATES.globals |= {
     # The files that can be sent from a number (networks.interface.FileTypes).
     "files_of": lambda number: network_of(number).files,
 }
-_TEMPLATES.filters |= {
-    "beside_badge": beside_badge,
-    "breakable": breakable,
-    "excerpt": excerpt,
-    "explained": explained,
-    "iso": timestamp,
-    "minute": lambda at: timestamp(at)[: len("2026-11-20T09:30")].replace("T", " "),
-    "second": lambda at: timestamp(at)[: len("2026-11-20T09:30:15")].replace("T", " "),
-    # The sender or recipient of a message: a user id has no plus sign.
-    "party": lambda who: f"+{who}" if who and who.isdecimal() else who,
-    "reason": lambda number: network_of(number).in_words(number.status_reason),
-    "words": words,
-    "pretty": lambda value: json.dumps(value, indent=2, ensure_ascii=False),
-}
+_TEMPLATES.filters |= FILTERS
 _POLICY = {
     "default-src": "'none'",
     "font-src": "'self'",

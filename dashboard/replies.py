@@ -1,16 +1,43 @@
-"""Builds the body of POST /messages/send from the reply form of a conversation."""
+"""Builds the body of POST /messages/send from the reply form of a conversation, and sends media.
 
+Media is a link, or a file that is uploaded first. Each upload of a file gets a new media id, but the API
+accepts a repeated Idempotency-Key only with the same request. So a form that is sent twice with the same file
+repeats the media id of the first request. With another file it is a different request, which the API refuses.
+"""
+
+import hashlib
+import os
+import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any
 
+from flask import request
+from werkzeug.datastructures import FileStorage
+
+from dashboard.api_calls import Answer, Body, call_api, call_with
+from dashboard.guard import account
+from models.database import reading, writing
 from models.messages.contact import Contact
+from models.messages.idempotency import IdempotencyKey
+from models.messages.message import Message
 from models.messages.template import Template
+from models.numbers.number import Number
 from networks.interface import VARIABLE
+from networks.registry import network_of
 
 # The types of media; True if they have a caption.
 MEDIA = {"image": True, "video": True, "document": True, "audio": False, "sticker": False}
+CHUNK = 64 * 1024
+MAX_NAME = 240
+CONFLICT, UNSUPPORTED = 409, 415
+# Escapes a file name for a header like browsers do (HTML standard, multipart form data).
+_ESCAPED = {ord('"'): "%22", ord("\r"): "%0D", ord("\n"): "%0A"}
 FILES = {"IMAGE": "image", "VIDEO": "video", "DOCUMENT": "document"}
+
+
+class NoMediaError(Exception):
+    """No media was chosen, or it cannot be sent. The text says what to do."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +91,7 @@ def request_body(contact: Contact, typed: Mapping[str, str], template: Template 
     return _body(contact, "text", {"body": typed.get("text", "")})
 
 
-def media_body(
+def _media_body(
     contact: Contact, kind: str, content: Mapping[str, str], typed: Mapping[str, str]
 ) -> Any:
     """The request for media of this kind, with the typed caption if the kind has one."""
@@ -72,7 +99,7 @@ def media_body(
     return _body(contact, kind, {**content, **({"caption": caption} if caption else {})})
 
 
-def media_kind(mime_type: str) -> str:
+def _media_kind(mime_type: str) -> str:
     """The media type with which a file of this content type is sent."""
     kind = mime_type.partition("/")[0]
     if mime_type == "image/webp":
@@ -93,3 +120,116 @@ def _template(template: Template, typed: Mapping[str, str]) -> dict[str, Any]:
         component["parameters"].append(slot.parameter(typed.get(slot.name, "").strip()))
     content: dict[str, Any] = {"name": template.name, "language": {"code": template.language}}
     return content | ({"components": list(components.values())} if components else {})
+
+
+def send_media(contact: Contact, typed: Mapping[str, str], key: str) -> Answer:
+    """Send the chosen media, once for each ``key``. Raises NoMediaError.
+
+    Returns the response to the upload if the upload failed.
+    """
+    file, link = request.files.get("file"), typed.get("link", "").strip()
+    chosen = file if file and file.filename else None
+    if chosen and link:
+        raise NoMediaError("Choose a file or enter a link, not both.")
+    if chosen:
+        return _send_file(contact, typed, chosen, key)
+    if not link:
+        raise NoMediaError("Choose a file, or enter a link.")
+    return _send(contact, typed, typed.get("kind", "image"), {"link": link}, key)
+
+
+def _send_file(contact: Contact, typed: Mapping[str, str], file: FileStorage, key: str) -> Answer:
+    mark = _mark(key, file.stream)
+    if first := _first_content(key, mark):
+        return _send(contact, typed, *first, key)
+    uploaded = _upload(contact, file)
+    if uploaded.status == UNSUPPORTED:
+        accepted = network_of(Number.get_by_id(contact.number_id)).files.extensions
+        raise NoMediaError(
+            f"WhatsApp does not accept this type of file. It accepts {', '.join(accepted)}."
+        )
+    if not uploaded.is_ok:
+        return uploaded
+    content = {"id": uploaded.json["id"]}
+    kind = _media_kind(uploaded.json["mimeType"])
+    if kind == "document":
+        content["filename"] = (file.filename or "")[-MAX_NAME:]
+    answer = _send(contact, typed, kind, content, key)
+    if answer.status == CONFLICT and (first := _first_content(key, mark)):
+        # The same form was sent twice concurrently, and the other request was first.
+        return _send(contact, typed, *first, key)
+    _store_mark(mark, key, content["id"])
+    return answer
+
+
+def _send(
+    contact: Contact, typed: Mapping[str, str], kind: str, content: dict[str, str], key: str
+) -> Answer:
+    return call_api(
+        account(), "POST", "/messages/send", _media_body(contact, kind, content, typed), key
+    )
+
+
+def _mark(key: str, content: IO[bytes]) -> str:
+    """A hash that identifies this file in the form with this key."""
+    digest = hashlib.file_digest(content, "sha256")  # type: ignore[arg-type]
+    content.seek(0)
+    digest.update(key.encode())
+    return digest.hexdigest()
+
+
+def _store_mark(mark: str, key: str, media_id: str) -> None:
+    """Store the mark of the file next to the key of its message, if the message has this file."""
+    with writing():
+        known = IdempotencyKey.find(account().id, key)
+        message = _message_of(known)
+        if known and message and message.body.get("id") == media_id:
+            IdempotencyKey.claim(account().id, mark, known.fingerprint, message)
+
+
+def _first_content(key: str, mark: str) -> tuple[str, dict[str, str]] | None:
+    """Kind and media of the message of this key. None if there is none, or it has another file or none."""
+    with reading():
+        message = _message_of(IdempotencyKey.find(account().id, key))
+        if message is None:
+            return None
+        marks = IdempotencyKey.keys_of(message.id) - {key}
+    body: dict[str, str] = message.body
+    # The first request stores its mark last. If it is missing, that request is probably still running.
+    if "id" not in body or (marks and mark not in marks):
+        return None
+    return message.type, {name: body[name] for name in ("id", "filename") if name in body}
+
+
+def _message_of(known: IdempotencyKey | None) -> Message | None:
+    """The message of a key. None without a key, or if it was erased: the API refuses that key."""
+    if known is None or known.message_id is None:
+        return None
+    return Message.by_id(known.message_id)
+
+
+def _upload(contact: Contact, file: FileStorage) -> Answer:
+    path = f"/numbers/{contact.number_id}/media"
+    return call_with(account(), "POST", path, {}, _form_of(file))
+
+
+def _form_of(file: FileStorage) -> Body:
+    """A multipart form with this file, as a stream."""
+    boundary = secrets.token_hex(16)
+    name, mime_type = ((text or "").translate(_ESCAPED) for text in (file.filename, file.mimetype))
+    head = (
+        f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
+        f"Content-Type: {mime_type}\r\n\r\n"
+    ).encode(errors="replace")
+    tail = f"\r\n--{boundary}--\r\n".encode()
+    size = file.stream.seek(0, os.SEEK_END)
+    file.stream.seek(0)
+
+    def pieces() -> Iterator[bytes]:
+        yield head
+        while chunk := file.stream.read(CHUNK):
+            yield chunk
+        yield tail
+
+    content_type = f"multipart/form-data; boundary={boundary}"
+    return Body(content_type, len(head) + size + len(tail), pieces())

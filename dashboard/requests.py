@@ -8,8 +8,7 @@ from urllib.parse import urlencode
 from flask import Response, current_app, request
 
 from dashboard.guard import account
-from dashboard.paging import PER_PAGE
-from dashboard.site import blueprint, mine, show
+from dashboard.site import PER_PAGE, blueprint, mine, show
 from gateway.settings import get_settings
 from models.accounts.api_key import ApiKey
 from models.accounts.api_request import ApiRequest, RequestFilter
@@ -84,7 +83,7 @@ def requests() -> Response:
 @blueprint.get("/requests/<entry_id>")
 def api_request(entry_id: str) -> Response:
     """One request, and what to do about its error."""
-    row: ApiRequest = mine(ApiRequest.by_id(entry_id))
+    row = mine(ApiRequest.by_id(entry_id))
     error = row.error or {}
     details = error.get("details", {})
     advice = explanation(str(details.get("networkCode")))

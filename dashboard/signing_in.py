@@ -5,15 +5,31 @@ from urllib.parse import quote
 from flask import Response, g, request
 
 from dashboard import cookies, guard
-from dashboard.browser import client
 from dashboard.site import blueprint, go, show
-from models.accounts.sign_in import PendingSignIn
+from models.accounts.sign_in import Client, PendingSignIn
 from models.accounts.sign_in import sign_in as open_by_password
 from models.accounts.user_session import TooManyAttemptsError, UserSession
 
 WRONG = "Wrong email or password."
 WRONG_CODE = "This code is wrong, or was used already. Wait for the next one."
 CODE = "/dashboard/sign-in/code"
+# The first match wins: most browsers name other browsers as well.
+_BROWSERS = (
+    ("Edg", "Edge"),
+    ("OPR/", "Opera"),
+    ("Firefox/", "Firefox"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+)
+_SYSTEMS = (
+    ("Android", "Android"),
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Windows", "Windows"),
+    ("Mac OS X", "macOS"),
+    ("CrOS", "ChromeOS"),
+    ("Linux", "Linux"),
+)
 
 
 @blueprint.get("/sign-in")
@@ -110,3 +126,16 @@ def _form(target: str, status: int = 200, *, email: str = "", problem: str = "")
 
 def _code_form(target: str, status: int = 200, *, problem: str = "") -> Response:
     return show("sign_in_code.html", status, target=target, problem=problem)
+
+
+def client() -> Client:
+    """The address and browser of the current request."""
+    browser = shortened(request.headers.get("User-Agent", ""))
+    return Client(guard.address(), browser, g.form_secret or "")
+
+
+def shortened(agent: str) -> str:
+    """The browser and system of a User-Agent header, such as ``Firefox on Linux``."""
+    browser = next((name for sign, name in _BROWSERS if sign in agent), "Unknown browser")
+    system = next((name for sign, name in _SYSTEMS if sign in agent), None)
+    return f"{browser} on {system}" if system else browser

@@ -5,17 +5,15 @@ path, and no other page or host gets the URL (Referrer-Policy). Opening the page
 because link scanners open links as well.
 """
 
-from flask import Response
+from flask import Response, request
 
 from dashboard import guard
-from dashboard.browser import address, client
-from dashboard.passwords import new_password, problem_of_new
-from dashboard.signing_in import enter
+from dashboard.signing_in import client, enter
 from dashboard.site import blueprint, go, show
 from models.accounts.invitation import Invitation, LinkClosedError
 from models.accounts.password import PasswordReset
 from models.accounts.sign_in import enter as begin_session
-from models.accounts.user import EmailTakenError
+from models.accounts.user import MAX_PASSWORD, MIN_PASSWORD, EmailTakenError
 
 TAKEN = "This email is in use already. Ask an owner of the account to invite another address."
 
@@ -36,7 +34,7 @@ def accept_invitation(token: str) -> Response:
     if problem := problem_of_new():
         return _invitation(found, 422, problem)
     try:
-        user = found.accept(new_password(), address())
+        user = found.accept(new_password(), guard.address())
     except LinkClosedError:
         return _closed()
     except EmailTakenError:
@@ -60,7 +58,7 @@ def reset_password(token: str) -> Response:
     if problem := problem_of_new():
         return _reset(found, 422, problem)
     try:
-        found.use(new_password(), address())
+        found.use(new_password(), guard.address())
     except LinkClosedError:
         return _closed()
     return _unseen(go(guard.SIGN_IN, say="password-reset"))
@@ -103,3 +101,19 @@ def _unseen(response: Response) -> Response:
     """Browsers send this page's origin with forms and redirects, but never its path."""
     response.headers["Referrer-Policy"] = "strict-origin"
     return response
+
+
+def new_password() -> str:
+    """The new password in the form."""
+    return request.form.get("password", "")
+
+
+def problem_of_new() -> str:
+    """The error of the form's new password. Empty if it is valid."""
+    if not MIN_PASSWORD <= len(new_password()) <= MAX_PASSWORD:
+        return f"A password has {MIN_PASSWORD} to {MAX_PASSWORD} characters."
+    return (
+        ""
+        if new_password() == request.form.get("again")
+        else "The two passwords differ. Type the same one twice."
+    )

@@ -1,75 +1,41 @@
-"""The blueprint of /dashboard/, with the layout, navigation and flash messages of its pages.
+"""The blueprint of /dashboard/, with the layout, navigation and paging of its pages.
 
 A page module registers its views here; dashboard.urls imports them all.
 """
 
-from typing import Any
+from typing import Any, TypeVar
+from urllib.parse import urlencode
 
-from flask import Response, abort, g, request
+from flask import Response, abort, g, request, url_for
 
 from dashboard import cookies, guard
-from dashboard.assets import CACHE_CONTROL
-from dashboard.pages import CONTENT_TYPE, render
-from dashboard.paging import address_of, page_number
+from dashboard.pages import CACHE_CONTROL, CONTENT_TYPE, render
 from gateway.settings import get_settings
 
-# Path, label, group and icon (templates/icons.html). Paths below belong to the same section.
+# View, label, group and icon (templates/icons.html). Paths below that of the view belong to the same section.
 NAVIGATION = (
-    ("/dashboard/", "Overview", "", "overview"),
-    ("/dashboard/inbox", "Inbox", "Conversations", "inbox"),
-    ("/dashboard/messages", "Messages", "Conversations", "message"),
-    ("/dashboard/contacts", "Contacts", "Conversations", "contact"),
-    ("/dashboard/live", "Live", "Developers", "live"),
-    ("/dashboard/deliveries", "Deliveries", "Developers", "delivery"),
-    ("/dashboard/webhooks", "Webhooks", "Developers", "webhook"),
-    ("/dashboard/requests", "API requests", "Developers", "request"),
-    ("/dashboard/keys", "API keys", "Developers", "key"),
-    ("/dashboard/sandbox", "Sandbox", "Developers", "sandbox"),
-    ("/dashboard/numbers", "Numbers", "Setup", "number"),
-    ("/dashboard/links", "Signup links", "Setup", "link"),
-    ("/dashboard/notifications", "Notifications", "Setup", "warn"),
-    ("/dashboard/users", "Users", "Account", "users"),
-    ("/dashboard/audit", "Audit log", "Account", "audit"),
-    ("/dashboard/you", "Your account", "Account", "contact"),
+    ("overview", "Overview", "", "overview"),
+    ("inbox", "Inbox", "Conversations", "inbox"),
+    ("messages", "Messages", "Conversations", "message"),
+    ("contacts", "Contacts", "Conversations", "contact"),
+    ("live", "Live", "Developers", "live"),
+    ("deliveries", "Deliveries", "Developers", "delivery"),
+    ("webhooks", "Webhooks", "Developers", "webhook"),
+    ("requests", "API requests", "Developers", "request"),
+    ("keys", "API keys", "Developers", "key"),
+    ("sandbox", "Sandbox", "Developers", "sandbox"),
+    ("numbers", "Numbers", "Setup", "number"),
+    ("links", "Signup links", "Setup", "link"),
+    ("notifications", "Notifications", "Setup", "warn"),
+    ("users", "Users", "Account", "users"),
+    ("audit", "Audit log", "Account", "audit"),
+    ("you", "Your account", "Account", "contact"),
 )
 SEARCH = "/dashboard/search"
-# Only with the sandbox as the network.
-SANDBOX = "/dashboard/sandbox"
-# A flash cookie holds one of these names, so a forged cookie cannot show other texts.
-SAID = {
-    "contact-erased": (
-        "The contact is erased. If it has thousands of messages, the rest are removed within minutes."
-    ),
-    "invitation-withdrawn": "The invitation is withdrawn. Its link no longer works.",
-    "key-revoked": "The key is revoked. Requests with it are refused.",
-    "link-created": "The signup link is ready. Send it to the number's owner.",
-    "link-revoked": "The signup link is revoked.",
-    "link-used": "The signup link had been used in the meantime, so nothing was revoked.",
-    "note-saved": "The note is saved.",
-    "notifications-saved": "The notifications are saved.",
-    "opted-in": "This person gets marketing again.",
-    "opted-out": "This person gets no marketing any more.",
-    "password-changed": "The password is changed. All other sessions have ended.",
-    "password-reset": "The password is changed. Sign in with it.",
-    "redeliveries-full": (
-        "The oldest 10,000 deliveries are scheduled, the maximum for one request. This page offers the rest."
-    ),
-    "redeliveries-scheduled": "The redelivery is scheduled. The worker takes the oldest first.",
-    "redelivery-scheduled": "The redelivery is scheduled.",
-    "reply-sent": "The message is sent. Its state is shown beside it.",
-    "role-changed": "The role is changed. It applies from the next page on.",
-    "session-revoked": "The session has ended.",
-    "sessions-revoked": "All other sessions have ended.",
-    "sign-in-again": "The sign-in took too long. Begin again.",
-    "signed-out": "You are signed out.",
-    "two-factor-off": "Two-factor authentication is off. The password alone signs you in.",
-    "user-removed": "The user is removed, and their sessions have ended.",
-    "webhook-changed": "The webhook is changed. The change holds for all new attempts.",
-    "webhook-deleted": "The webhook is deleted, with its deliveries.",
-    "webhook-off": "The webhook is disabled. Waiting deliveries are stored as skipped.",
-    "webhook-on": "The webhook is enabled. It gets new events from now on.",
-    "words-saved": "The words are saved. They apply to messages from now on.",
-}
+# The length of a list's page: ``?page=2`` and so on, next to the URL's other parameters.
+PER_PAGE = 50
+MAX_PAGE = 1_000_000
+Row = TypeVar("Row")
 
 blueprint = guard.GuardedBlueprint(
     "dashboard",
@@ -90,13 +56,17 @@ def show(template: str, status: int = 200, **values: Any) -> Response:
         sources={"connect-src": "'self'"},
         headers={"Referrer-Policy": "same-origin"},
         form_token=guard.form_token(),
-        navigation=[entry for entry in NAVIGATION if _is_shown(entry[0])],
+        navigation=[
+            (url_for(f"dashboard.{view}"), *entry)
+            for view, *entry in NAVIGATION
+            if guard.may(view) and (view != "sandbox" or get_settings().uses_sandbox)
+        ],
         may=guard.may,
         section=section(),
         search_path=SEARCH,
         page=page_number(),
         address_of=address_of,
-        said=SAID.get(said),
+        said=said,
         user=g.session.user if g.session else None,
         **values,
     )
@@ -108,33 +78,46 @@ def show(template: str, status: int = 200, **values: Any) -> Response:
     return response
 
 
-def _is_shown(path: str) -> bool:
-    """True if the navigation has this page. Its view has the name of its path."""
-    view = path.removeprefix(guard.HOME) or "overview"
-    return guard.may(view) and (path != SANDBOX or get_settings().uses_sandbox)
-
-
 def go(path: str, say: str | None = None) -> Response:
-    """Redirect after a change to a page that shows ``say``, a key of SAID."""
+    """Redirect after a change to a page that shows ``say``, a name in templates/dashboard/said.html."""
     response = guard.redirect(path)
     if say is not None:
         cookies.set_cookie(response, cookies.FLASH, say)
     return response
 
 
-def confirm(*, title: str, text: str, action: str, back: str, destroys: bool = True) -> Response:
-    """The confirmation page of an important action. It posts to its own URL."""
-    return show("confirm.html", title=title, text=text, action=action, back=back, destroys=destroys)
+def confirm(question: str, name: str = "", *, back: str) -> Response:
+    """The confirmation page of an action in templates/dashboard/confirm.html. It posts to its own URL."""
+    return show("confirm.html", question=question, name=name, back=back)
 
 
-def existing(row: Any) -> Any:
+def existing(row: Row | None) -> Row:
     """The row. Ends the request with a 404 page if it is None."""
     return row if row is not None else abort(404)
 
 
-def mine(row: Any) -> Any:
+def mine(row: Row | None) -> Row:
     """The row if it is of the session's account. Another account's row is a 404, like a missing one."""
-    return existing(row if row is not None and row.account_id == guard.account().id else None)
+    owned: Any = existing(row)
+    return existing(row if owned.account_id == guard.account().id else None)
+
+
+def page_number() -> int:
+    """The page number in the URL, from 1."""
+    asked = request.args.get("page", "1")
+    is_number = asked.isascii() and asked.isdecimal() and len(asked) < len(str(MAX_PAGE))
+    return max(1, int(asked)) if is_number else 1
+
+
+def offset() -> int:
+    """The number of rows before this page."""
+    return (page_number() - 1) * PER_PAGE
+
+
+def address_of(page: int) -> str:
+    """The query of another page of the same list, with the same filters."""
+    kept = [(name, value) for name, value in request.args.items() if name != "page"]
+    return "?" + urlencode([*kept, ("page", str(page))], errors="replace")
 
 
 def section() -> str:

@@ -1,33 +1,25 @@
-"""The blueprint of /dashboard/ with the views of all page modules."""
+"""The blueprint of /dashboard/ with the views of all page modules, and pages that are only a template."""
 
-from flask import Response
+from flask import Response, abort
 
-from dashboard import (
-    attempt_comparison,
+from dashboard import (  # noqa: F401 - importing a module registers its views
     audit,
-    bulk_redelivery,
     composing,
-    contact,
     contacts,
     deliveries,
     delivery,
-    forbidden,
+    error_pages,
     inbox,
     keys,
     links,
-    live,
-    message_templates,
     messages,
     notifications,
     numbers,
     overview,
     requests,
-    sandbox,
     search,
     signing_in,
     single_use_links,
-    two_factor,
-    unavailable,
     users,
     verifying,
     webhook_forms,
@@ -35,45 +27,29 @@ from dashboard import (
     you,
 )
 from dashboard.guard import HOME
-from dashboard.site import blueprint, go
+from dashboard.site import blueprint, go, show
+from gateway.settings import get_settings
+from webhooks.kinds import EventKind
 
-PAGES = (
-    overview,
-    numbers,
-    message_templates,
-    keys,
-    links,
-    live,
-    webhooks,
-    webhook_forms,
-    verifying,
-    composing,
-    signing_in,
-    messages,
-    contacts,
-    contact,
-    deliveries,
-    delivery,
-    attempt_comparison,
-    bulk_redelivery,
-    notifications,
-    search,
-    requests,
-    inbox,
-    sandbox,
-    unavailable,
-    forbidden,
-    users,
-    audit,
-    single_use_links,
-    you,
-    two_factor,
-)
-
-__all__ = ["PAGES", "blueprint"]
+__all__ = ["blueprint"]
 
 
 @blueprint.get("")
 def to_home() -> Response:
     """Redirect from ``/dashboard``."""
     return go(HOME)
+
+
+@blueprint.get("/live")
+def live() -> Response:
+    """Events and attempts as they happen. The page's script reads a stream (gateway.http.live)."""
+    return show("live.html", kinds=[*EventKind], is_sandbox=get_settings().uses_sandbox)
+
+
+@blueprint.get("/sandbox")
+def sandbox() -> Response:
+    """Links to the phones and controls of the sandbox. A 404 page with another network."""
+    settings = get_settings()
+    if not settings.uses_sandbox:
+        abort(404)
+    return show("sandbox.html", sandbox=settings.network_url)

@@ -2,10 +2,8 @@
 
 from flask import Response, abort, g, request
 
-from dashboard.audited_views import about, unchanged
-from dashboard.guard import account
-from dashboard.paging import PER_PAGE, offset
-from dashboard.site import blueprint, confirm, go, mine, show
+from dashboard.guard import about, account, unchanged
+from dashboard.site import PER_PAGE, blueprint, confirm, go, mine, offset, show
 from gateway.settings import get_settings
 from models.accounts.invitation import Invitation
 from models.accounts.password import PasswordReset
@@ -47,19 +45,14 @@ def invite() -> Response:
 @blueprint.get("/users/invitations/<invitation_id>/withdraw")
 def confirm_withdraw_invitation(invitation_id: str) -> Response:
     """Ask for confirmation."""
-    row: Invitation = mine(Invitation.by_id(invitation_id))
-    return confirm(
-        title=f"Withdraw the invitation of {row.email}?",
-        text="After that, its link no longer works.",
-        action="Withdraw invitation",
-        back=PATH,
-    )
+    row = mine(Invitation.by_id(invitation_id))
+    return confirm("withdraw-invitation", row.email, back=PATH)
 
 
 @blueprint.post("/users/invitations/<invitation_id>/withdraw")
 def withdraw_invitation(invitation_id: str) -> Response:
     """Withdraw an invitation that was not accepted."""
-    row: Invitation = mine(Invitation.by_id(invitation_id))
+    row = mine(Invitation.by_id(invitation_id))
     row.withdraw()
     about(email=row.email)
     return go(PATH, say="invitation-withdrawn")
@@ -68,13 +61,13 @@ def withdraw_invitation(invitation_id: str) -> Response:
 @blueprint.get("/users/<user_id>")
 def user(user_id: str) -> Response:
     """One user, with the possible actions."""
-    return _page(_find(user_id))
+    return _page(mine(User.by_id(user_id)))
 
 
 @blueprint.post("/users/<user_id>")
 def change_role(user_id: str) -> Response:
     """Change a user's role."""
-    row, role = _find(user_id), _role()
+    row, role = mine(User.by_id(user_id)), _role()
     if row.role == role:
         unchanged()
     about(email=row.email, role=role, before=row.role)
@@ -89,14 +82,7 @@ def change_role(user_id: str) -> Response:
 def confirm_create_reset(user_id: str) -> Response:
     """Ask for confirmation."""
     row = _another(user_id)
-    return confirm(
-        title=f"Create a password link for {row.email}?",
-        text="With the link the user chooses a new password, once and within 24 hours. Then all their"
-        " sessions end. The old password works until the link is used.",
-        action="Create link",
-        back=_path_of(row),
-        destroys=False,
-    )
+    return confirm("reset-password", row.email, back=_path_of(row))
 
 
 @blueprint.post("/users/<user_id>/reset")
@@ -111,20 +97,14 @@ def create_reset(user_id: str) -> Response:
 @blueprint.get("/users/<user_id>/remove")
 def confirm_remove_user(user_id: str) -> Response:
     """Ask for confirmation."""
-    row = _find(user_id)
-    return confirm(
-        title=f"Remove {row.email}?",
-        text="Their sessions end at once, and they cannot sign in again. API keys that they created keep"
-        " working.",
-        action="Remove user",
-        back=_path_of(row),
-    )
+    row = mine(User.by_id(user_id))
+    return confirm("remove-user", row.email, back=_path_of(row))
 
 
 @blueprint.post("/users/<user_id>/remove")
 def remove_user(user_id: str) -> Response:
     """Remove a user. Users can remove themselves, but not the last owner."""
-    row = _find(user_id)
+    row = mine(User.by_id(user_id))
     try:
         row.dismiss()
     except LastOwnerError:
@@ -133,14 +113,9 @@ def remove_user(user_id: str) -> Response:
     return go(PATH, say="user-removed")
 
 
-def _find(user_id: str) -> User:
-    row: User = mine(User.by_id(user_id))
-    return row
-
-
 def _another(user_id: str) -> User:
     """Another user of the account. The user's own password is changed with the old one instead."""
-    return _find(user_id) if user_id != g.session.user.id else abort(404)
+    return mine(User.by_id(user_id)) if user_id != g.session.user.id else abort(404)
 
 
 def _role() -> Role:

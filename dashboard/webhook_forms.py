@@ -4,8 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from flask import Response, request
 
-from dashboard.audited_views import about
-from dashboard.guard import account
+from dashboard.guard import about, account
 from dashboard.site import blueprint, go, show
 from dashboard.webhooks import PATH, find, path_of
 from models.deliveries.webhook import Webhook

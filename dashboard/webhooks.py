@@ -1,24 +1,22 @@
 """/dashboard/webhooks: the account's webhooks, their states, and their actions."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Any
 
 from flask import Response
 
 from dashboard.activity_charts import of_webhook
-from dashboard.audited_views import unchanged
 from dashboard.deliveries import missed
-from dashboard.failure_causes import causes_of
-from dashboard.guard import account
-from dashboard.paging import PER_PAGE, offset
-from dashboard.site import blueprint, confirm, go, mine, show
+from dashboard.guard import account, unchanged
+from dashboard.site import PER_PAGE, blueprint, confirm, go, mine, offset, show
 from dashboard.time_inputs import as_typed
-from dashboard.wording import failures
 from gateway.settings import get_settings
 from models import clock
 from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import Delivery, DeliveryState
+from models.deliveries.delivery_filter import DeliveryFilter, answer_of, last_attempts
 from models.deliveries.recent_failures import a_day_before, failed_in_a_day
 from models.deliveries.webhook import Deactivation, Webhook
 from models.numbers.number import Number
@@ -29,14 +27,8 @@ from webhooks.kinds import EventKind
 
 PATH = "/dashboard/webhooks"
 ACTIVE, PARTLY, FAILING, OFF = "active", "some failures", "failing", "disabled"
-
-
-@dataclass(frozen=True)
-class Failure:
-    """The number of failed deliveries of a webhook, and the last attempt of the newest one."""
-
-    count: int
-    attempt: Attempt | None
+# The number of newest deliveries of each state whose causes are counted.
+MOST = 200
 
 
 @blueprint.get("/webhooks")
@@ -48,7 +40,6 @@ def webhooks() -> Response:
         found=found,
         event_kinds=len(EventKind),
         failed=failed_in_a_day([row.id for row in found.rows], clock.now()),
-        failures=failures,
         state_of=state_of,
         why_off=why_off,
     )
@@ -70,14 +61,7 @@ def send_test(webhook_id: str) -> Response:
 @blueprint.get("/webhooks/<webhook_id>/rotate")
 def confirm_rotate_secret(webhook_id: str) -> Response:
     """Ask for confirmation."""
-    return confirm(
-        title="Rotate the secret?",
-        text="The header webhook-signature also accepts the old secret for 24 hours. X-Service-Signature uses"
-        " the new secret at once: if your receiver checks it, it rejects events until you give it the new"
-        " secret. Rejected events are retried.",
-        action="Rotate secret",
-        back=path_of(find(webhook_id)),
-    )
+    return confirm("rotate-secret", back=path_of(find(webhook_id)))
 
 
 @blueprint.post("/webhooks/<webhook_id>/rotate")
@@ -91,13 +75,7 @@ def rotate_secret(webhook_id: str) -> Response:
 @blueprint.get("/webhooks/<webhook_id>/off")
 def confirm_switch_off(webhook_id: str) -> Response:
     """Ask for confirmation."""
-    return confirm(
-        title="Disable this webhook?",
-        text="It gets no events until you enable it again. Waiting deliveries, and events that come"
-        " meanwhile, are stored as skipped. You can redeliver them later.",
-        action="Disable",
-        back=path_of(find(webhook_id)),
-    )
+    return confirm("disable-webhook", back=path_of(find(webhook_id)))
 
 
 @blueprint.post("/webhooks/<webhook_id>/off")
@@ -124,13 +102,7 @@ def switch_on(webhook_id: str) -> Response:
 def confirm_delete_webhook(webhook_id: str) -> Response:
     """Ask for confirmation."""
     row = find(webhook_id)
-    return confirm(
-        title="Delete this webhook?",
-        text=f"{row.url} gets no event any more. Its deliveries and their attempts are removed as well."
-        " This cannot be undone.",
-        action="Delete webhook",
-        back=path_of(row),
-    )
+    return confirm("delete-webhook", row.url, back=path_of(row))
 
 
 @blueprint.post("/webhooks/<webhook_id>/delete")
@@ -142,8 +114,7 @@ def delete_webhook(webhook_id: str) -> Response:
 
 def find(webhook_id: str) -> Webhook:
     """The account's webhook. Ends the request with a 404 page if there is none."""
-    found: Webhook = mine(Webhook.by_id(webhook_id))
-    return found
+    return mine(Webhook.by_id(webhook_id))
 
 
 def path_of(row: Webhook) -> str:
@@ -186,19 +157,38 @@ def _page(row: Webhook, answer: Answer | None = None) -> Response:
         "webhook.html",
         webhook=row,
         state=state_of(row, failed),
-        failures=failures(failed[row.id]) if row.id in failed else "",
+        failed_count=failed.get(row.id),
         since=as_typed(a_day_before(now)),
         charts=of_webhook(row),
         why_off=why_off(row),
         numbers=[names.get(number_id, number_id) for number_id in row.number_ids],
         failure=_last_failure(row) if is_in_trouble else None,
-        causes=causes_of(row.id),
+        causes=_causes(row.id),
+        answer_of=answer_of,
         missed=missed([row.id]),
         answer=answer,
     )
 
 
-def _last_failure(row: Webhook) -> Failure:
+def _last_failure(row: Webhook) -> Mapping[str, Any]:
+    """The number of failed deliveries, and the last attempt of the newest one."""
     found = Delivery.page(row.id, 1, 0, state=DeliveryState.FAILED)
     attempts = [attempt for delivery in found.rows for attempt in Attempt.of(delivery)]
-    return Failure(found.total, attempts[-1] if attempts else None)
+    return {"count": found.total, "attempt": attempts[-1] if attempts else None}
+
+
+def _causes(webhook_id: str) -> list[tuple[Attempt, int]]:
+    """The causes of the newest failed and pending deliveries, most frequent first.
+
+    A cause is a status and error: its newest attempt, and the number of deliveries.
+    """
+    rows = [
+        row
+        for state in (DeliveryState.FAILED, DeliveryState.PENDING)
+        for row in DeliveryFilter([webhook_id], states=[state]).newest(MOST).rows
+    ]
+    failed = [attempt for attempt in last_attempts(rows).values() if not attempt.success]
+    counts = Counter((attempt.status_code, attempt.error) for attempt in failed)
+    failed.sort(key=lambda attempt: attempt.id)
+    newest = {(attempt.status_code, attempt.error): attempt for attempt in failed}
+    return [(newest[cause], count) for cause, count in counts.most_common()]

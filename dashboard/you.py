@@ -1,15 +1,25 @@
-"""/dashboard/you: the user's own password and sessions."""
+"""/dashboard/you: the user's own password, sessions and two-factor authentication."""
 
 from flask import Response, g, request
 
-from dashboard.passwords import new_password, problem_of_new
-from dashboard.signing_in import explain, too_many
+from dashboard.guard import unchanged
+from dashboard.signing_in import WRONG_CODE, explain, too_many
+from dashboard.single_use_links import new_password, problem_of_new
 from dashboard.site import blueprint, existing, go, show
+from models.accounts import totp
+from models.accounts import two_factor as factor
 from models.accounts.password import change_password
 from models.accounts.user import User
-from models.accounts.user_session import PASSWORD, SignInAttempt, TooManyAttemptsError, UserSession
+from models.accounts.user_session import (
+    CODE,
+    PASSWORD,
+    SignInAttempt,
+    TooManyAttemptsError,
+    UserSession,
+)
 
 PATH = "/dashboard/you"
+TWO_FACTOR = f"{PATH}/two-factor"
 WRONG = "The current password is wrong."
 
 
@@ -23,12 +33,12 @@ def you() -> Response:
 def change_own_password() -> Response:
     """Change the password, and end all other sessions."""
     try:
-        problem = problem_of_new() or problem_of_password()
+        problem = problem_of_new() or _problem_of_password()
     except TooManyAttemptsError as error:
         return too_many(error, _page(429, explain(error)))
     if problem:
         return _page(422, problem)
-    change_password(me(), new_password(), keep=g.session.id)
+    change_password(_me(), new_password(), keep=g.session.id)
     return go(PATH, say="password-changed")
 
 
@@ -36,7 +46,7 @@ def change_own_password() -> Response:
 def revoke_session(session_id: str) -> Response:
     """End one of the user's sessions."""
     row = UserSession.by_id(session_id)
-    row = existing(row if row is not None and row.user_id == me().id else None)
+    row = existing(row if row is not None and row.user_id == _me().id else None)
     row.delete_instance()
     return go(PATH, say="session-revoked")
 
@@ -44,25 +54,107 @@ def revoke_session(session_id: str) -> Response:
 @blueprint.post("/you/sessions/revoke")
 def revoke_other_sessions() -> Response:
     """End all sessions of the user except this one."""
-    UserSession.end_all(me(), but=g.session.id)
+    UserSession.end_all(_me(), but=g.session.id)
     return go(PATH, say="sessions-revoked")
 
 
-def me() -> User:
+@blueprint.get("/you/two-factor")
+def two_factor() -> Response:
+    """The state of two-factor authentication, or the secret during the setup."""
+    return _two_factor_page()
+
+
+@blueprint.post("/you/two-factor/secret")
+def set_up_two_factor() -> Response:
+    """Create a secret, which has no effect before its first code."""
+    if _me().has_two_factor:
+        unchanged()
+    factor.set_up(_me())
+    return go(TWO_FACTOR)
+
+
+@blueprint.post("/you/two-factor")
+def turn_on_two_factor() -> Response:
+    """Turn it on with password and code, end all other sessions, and show the recovery codes once.
+
+    The password is required, so that a person at an open browser cannot lock its user out.
+    """
+    try:
+        if problem := _problem_of_password():
+            return _two_factor_page(422, problem)
+    except TooManyAttemptsError as error:
+        return too_many(error, _two_factor_page(429, explain(error)))
+    codes = factor.turn_on(_me(), _code())
+    if codes is None:
+        return _two_factor_page(422, WRONG_CODE)
+    UserSession.end_all(_me(), but=g.session.id)
+    return show("recovery_codes.html", codes=codes)
+
+
+@blueprint.get("/you/two-factor/off")
+def two_factor_off() -> Response:
+    """The form for password and code."""
+    return _off()
+
+
+@blueprint.post("/you/two-factor/off")
+def turn_off_two_factor() -> Response:
+    """Turn it off."""
+    try:
+        problem = _problem_of_password() or _problem_of_code()
+    except TooManyAttemptsError as error:
+        return too_many(error, _off(429, explain(error)))
+    if problem:
+        return _off(422, problem)
+    factor.turn_off(_me())
+    return go(TWO_FACTOR, say="two-factor-off")
+
+
+def _me() -> User:
     """The user of the session."""
     found: User = g.session.user
     return found
 
 
-def problem_of_password() -> str:
+def _problem_of_password() -> str:
     """The error of the form's current password. Raises TooManyAttemptsError."""
-    SignInAttempt.begin_proof(me(), PASSWORD)
-    if not me().has_password(request.form.get("present", "")):
+    SignInAttempt.begin_proof(_me(), PASSWORD)
+    if not _me().has_password(request.form.get("present", "")):
         return WRONG
-    SignInAttempt.forget_proof(me(), PASSWORD)
+    SignInAttempt.forget_proof(_me(), PASSWORD)
     return ""
 
 
 def _page(status: int = 200, problem: str = "") -> Response:
-    sessions = UserSession.of(me())
+    sessions = UserSession.of(_me())
     return show("you.html", status, sessions=sessions, present=g.session.id, problem=problem)
+
+
+def _problem_of_code() -> str:
+    """Limited like a password: a stolen session and password must not allow guessing the code."""
+    SignInAttempt.begin_proof(_me(), CODE)
+    if not factor.accept(_me(), _code()):
+        return WRONG_CODE
+    SignInAttempt.forget_proof(_me(), CODE)
+    return ""
+
+
+def _code() -> str:
+    return request.form.get("code", "")[:100]
+
+
+def _two_factor_page(status: int = 200, problem: str = "") -> Response:
+    secret = factor.pending_secret(_me())
+    address = totp.address_of(secret, _me().email) if secret else ""
+    return show(
+        "two_factor.html",
+        status,
+        secret=secret,
+        address=address,
+        left=factor.RecoveryCode.left(_me()),
+        problem=problem,
+    )
+
+
+def _off(status: int = 200, problem: str = "") -> Response:
+    return show("two_factor_off.html", status, problem=problem)

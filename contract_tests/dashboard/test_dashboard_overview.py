@@ -10,7 +10,7 @@ from contract_tests.dashboard.conftest import Enrol
 from contract_tests.dashboard.looks import faults
 from contract_tests.dashboard.person import Person, signed_in
 from contract_tests.harness import Customer, Gateway, Receiver, wait_for
-from dashboard.paging import PER_PAGE
+from dashboard.site import PER_PAGE
 
 
 @pytest.fixture(scope="module")

@@ -188,7 +188,7 @@ def test_redelivering_nothing_says_so(visit: Visit, submit: Submit, hooks: list[
 @pytest.fixture
 def two_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """At most two deliveries are redelivered at a time."""
-    monkeypatch.setattr("dashboard.bulk_redelivery.MAX_REDELIVERIES", 2)
+    monkeypatch.setattr("dashboard.deliveries.MAX_REDELIVERIES", 2)
 
 
 @pytest.mark.usefixtures("two_at_a_time")

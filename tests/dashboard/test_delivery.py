@@ -8,8 +8,8 @@ import subprocess
 
 import pytest
 
-from dashboard.curl import PLACEHOLDER, as_curl
-from dashboard.json_html import highlighted
+from dashboard.delivery import PLACEHOLDER, as_curl
+from dashboard.filters import highlighted
 from dashboard.time_inputs import span
 from models import clock as models_clock
 from models.accounts.account import Account
@@ -115,7 +115,7 @@ def test_another_accounts_attempts_are_not_compared(visit: Visit) -> None:
 
 def test_json_is_highlighted_and_escaped() -> None:
     value = {"a<b": ['say "hi": <script>', 1.5e-3, -2, True, None], "": "\\", "é": {}}
-    made = highlighted(value)
+    made = highlighted(json.dumps(value))
     assert "<script>" not in made
     assert '<span class="json-name">&#34;a&lt;b&#34;</span>: [' in made
     assert '<span class="json-number">0.0015</span>' in made

@@ -4,7 +4,7 @@ import pytest
 
 from dashboard.cookies import session_token
 from dashboard.guard import safe_next
-from dashboard.paging import page_number
+from dashboard.site import page_number
 from models.accounts.account import Account
 from models.accounts.api_key import ApiKey
 from models.accounts.user import User

@@ -10,7 +10,7 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import EnvironBuilder
 
-from dashboard import api_calls, inbox, media_replies
+from dashboard import api_calls, inbox, replies
 from dashboard.api_calls import Answer, Body
 from gateway.api.errors import ApiError
 from models.accounts.account import Account
@@ -289,7 +289,7 @@ def test_the_second_of_two_concurrent_uploads_of_a_file_reuses_the_first(
     api.will_upload("2", "image/png")
     api.fail(ConflictError("Another request has this Idempotency-Key.", retry_after=1))
     found = iter([None, ("image", {"id": "1"})])
-    monkeypatch.setattr(media_replies, "_first_content", lambda *_: next(found))
+    monkeypatch.setattr(replies, "_first_content", lambda *_: next(found))
     submit(f"inbox/{contact.id}/media", once="k", file=_file())
     assert [asked["image"]["id"] for asked in api.asked] == ["2", "1"]
 

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import pytest
 from markupsafe import escape
 
-from dashboard.first_message import first_message
+from dashboard.keys import first_message
 from models.accounts.account import Account
 from models.database import writing
 from models.deliveries.attempt import record_outcomes

@@ -4,11 +4,11 @@ import re
 
 import pytest
 
+from dashboard.connect import platform_of
 from dashboard.error_pages import error_page, is_page
+from dashboard.filters import breakable
 from dashboard.pages import RenderedPage, render
-from dashboard.platform import platform_of
 from dashboard.signup_results import Next, Outcome
-from dashboard.wording import breakable
 from tests.conftest import Configure
 
 PRODUCTION = {
@@ -25,8 +25,8 @@ def _policy(page: RenderedPage) -> dict[str, str]:
     return {name: sources for name, _, sources in (part.partition(" ") for part in parts)}
 
 
-def _page(title: str = "Title") -> RenderedPage:
-    outcome = Outcome("kind", 409, title, ("Text",), Next.START)
+def _page(text: str = "Text") -> RenderedPage:
+    outcome = Outcome("refused", 409, Next.START, text)
     return render("connect/outcome.html", 409, outcome=outcome, slug="abc", fields={})
 
 

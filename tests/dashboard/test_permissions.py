@@ -5,7 +5,7 @@ import re
 import pytest
 from flask import Blueprint
 
-from dashboard.guard import GuardedBlueprint, UnguardedViewError
+from dashboard.guard import GuardedBlueprint, UnguardedViewError, may
 from dashboard.permissions import AGENTS, ALL, DEVELOPERS, OWNERS, RULES
 from models.accounts.account import Account
 from models.accounts.audit import Audit
@@ -32,6 +32,11 @@ def test_a_view_without_an_entry_cannot_be_registered() -> None:
     blueprint: Blueprint = GuardedBlueprint("dashboard", __name__)
     with pytest.raises(UnguardedViewError):
         blueprint.get("/new")(lambda: "")
+
+
+def test_a_page_or_a_menu_that_names_an_unknown_view_fails() -> None:
+    with pytest.raises(KeyError):
+        may("new_view")
 
 
 def test_each_role_may_do_all_that_the_next_may() -> None:

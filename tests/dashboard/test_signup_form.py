@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 import pytest
 from flask import Flask, Request, request
 
-from dashboard.signup_form import FORM_TYPE, BadFormError, BadPinError, read_claim
+from dashboard.connect import FORM_TYPE, BadFormError, BadPinError, read_claim
 from services.onboarding import SignupClaim
 
 GOOD = {"code": "AQcode", "phone_number_id": "106", "waba_id": "524"}

@@ -4,7 +4,7 @@ import pytest
 from flask import Flask
 from peewee import IntegrityError, InterfaceError, OperationalError
 
-from dashboard.unavailable import show_broken
+from dashboard.error_pages import show_broken
 from dashboard.urls import blueprint
 
 

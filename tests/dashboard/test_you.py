@@ -6,7 +6,7 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from dashboard.browser import shortened
+from dashboard.signing_in import shortened
 from models.accounts.account import Account
 from models.accounts.user import Role, User
 from models.accounts.user_session import UserSession
