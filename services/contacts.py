@@ -10,13 +10,16 @@ from typing import Any
 from models import clock
 from models.accounts.account import MAX_WORD, Account
 from models.database import exclusively
+from models.deliveries.delivery import Delivery
 from models.messages.contact import Contact, Source
 from models.messages.message import Message
 from models.numbers.number import Number
 from networks.items import InboundMessage, PersonUpdate
+from resources.contact import contact_object
 from services import doorbells
-from services.emit import emit_contact
 from services.owned import own_contact
+from webhooks.envelope import envelope
+from webhooks.kinds import EventKind
 
 
 def sender(number: Number, item: InboundMessage, at: int) -> Contact | None:
@@ -27,7 +30,7 @@ def sender(number: Number, item: InboundMessage, at: int) -> Contact | None:
     if item.type == "text":
         is_changed |= _apply_keyword(contact, item.content.get("body"), at)
     if is_changed:
-        emit_contact(contact, number)
+        _emit(contact, number)
     return contact
 
 
@@ -61,13 +64,13 @@ def _apply_keyword(contact: Contact, text: object, at: int) -> bool:
 def update(contact: Contact, identity: Mapping[str, str | None], because: Source, at: int) -> None:
     """Update a contact from a status or from the response to a send."""
     if contact.update_identity(identity, because, at):
-        emit_contact(contact)
+        _emit(contact)
 
 
 def opt(contact: Contact, *, out: bool, because: Source, at: int) -> None:
     """Opt a person out of marketing, or in again."""
     if contact.opt(out=out, because=because, at=at):
-        emit_contact(contact)
+        _emit(contact)
 
 
 def update_contact(account_id: str, contact_id: str, **changes: Any) -> Contact:
@@ -104,5 +107,13 @@ def apply_update(item: PersonUpdate) -> bool:
     if item.opted_out is not None:
         is_changed |= contact.opt(out=item.opted_out, because=Source.NETWORK, at=at)
     if is_changed:
-        emit_contact(contact, number)
+        _emit(contact, number)
     return True
+
+
+def _emit(contact: Contact, number: Number | None = None) -> None:
+    """Emit ``contact.updated``. ``number`` spares a query if it is known."""
+    kind = EventKind.CONTACT_UPDATED
+    payload = envelope(kind, clock.now(), contact_object(contact, number))
+    number_ids = [contact.number_id]
+    Delivery.emit(contact.account_id, kind, payload, subject_id=contact.id, number_ids=number_ids)

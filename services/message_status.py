@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 
 from models import clock
 from models.database import writing
+from models.deliveries.delivery import Delivery
+from models.deliveries.event import Event
 from models.deliveries.webhook import Webhook
 from models.messages.contact import Contact, Source
 from models.messages.message import UNSETTLED, Message, MessageStatus
@@ -17,8 +19,9 @@ from models.reports.usage import UsageCount
 from networks.interface import Acceptance
 from networks.items import StatusUpdate
 from networks.registry import network_of
+from resources.message import message_object
 from services import contacts, doorbells, number_status
-from services.emit import emit_message
+from webhooks.envelope import envelope
 from webhooks.kinds import EventKind
 
 STATUS_OF = {
@@ -167,3 +170,36 @@ def give_up(message_id: str) -> None:
             message.advance(MessageStatus.FAILED, at=now, error=error)
             emit_message(EventKind.MESSAGE_FAILED, message, now)
     doorbells.deliveries.ring()
+
+
+def emit_message(
+    kind: EventKind,
+    message: Message,
+    at: int | None = None,
+    error: tuple[str, str] | None = None,
+    *,
+    contact: Contact | None = None,
+    webhooks: Iterable[Webhook] | None = None,
+) -> None:
+    """Emit ``message.*``, at most once for each message and kind.
+
+    ``error`` replaces the message's own, which is missing if the message was delivered after all.
+    ``contact`` and ``webhooks`` spare a query if the caller has read the message's contact or the
+    account's webhooks already.
+    """
+    if webhooks is None:
+        webhooks = Webhook.rows_of(message.account_id)
+    if contact is None and message.contact_id is not None:
+        contact = Contact.by_id(message.contact_id)
+        if contact is None:
+            # The person is erased, and the message is about to be (models.messages.erasure).
+            return
+    event = Event.append(
+        message.account_id,
+        kind,
+        number_id=message.number_id,
+        subject_id=message.id,
+        payload=envelope(kind, at or clock.now(), message_object(message, contact, error)),
+        once=True,
+    )
+    Delivery.schedule(event, webhooks)

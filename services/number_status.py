@@ -1,4 +1,4 @@
-"""Checks numbers at the network, and changes their status (ADR 18).
+"""Checks numbers at the network, and changes their status and details (ADR 18).
 
 An account update is about a whole business account and names no number, so it only makes checks due. The
 timer (NUMBER_CHECK_INTERVAL) and doubtful errors of calls do the same. A check requests the number's status
@@ -6,6 +6,7 @@ from the network, and the response decides. ACTIVE and BANNED numbers are checke
 number is checked only on request, because a new signup or an update of the platform restores it.
 """
 
+import json
 import logging
 import random
 from collections.abc import Iterable
@@ -15,6 +16,7 @@ from gateway.settings import get_settings
 from models import clock
 from models.database import writing
 from models.deliveries.attempt import NO_OUTCOME
+from models.deliveries.delivery import Delivery
 from models.numbers.notice import Notice
 from models.numbers.number import CONNECTED, Number, NumberStatus, NumberTakenError
 from networks import exceptions as network
@@ -22,8 +24,9 @@ from networks import items
 from networks.interface import BETWEEN_REASONS, Health, NumberState, Sender
 from networks.items import AccountEffect, AccountUpdate
 from networks.registry import described, network_of, offered, wait_for
-from services import doorbells, number_updates
-from services.emit import emit_number
+from resources.number import number_object
+from services import doorbells
+from webhooks.envelope import envelope
 from webhooks.kinds import EventKind
 
 logger = logging.getLogger(__name__)
@@ -76,7 +79,7 @@ def change_status(number: Number, status: NumberStatus, reason: str | None = Non
     with writing():
         changed = number.move_to(status, _next_check_at(status), reason)
         if changed:
-            emit_number(EVENT_OF[status], number)
+            _emit(EVENT_OF[status], number)
     return changed
 
 
@@ -121,10 +124,52 @@ def apply_notice(notice: items.PlatformNotice) -> bool:
     A notice about quality requests a check, because it does not name the quality.
     """
     with writing():
-        numbers = number_updates.record_notice(notice)
+        numbers = _record_notice(notice)
         if notice.news is not None and notice.news.needs_check:
             request_checks(numbers or ())
     return numbers is not None
+
+
+def _record_notice(notice: items.PlatformNotice) -> list[Number] | None:
+    """Store a notice once, and update its numbers. Returns them, or None if the notice is known."""
+    kept = Notice.record(
+        notice.waba_id, notice.field, notice.phone_number, notice.value, notice.at, notice.event
+    )
+    if kept is None:
+        return None
+    if (news := notice.news) is None:
+        return []
+    shown = {
+        "field": kept.field,
+        "event": kept.event,
+        "description": news.description,
+        "at": kept.at,
+    }
+    numbers = _concerned(notice, news)
+    for number in numbers:
+        _update(number, news.values | {"notice_json": json.dumps(shown)})
+    return numbers
+
+
+def _concerned(notice: items.PlatformNotice, news: items.NumberNews) -> list[Number]:
+    """The connected numbers of the business account, or the one that the notice names."""
+    is_meant = (Number.waba_id == notice.waba_id) & Number.status.in_(CONNECTED)
+    if notice.phone_number is not None:
+        is_meant &= Number.phone_number == notice.phone_number
+    if news.phone_number_id is not None:
+        is_meant &= Number.phone_number_id == news.phone_number_id
+    return list(Number.select().where(is_meant))
+
+
+def _update(number: Number, news: dict[str, str | None]) -> None:
+    """Store values of a number, and emit ``number.updated`` if one changed."""
+    if number.update_details(**news):
+        _emit(EventKind.NUMBER_UPDATED, number)
+
+
+def _emit(kind: EventKind, number: Number) -> None:
+    payload = envelope(kind, clock.now(), number_object(number))
+    Delivery.emit(number.account_id, kind, payload, subject_id=number.id, number_ids=[number.id])
 
 
 def _expect(numbers: Iterable[Number], reason: str) -> None:
@@ -173,7 +218,7 @@ def _carry_out(number: Number) -> bool:
         with writing():
             # The answer is out of date if the number or its check changed meanwhile.
             if number.complete(_next_check_at(answer.status or number.status), tries=0):
-                number_updates.update(number, **answer.news)
+                _update(number, answer.news)
                 if answer.status is not None:
                     change_status(
                         number, answer.status, answer.reason or _reason_of(number, answer)

@@ -13,11 +13,14 @@ from typing import Any
 from models import clock
 from models.clock import new_id
 from models.database import writing
+from models.deliveries.delivery import Delivery
 from models.messages.template import Template, TemplateList, TemplateStatus, active_numbers
 from models.numbers.number import Number
 from networks.interface import TemplateDefinition
 from networks.items import TemplateChange
-from services.emit import emit_template
+from resources.template import template_object
+from webhooks.envelope import envelope
+from webhooks.kinds import EventKind
 
 # The greatest age of a list without callbacks. The platform allows an app 200 calls per hour and account.
 MAX_AGE_MS = 3_600_000
@@ -203,7 +206,9 @@ def _emit(
 ) -> None:
     # An account without an active number cannot use the templates and gets no event.
     if numbers:
-        emit_template(row, numbers, at, status)
+        kind = EventKind.TEMPLATE_UPDATED
+        payload = envelope(kind, at or clock.now(), template_object(row, numbers, status))
+        Delivery.emit(row.account_id, kind, payload, subject_id=row.network_id, number_ids=numbers)
 
 
 def _numbers_of(row: Template) -> list[str]:

@@ -31,8 +31,7 @@ from networks.items import (
 )
 from networks.registry import parse
 from services import contacts, doorbells, number_status, telemetry, template_copy
-from services.emit import emit_message
-from services.message_status import SentMessages, record_status
+from services.message_status import SentMessages, emit_message, record_status
 from webhooks.kinds import EventKind
 
 logger = logging.getLogger(__name__)

@@ -112,6 +112,22 @@ class Delivery(Lease):
                 )
 
     @classmethod
+    def emit(
+        cls,
+        account_id: str,
+        kind: str,
+        payload: str,
+        *,
+        subject_id: str,
+        number_ids: Sequence[str],
+    ) -> None:
+        """Write an event about these numbers, and its deliveries, inside the caller's transaction."""
+        webhooks = Webhook.rows_of(account_id)
+        ids = {"number_id": number_ids[0], "subject_id": subject_id}
+        event = Event.append(account_id, kind, **ids, payload=payload, once=False)
+        cls.schedule(event, webhooks, number_ids)
+
+    @classmethod
     def find(cls, delivery_id: str) -> Self | None:
         """The delivery with its event and webhook, or None."""
         with reading():

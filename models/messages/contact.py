@@ -107,10 +107,14 @@ class Contact(Owned):
         found = (
             _having(*names).execute(number_id, *(identity[name] for name in names)) if names else ()
         )
-        rows: dict[str, Contact] = {row.id: row for row in found}
-        leading = {row.merged_into for row in rows.values()} - {None}
-        people = [row for row in rows.values() if row.merged_into is None]
-        return people + [cls.get_by_id(each) for each in leading - rows.keys()]
+        people: dict[str, Contact] = {}
+        leading: set[str] = set()
+        for row in found:
+            if row.merged_into is None:
+                people[row.id] = row
+            else:
+                leading.add(row.merged_into)
+        return [*people.values(), *map(cls.get_by_id, leading - people.keys())]
 
     @classmethod
     def _write(cls, number: Number, identity: Mapping[str, str | None], at: int) -> "Contact":

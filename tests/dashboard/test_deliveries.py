@@ -14,7 +14,7 @@ from models.deliveries.claim import Terms
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
 from models.numbers.number import Number
-from services import emit
+from services import message_status
 from tasks import redeliver
 from tests import factories
 from tests.dashboard.conftest import Submit, Visit
@@ -48,7 +48,7 @@ def test_deliveries_of_all_webhooks_are_listed_with_answer_and_person(
 ) -> None:
     row = factories.outbound(number)
     with writing():
-        emit.emit_message(EventKind.MESSAGE_SENT, row)
+        message_status.emit_message(EventKind.MESSAGE_SENT, row)
     assert "no attempt yet" in visit("deliveries")
     _fail()
     page = visit("deliveries")
@@ -65,7 +65,7 @@ def test_each_filter_narrows_the_list(
     visit: Visit, account: Account, number: Number, hooks: list[Webhook]
 ) -> None:
     with writing():
-        emit.emit_message(EventKind.MESSAGE_SENT, factories.outbound(number))
+        message_status.emit_message(EventKind.MESSAGE_SENT, factories.outbound(number))
     factories.deliveries(account, hooks[0])
     _fail()
     factories.deliveries(account, hooks[1])

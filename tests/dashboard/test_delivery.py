@@ -19,7 +19,7 @@ from models.deliveries.claim import Terms
 from models.deliveries.delivery import Delivery
 from models.deliveries.webhook import Webhook
 from models.numbers.number import Number
-from services import emit
+from services import message_status
 from tests import factories
 from tests.conftest import Clock
 from tests.dashboard.conftest import Visit
@@ -82,7 +82,7 @@ def test_a_delivery_that_ended_says_how(visit: Visit, account: Account, hook: We
 def test_a_delivery_names_the_person(visit: Visit, number: Number, hook: Webhook) -> None:
     message = factories.outbound(number)
     with writing():
-        emit.emit_message(EventKind.MESSAGE_SENT, message)
+        message_status.emit_message(EventKind.MESSAGE_SENT, message)
     row = Delivery.get(Delivery.webhook == hook.id)
     assert f'<a href="/dashboard/contacts/{message.contact_id}">' in visit(f"deliveries/{row.id}")
 

@@ -16,7 +16,7 @@ from models.deliveries.claim import Terms
 from models.messages.contact import Contact
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number
-from services.emit import emit_message
+from services.message_status import emit_message
 from tests import factories
 from tests.conftest import Clock, Configure
 from tests.dashboard.conftest import Visit

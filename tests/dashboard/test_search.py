@@ -13,7 +13,7 @@ from models.deliveries.claim import Terms
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number
 from models.numbers.signup import SignupLink
-from services import emit
+from services import message_status
 from tests import factories
 from tests.dashboard.conftest import Visit
 from webhooks.kinds import EventKind
@@ -30,7 +30,7 @@ def _sent(number: Number, wa_message_id: str, text: str = "Hello") -> Message:
     row = factories.outbound(number, text=text)
     with writing():
         row.advance(MessageStatus.SENT, at=1, wa_message_id=wa_message_id)
-        emit.emit_message(EventKind.MESSAGE_SENT, row)
+        message_status.emit_message(EventKind.MESSAGE_SENT, row)
     return row
 
 

@@ -10,10 +10,10 @@ from models.deliveries.claim import Terms
 from models.deliveries.delivery import UNDELIVERED, Delivery
 from models.deliveries.delivery_filter import DeliveryFilter, last_attempts, people_of
 from models.deliveries.webhook import Webhook
-from models.messages.contact import Contact
+from models.messages.contact import Contact, Source
 from models.messages.message import Message
 from models.numbers.number import Number
-from services import emit
+from services import contacts, message_status
 from tests import factories
 from tests.plans import queries_of
 from webhooks.kinds import EventKind
@@ -126,7 +126,7 @@ def test_state_kind_and_time_narrow_the_list(account: Account, hooks: list[Webho
 def _message_event(number: Number, to: str) -> Message:
     row = factories.outbound(number, to=to)
     with writing():
-        emit.emit_message(EventKind.MESSAGE_SENT, row)
+        message_status.emit_message(EventKind.MESSAGE_SENT, row)
     return row
 
 
@@ -136,7 +136,8 @@ def test_a_persons_deliveries_are_found(
     ours, other = (_message_event(number, to) for to in ("15551234567", "15550009999"))
     factories.deliveries(account, hooks[0])
     with writing():
-        emit.emit_contact(Contact.get_by_id(ours.contact_id))
+        person = Contact.get_by_id(ours.contact_id)
+        contacts.opt(person, out=True, because=Source.API, at=ours.created_at)
     contact_ids = [str(ours.contact_id)]
     found = _filter(hooks, contact_ids=contact_ids).newest(100).rows
     assert [row.event_kind for row in found] == ["contact.updated"] * 3 + ["message.sent"] * 3

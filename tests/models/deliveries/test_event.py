@@ -6,7 +6,7 @@ from models.deliveries.delivery import Delivery
 from models.deliveries.event import Event
 from models.messages.message import MessageStatus
 from models.numbers.number import Number
-from services.emit import emit_message
+from services.message_status import emit_message
 from tests import factories
 from tests.conftest import Clock
 from webhooks.kinds import EventKind
