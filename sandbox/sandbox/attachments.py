@@ -62,7 +62,7 @@ async def upload(request: web.Request) -> web.Response:
     except graph_errors.GraphError:
         stored[1].path.unlink()
         raise
-    return web.json_response({"id": _keep(request, number, *stored, UPLOADED_LIFE).id})
+    return web.json_response({"id": _record(request, number, *stored, UPLOADED_LIFE).id})
 
 
 def node(request: web.Request) -> dict[str, Any]:
@@ -118,7 +118,7 @@ async def attach(request: web.Request) -> web.Response:
         stored = await media.store(request.app[SETTINGS].data_dir, chunks, media_types.MOST)
     except TooLargeError:
         raise ControlError(413, f"a file has at most {media_types.MOST} bytes") from None
-    found = _keep(request, number, mime_type, stored, INBOUND_LIFE)
+    found = _record(request, number, mime_type, stored, INBOUND_LIFE)
     return web.json_response({"id": found.id, "mime_type": found.mime_type, "sha256": found.sha256})
 
 
@@ -163,11 +163,13 @@ async def _text(part: BodyPartReader) -> str:
     return text.decode(errors="replace")
 
 
-def _keep(
+def _record(
     request: web.Request, number: Number, mime_type: str, stored: Stored, life: float
 ) -> Media:
     data_dir = request.app[SETTINGS].data_dir
-    return media.keep(request.app[NETWORK], data_dir, number.waba_id, mime_type, stored, life)
+    return media.record_media(
+        request.app[NETWORK], data_dir, number.waba_id, mime_type, stored, life
+    )
 
 
 def _own_media(request: web.Request) -> Media:

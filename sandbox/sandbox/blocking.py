@@ -46,7 +46,7 @@ async def block(request: web.Request) -> web.Response:
         added.append(_view(given, person))
         if set(person.names).isdisjoint(blocked):
             blocked.append(person.key)
-    network.record({"fact": "kept", "owner_id": number.id, "name": NAME, "value": blocked})
+    network.record_value(number, NAME, blocked)
     answer: dict[str, Any] = {"messaging_product": "whatsapp", NAME: {"added_users": added}}
     if not failed:
         return web.json_response(answer)
@@ -63,9 +63,7 @@ async def unblock(request: web.Request) -> web.Response:
         if person is not None:
             removed.append(_view(given, person))
             blocked = [each for each in blocked if each not in person.names]
-    request.app[NETWORK].record(
-        {"fact": "kept", "owner_id": number.id, "name": NAME, "value": blocked}
-    )
+    request.app[NETWORK].record_value(number, NAME, blocked)
     return web.json_response({"messaging_product": "whatsapp", NAME: {"removed_users": removed}})
 
 

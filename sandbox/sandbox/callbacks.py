@@ -107,8 +107,8 @@ class Outbox:
     def _encoded(self, batch: list[Update]) -> bytes:
         behaviour, chance = self._network.behaviour, self._network.chance.callbacks
         self._value_first = not self._value_first
-        told = [distort(update, behaviour, chance) for update in batch]
-        payload = envelope(told, value_first=self._value_first)
+        updates = [distort(update, behaviour, chance) for update in batch]
+        payload = envelope(updates, value_first=self._value_first)
         if chance.happens(behaviour.unknown_fields):
             payload = with_unknown_change(payload)
         return encode(payload)

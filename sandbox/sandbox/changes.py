@@ -138,8 +138,8 @@ def _news(number: Number, before: Person, after: Person) -> list[Fact]:
         system |= {"type": "user_changed_number", "body": f"User {who} changed from {old} to {new}"}
         return [_system(number, before, after, system)]
     if before.user_id != after.user_id:
-        told = f"User {who} changed from {before.user_id} to {after.user_id}"
-        system |= {"type": "user_changed_user_id", "body": told}
+        text = f"User {who} changed from {before.user_id} to {after.user_id}"
+        system |= {"type": "user_changed_user_id", "body": text}
         system["previous_user_id"] = before.user_id
         return [_system(number, before, after, system), _update(number, before, after)]
     return []

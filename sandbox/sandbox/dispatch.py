@@ -29,17 +29,17 @@ class Dispatcher:
     def resume(self) -> None:
         """After a start: schedule all updates that were undelivered when the process ended."""
         for message in self._network.messages.values():
-            self.follow(message)
+            self.emit_statuses(message)
         for owed in list(self._network.owed.values()):
             self.announce(owed)
 
-    def follow(self, message: Message) -> None:
+    def emit_statuses(self, message: Message) -> None:
         """Emit each status of a message that is not confirmed yet, at its time."""
         for status in message.steps:
             if status not in message.confirmed:
                 self._timetable.at(message.due_at(status), partial(self._emit, message, status))
 
-    async def told(self, message: Message, status: str) -> None:
+    async def confirmed(self, message: Message, status: str) -> None:
         """Return once this status is confirmed, or dropped because nobody is subscribed."""
         if status in message.steps and status not in message.confirmed:
             await self._outbox.written_off(status_key(message, status))

@@ -33,7 +33,7 @@ class Number:
 
     ``registrations`` are the times (Unix seconds) at which it was registered or deregistered,
     ``override_url`` takes its callbacks instead of its WABA's. ``quality``, ``limit`` and
-    ``name_status`` are as the platform last told them. ``kept`` holds what was set at its edges
+    ``name_status`` are the last ones of the platform. ``kept`` holds what was set at its edges
     (profile, block list, QR codes and others), by their names.
     """
 

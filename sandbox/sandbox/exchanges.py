@@ -36,7 +36,7 @@ class Exchanges:
         pair = (number_id, self._people.key_of(name))
         if pair not in self.of:
             self.of[pair] = []
-            self._people.meet(pair[1])
+            self._people.add_user_id(pair[1])
         self.of[pair].append(thing)
         return pair
 

@@ -35,7 +35,7 @@ async def change_node(request: web.Request) -> web.StreamResponse:
     """``POST {id}``: a number, an account, a template, or the bytes of an upload."""
     object_id = request.match_info["object_id"]
     if object_id.startswith(uploads.SESSION):
-        return await uploads.take(request)
+        return await uploads.receive(request)
     if object_id in request.app[NETWORK].wabas:
         return await accounts.change(request)
     if object_id in request.app[NETWORK].templates:

@@ -85,10 +85,10 @@ def _writer(network: Network, body: dict[str, Any]) -> tuple[Person, list[Fact]]
         raise ValueError("from_user_id must be a user id, as US.13491208655302741918")
     first, second = key or str(given), given or str(key)
     person = _same_person(network, first, second)
-    told: dict[str, Any] = {each: body[each] for each in ("username", "name") if each in body}
-    check_texts(told)
+    texts: dict[str, Any] = {each: body[each] for each in ("username", "name") if each in body}
+    check_texts(texts)
     changed = replace(person)
-    for each, value in told.items():
+    for each, value in texts.items():
         setattr(changed, each, value)
     before = network.people.find(second)
     if changed == before:
@@ -111,10 +111,10 @@ def _same_person(network: Network, key: str, given: str) -> Person:
     return replace(person, user_id=given, former=[*person.former, person.user_id])
 
 
-def check_texts(told: dict[str, Any]) -> None:
+def check_texts(texts: dict[str, Any]) -> None:
     """A username and a name are texts. Raises ValueError."""
     for name in ("username", "name"):
-        value = told.get(name)
+        value = texts.get(name)
         if value is not None and not (isinstance(value, str) and 1 <= len(value) <= MAX_NAME):
             raise ValueError(f"{name} must be a text of 1 to {MAX_NAME} characters")
 

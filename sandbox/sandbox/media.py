@@ -69,7 +69,7 @@ async def store(data_dir: Path, chunks: AsyncIterator[bytes], limit: int) -> Sto
     return Stored(spool.path, spool.digest.hexdigest(), spool.size)
 
 
-def keep(
+def record_media(
     network: Network, data_dir: Path, waba_id: str, mime_type: str, stored: Stored, life: float
 ) -> Media:
     """Make stored bytes a media object of an account."""

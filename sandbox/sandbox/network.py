@@ -77,10 +77,10 @@ class Network:
             "inbound": self._inbound,
             "account": self._account,
             "read": self._read,
-            "media": self._keep_media,
-            "media_gone": self._lose_media,
-            "template": self._keep_template,
-            "template_gone": self._lose_template,
+            "media": self._media,
+            "media_gone": self._remove_media,
+            "template": self._template,
+            "template_gone": self._remove_template,
             "done": self._done,
             "behaviour": self._behaviour,
             "person": self._person,
@@ -105,6 +105,10 @@ class Network:
         self._journal.append(list(facts))
         for fact in facts:
             self.apply(fact)
+
+    def record_value(self, owner: Number | Waba, name: str, value: Any) -> None:
+        """Record a named value of a number or an account, such as its profile. Raises like ``record``."""
+        self.record({"fact": "kept", "owner_id": owner.id, "name": name, "value": value})
 
     def apply(self, fact: Fact) -> None:
         """Apply one fact in memory."""
@@ -247,18 +251,18 @@ class Network:
     def _read(self, *, id: str) -> None:  # noqa: A002 - the journal's field name
         self.inbound[id].read = True
 
-    def _keep_media(self, **data: Any) -> None:
+    def _media(self, **data: Any) -> None:
         media = Media(**data)
         self.media[media.id] = media
 
-    def _lose_media(self, *, id: str) -> None:  # noqa: A002 - the journal's field name
+    def _remove_media(self, *, id: str) -> None:  # noqa: A002 - the journal's field name
         self.media.pop(id, None)
 
-    def _keep_template(self, **data: Any) -> None:
+    def _template(self, **data: Any) -> None:
         template = Template(**data)
         self.templates[template.id] = template
 
-    def _lose_template(self, *, id: str) -> None:  # noqa: A002 - the journal's field name
+    def _remove_template(self, *, id: str) -> None:  # noqa: A002 - the journal's field name
         self.templates.pop(id, None)
 
     def _done(self, *, keys: list[str]) -> None:

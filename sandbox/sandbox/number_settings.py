@@ -14,7 +14,6 @@ from aiohttp import web
 from sandbox import auth, graph_errors
 from sandbox.bodies import decoded, graph_body
 from sandbox.contents.validators import Check, array, fields, require_object, text
-from sandbox.entities import Number
 from sandbox.keys import NETWORK
 from sandbox.nodes import pick
 
@@ -88,7 +87,7 @@ def changer(edge: str) -> Callable[[web.Request], Any]:
             EDGES[edge][name](name, value)
             if EDGES[edge][name] is _switch:
                 changes[name] = str(value).lower() == "true"
-        _keep(request, number, edge, number.kept.get(edge, {}) | changes)
+        request.app[NETWORK].record_value(number, edge, number.kept.get(edge, {}) | changes)
         return web.json_response({"success": True})
 
     return change
@@ -105,13 +104,13 @@ async def show_username(request: web.Request) -> web.Response:
 async def set_username(request: web.Request) -> web.Response:
     """``POST {phone_number_id}/username``."""
     number, given = auth.own_number(request), await graph_body(request)
-    _keep(request, number, USERNAME, username(given.get(USERNAME)))
+    request.app[NETWORK].record_value(number, USERNAME, username(given.get(USERNAME)))
     return web.json_response({"status": "approved"})
 
 
 async def delete_username(request: web.Request) -> web.Response:
     """``DELETE {phone_number_id}/username``."""
-    _keep(request, auth.own_number(request), USERNAME, None)
+    request.app[NETWORK].record_value(auth.own_number(request), USERNAME, None)
     return web.json_response({"success": True})
 
 
@@ -130,9 +129,3 @@ def username(value: object) -> str:
             "Param username must be 3 to 35 letters, digits, full stops and underscores."
         )
     return value.lower()
-
-
-def _keep(request: web.Request, number: Number, name: str, value: Any) -> None:
-    request.app[NETWORK].record(
-        {"fact": "kept", "owner_id": number.id, "name": name, "value": value}
-    )

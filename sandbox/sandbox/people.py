@@ -85,11 +85,11 @@ class People:
     def __init__(self) -> None:
         self._by_name: dict[str, Person] = {}
         # People whose derived user id a business has received, to find their phone number by it.
-        self._met: dict[str, str] = {}
+        self._by_user_id: dict[str, str] = {}
 
     def find(self, name: str) -> Person:
         """The person with this wa_id or user id, present or former."""
-        met = self._met.get(name, name)
+        met = self._by_user_id.get(name, name)
         return self._by_name.get(name) or self._by_name.get(met) or stranger(met)
 
     def key_of(self, name: str) -> str:
@@ -101,10 +101,10 @@ class People:
         """Whether there is recorded data about the person with this name."""
         return name in self._by_name
 
-    def meet(self, key: str) -> None:
+    def add_user_id(self, key: str) -> None:
         """Record that a business has received this user id."""
         if key[0].isdigit():
-            self._met.setdefault(user_id(key), key)
+            self._by_user_id.setdefault(user_id(key), key)
 
     def put(self, person: Person) -> None:
         """Replace the recorded data of a person."""

@@ -65,7 +65,7 @@ def conversation(message: Message, *, first: bool) -> dict[str, Any]:
     if message.price != FREE_ENTRY:
         return {}
     pair = f"{message.number_id} {message.to}".encode()
-    told: dict[str, Any] = {"id": hashlib.sha256(pair).hexdigest()[:32]}
+    conversation: dict[str, Any] = {"id": hashlib.sha256(pair).hexdigest()[:32]}
     if first:
-        told["expiration_timestamp"] = str(int(message.accepted_at + ENTRY_WINDOW))
-    return {"conversation": told | {"origin": {"type": "referral_conversion"}}}
+        conversation["expiration_timestamp"] = str(int(message.accepted_at + ENTRY_WINDOW))
+    return {"conversation": conversation | {"origin": {"type": "referral_conversion"}}}

@@ -83,9 +83,7 @@ async def change(request: web.Request) -> web.Response:
     if "profile_picture_handle" in given:
         changes["profile_picture_url"] = _picture(request, given["profile_picture_handle"])
     profile = number.kept.get(NAME, {}) | changes
-    request.app[NETWORK].record(
-        {"fact": "kept", "owner_id": number.id, "name": NAME, "value": profile}
-    )
+    request.app[NETWORK].record_value(number, NAME, profile)
     return web.json_response({"success": True})
 
 

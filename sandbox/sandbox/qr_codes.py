@@ -36,7 +36,7 @@ async def write(request: web.Request) -> web.Response:
     else:
         made_at = _known(request, number, str(code))["made_at"]
     said = {"text": given["prefilled_message"], "made_at": made_at}
-    _keep(request, number, _codes(number) | {str(code): said})
+    request.app[NETWORK].record_value(number, NAME, _codes(number) | {str(code): said})
     answer = _view(number, str(code))
     del answer["creation_time"], answer["id"]
     if image is None:
@@ -63,7 +63,9 @@ async def delete(request: web.Request) -> web.Response:
     """``DELETE {phone_number_id}/message_qrdls/{code}``."""
     number, code = auth.own_number(request), request.match_info["code"]
     _known(request, number, code)
-    _keep(request, number, {name: said for name, said in _codes(number).items() if name != code})
+    request.app[NETWORK].record_value(
+        number, NAME, {name: said for name, said in _codes(number).items() if name != code}
+    )
     return web.json_response({"success": True})
 
 
@@ -77,12 +79,6 @@ def _known(request: web.Request, number: Number, code: str) -> dict[str, Any]:
         raise graph_errors.no_such_object(request.method, code)
     said: dict[str, Any] = _codes(number)[code]
     return said
-
-
-def _keep(request: web.Request, number: Number, codes: dict[str, Any]) -> None:
-    request.app[NETWORK].record(
-        {"fact": "kept", "owner_id": number.id, "name": NAME, "value": codes}
-    )
 
 
 def _picked(request: web.Request, number: Number, code: str) -> dict[str, Any]:

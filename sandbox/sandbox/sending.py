@@ -41,7 +41,7 @@ async def post_message(request: web.Request) -> web.Response:
     barred = admission.check(network, number, order, person)
     outcome = decide(network, person.key, barred=barred)
     message = _accept(network, number, order, outcome, person)
-    request.app[DISPATCHER].follow(message)
+    request.app[DISPATCHER].emit_statuses(message)
     await _wait(request, message, outcome)
     return _answer(request, message, order, outcome, person)
 
@@ -78,8 +78,8 @@ async def _wait(request: web.Request, message: Message, outcome: Outcome) -> Non
     if outcome.after_delivered:
         # An unreachable receiver delays the response, but never prevents it.
         with contextlib.suppress(TimeoutError):
-            told = request.app[DISPATCHER].told(message, DELIVERED)
-            await asyncio.wait_for(told, LONGEST_WAIT)
+            confirmed = request.app[DISPATCHER].confirmed(message, DELIVERED)
+            await asyncio.wait_for(confirmed, LONGEST_WAIT)
 
 
 def _answer(
@@ -95,14 +95,14 @@ def _answer(
         # The response below is then written nowhere: the client sees the connection end without a
         # byte.
         request.transport.abort()
-    told = {"id": message.id}
+    shown = {"id": message.id}
     if message.type == "template":
-        told["message_status"] = request.app[NETWORK].behaviour.message_status
+        shown["message_status"] = request.app[NETWORK].behaviour.message_status
     return web.json_response(
         {
             "messaging_product": "whatsapp",
             "contacts": [_contact(order, outcome, person)],
-            "messages": [told],
+            "messages": [shown],
         }
     )
 

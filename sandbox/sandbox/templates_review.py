@@ -63,9 +63,9 @@ class Reviewer:
     def resume(self) -> None:
         """After a start: continue every pending review."""
         for template in self._network.templates.values():
-            self.follow(template)
+            self.schedule(template)
 
-    def follow(self, template: Template) -> None:
+    def schedule(self, template: Template) -> None:
         """End its review at its time."""
         if template.review_at is not None:
             end = partial(self._end, template.id, template.review_at)
@@ -82,9 +82,9 @@ class Reviewer:
         """Record a new or edited template, and have it reviewed."""
         facts: list[Fact] = [_fact(template)]
         if edited:
-            facts.append(_told(template, "message_template_components_update", _parts(template)))
+            facts.append(_update(template, "message_template_components_update", _parts(template)))
         self._record(facts)
-        self.follow(template)
+        self.schedule(template)
 
     def change(self, template: Template, **changes: Any) -> Template:
         """Change a template, and send callbacks about its status, category and quality where they differ."""
@@ -100,7 +100,7 @@ class Reviewer:
         for each in templates:
             facts += [
                 {"fact": "template_gone", "id": each.id},
-                _told(
+                _update(
                     each, "message_template_status_update", _status(replace(each, status=DELETED))
                 ),
             ]
@@ -117,7 +117,7 @@ def _fact(template: Template) -> Fact:
     return {"fact": "template", **asdict(template)}
 
 
-def _told(template: Template, field: str, value: dict[str, Any]) -> Fact:
+def _update(template: Template, field: str, value: dict[str, Any]) -> Fact:
     named = {
         "message_template_id": int(template.id),
         "message_template_name": template.name,
@@ -137,18 +137,18 @@ def _told(template: Template, field: str, value: dict[str, Any]) -> Fact:
 def _changes(before: Template, after: Template) -> list[Fact]:
     facts: list[Fact] = []
     if before.status != after.status:
-        facts.append(_told(after, "message_template_status_update", _status(after)))
+        facts.append(_update(after, "message_template_status_update", _status(after)))
     if before.category != after.category:
         value = {"previous_category": before.category, "new_category": after.category}
-        facts.append(_told(after, "template_category_update", value))
+        facts.append(_update(after, "template_category_update", value))
     if before.quality_score != after.quality_score:
         value = {
             "previous_quality_score": before.quality_score,
             "new_quality_score": after.quality_score,
         }
-        facts.append(_told(after, "message_template_quality_update", value))
+        facts.append(_update(after, "message_template_quality_update", value))
     if before.components != after.components:
-        facts.append(_told(after, "message_template_components_update", _parts(after)))
+        facts.append(_update(after, "message_template_components_update", _parts(after)))
     return facts
 
 

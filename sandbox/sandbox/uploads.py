@@ -41,7 +41,7 @@ async def begin(request: web.Request) -> web.Response:
     return web.json_response({"id": f"{SESSION}{name}?sig={signature}"})
 
 
-async def take(request: web.Request) -> web.Response:
+async def receive(request: web.Request) -> web.Response:
     """``POST upload:{session}``: the bytes; answers with the handle of the file."""
     auth.require_any(request)
     session, offset = _session(request), request.headers.get("file_offset", "0")

@@ -54,7 +54,7 @@ async def request_code(request: web.Request) -> web.Response:
         raise graph_errors.parameter("The parameter language is required.")
     if number.status == CONNECTED:
         raise graph_errors.known(136024)
-    _keep(request, number, CODE, f"{secrets.randbelow(1_000_000):06}")
+    request.app[NETWORK].record_value(number, CODE, f"{secrets.randbelow(1_000_000):06}")
     return web.json_response({"success": True})
 
 
@@ -66,11 +66,11 @@ async def verify_code(request: web.Request) -> web.Response:
         raise graph_errors.parameter("The parameter code is required.")
     sent = number.kept.get(CODE)
     # Clients write the code with a hyphen, as the message shows it, or as a number.
-    told = str(given).replace("-", "").encode(errors="surrogatepass")
-    if sent is None or not hmac.compare_digest(told, sent.encode()):
+    code = str(given).replace("-", "").encode(errors="surrogatepass")
+    if sent is None or not hmac.compare_digest(code, sent.encode()):
         raise graph_errors.known(136025)
-    _keep(request, number, CODE, None)
-    _keep(request, number, STATUS, VERIFIED)
+    request.app[NETWORK].record_value(number, CODE, None)
+    request.app[NETWORK].record_value(number, STATUS, VERIFIED)
     return web.json_response({"success": True, "id": number.id})
 
 
@@ -96,9 +96,3 @@ def _digits(given: dict[str, Any]) -> str:
     if digits is None:
         raise graph_errors.parameter("Param phone_number must be a valid phone number.")
     return digits
-
-
-def _keep(request: web.Request, number: Number, name: str, value: str | None) -> None:
-    request.app[NETWORK].record(
-        {"fact": "kept", "owner_id": number.id, "name": name, "value": value}
-    )

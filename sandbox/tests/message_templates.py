@@ -72,7 +72,7 @@ def shown(business: Business, template_id: str, fields: str = "status,rejected_r
     return business.graph("GET", template_id, params={"fields": fields}).json()
 
 
-def told(receiver: Receiver, field: str) -> list[dict[str, Any]]:
+def updates(receiver: Receiver, field: str) -> list[dict[str, Any]]:
     """The values of the callbacks about a field."""
     changes = [change for callback in list(receiver.callbacks) for _, change in callback.changes]
     return [change["value"] for change in changes if change["field"] == field]

@@ -71,7 +71,7 @@ class Receiver:
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_address[1]}/network/callback"
 
-    def take(self, callback: Callback) -> int | None:
+    def receive(self, callback: Callback) -> int | None:
         with self._changed:
             self.callbacks.append(callback)
             # An answer that the test sets after it saw the callback applies to later ones.
@@ -128,7 +128,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers["Content-Length"]))
-        status = self.server.receiver.take(Callback(raw, self.headers["X-Hub-Signature-256"]))
+        status = self.server.receiver.receive(Callback(raw, self.headers["X-Hub-Signature-256"]))
         if status is None:
             self.server.receiver.released.wait(PATIENCE)
             self.close_connection = True
@@ -176,10 +176,10 @@ class Sandbox:
         self.start()
 
     def start(self) -> None:
-        told = {"SANDBOX_DATA_DIR": str(self.data_dir), "SANDBOX_CALLBACK_URL": self.callback_url}
+        own = {"SANDBOX_DATA_DIR": str(self.data_dir), "SANDBOX_CALLBACK_URL": self.callback_url}
         reader, writer = _FORKS.Pipe(duplex=False)
         with reader, writer:
-            environment = _environment(**told, **self.extra)
+            environment = _environment(**own, **self.extra)
             given = (environment, writer, self.log)
             self.process = _FORKS.Process(target=_serve, args=given, daemon=True)
             self.process.start()

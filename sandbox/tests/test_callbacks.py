@@ -88,11 +88,11 @@ def test_a_hanging_callback_times_out_and_is_retried_and_delays_no_other(
 def test_callbacks_are_concurrent(business: Business, receiver: Receiver) -> None:
     meeting = threading.Barrier(5, timeout=10)
 
-    def meet(_: Callback) -> int:
+    def wait_for_others(_: Callback) -> int:
         meeting.wait()
         return 200
 
-    receiver.answer = meet
+    receiver.answer = wait_for_others
     for index in range(5):
         write(business, text=f"{index}")
     # None of the five is answered before all of them have arrived.

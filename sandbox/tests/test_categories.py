@@ -30,8 +30,8 @@ def test_own_marketing_templates_never_reach_people_who_opted_out(
     wrote(business, **{"from": PHONE})
     change(business.sandbox, PHONE, marketing="stop")
     assert failure(receiver, sale(business).json()["messages"][0]["id"]) == 131050
-    told = receiver.items("messages")[0]["from_user_id"]
-    by_id = sale(business, to=None, recipient=told).json()["messages"][0]["id"]
+    user_id = receiver.items("messages")[0]["from_user_id"]
+    by_id = sale(business, to=None, recipient=user_id).json()["messages"][0]["id"]
     assert failure(receiver, by_id) == 131050
     decide(business, template_id, category="UTILITY")
     wamid = sale(business).json()["messages"][0]["id"]
@@ -80,8 +80,8 @@ def test_who_opted_out_gets_no_marketing_until_opting_in_again(
     wrote(business, **{"from": PHONE})
     changed = change(business.sandbox, PHONE, marketing="stop")
     assert changed["opted_out"] == [business.waba_id]
-    ((_, told),) = heard(receiver)
-    (preference,) = told["value"]["user_preferences"]
+    ((_, update),) = heard(receiver)
+    (preference,) = update["value"]["user_preferences"]
     expected = {"wa_id": PHONE, "category": "marketing_messages", "value": "stop"}
     assert expected.items() <= preference.items()
     wamid = template(business).json()["messages"][0]["id"]

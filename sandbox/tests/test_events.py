@@ -11,8 +11,8 @@ from test_limits import code_of
 
 def announce(business: Business, **body: Any) -> dict[str, Any]:
     path = f"wabas/{business.waba_id}/events"
-    told: dict[str, Any] = business.sandbox.control("POST", path, body)
-    return told
+    response: dict[str, Any] = business.sandbox.control("POST", path, body)
+    return response
 
 
 def heard(receiver: Receiver, count: int = 1) -> list[tuple[str, dict[str, Any]]]:
@@ -78,11 +78,11 @@ def test_the_end_of_a_partnership_voids_tokens_and_subscription(
 def test_details_that_are_given_replace_those_that_are_not(
     business: Business, receiver: Receiver
 ) -> None:
-    told = announce(
+    response = announce(
         business, event="PARTNER_REMOVED", disconnection_info={"reason": "PRIMARY_INACTIVITY"}
     )
     ((_, change),) = heard(receiver)
-    assert told == {"field": "account_update", "value": change["value"]}
+    assert response == {"field": "account_update", "value": change["value"]}
     expected = {"reason": "PRIMARY_INACTIVITY", "initiated_by": "USER"}
     assert change["value"]["disconnection_info"] == expected
 

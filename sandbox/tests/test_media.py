@@ -226,9 +226,9 @@ def test_an_edit_says_of_its_picture_what_a_message_would(
     person = {"to": business.digits, "from": "16505551234"}
     business.sandbox.control("POST", "inbound", person | {"type": "edit", "edit": edit})
     receiver.wait(lambda: bool(receiver.items("messages")))
-    told = receiver.items("messages")[0]["edit"]
-    assert told["message"]["image"] == attached | {"caption": "New"}
-    assert told["original_message_id"] == "wamid.OLD"
+    edit = receiver.items("messages")[0]["edit"]
+    assert edit["message"]["image"] == attached | {"caption": "New"}
+    assert edit["original_message_id"] == "wamid.OLD"
 
 
 def test_the_control_call_shows_a_picture_without_a_token(settled: Business) -> None:

@@ -91,8 +91,8 @@ def test_a_recipient_that_is_no_user_id_is_refused(shared: Business, recipient: 
 def test_a_known_user_id_reaches_its_person(business: Business, receiver: Receiver) -> None:
     wrote(business, **{"from": PHONE})
     settle(business.sandbox)
-    told = receiver.items("messages")[0]["from_user_id"]
-    wamid = business.post(to=None, recipient=told).json()["messages"][0]["id"]
+    user_id = receiver.items("messages")[0]["from_user_id"]
+    wamid = business.post(to=None, recipient=user_id).json()["messages"][0]["id"]
     settle(business.sandbox)
     statuses = [each for each in receiver.items("statuses") if each["id"] == wamid]
     assert {each["recipient_id"] for each in statuses} == {PHONE}
@@ -224,9 +224,9 @@ def test_a_changed_user_id_is_told_twice(business: Business, receiver: Receiver)
         ANA,
         "DE.2",
     )
-    ((waba_id, told),) = heard(receiver)
-    assert (waba_id, told["field"]) == (business.waba_id, "user_id_update")
-    (update,) = told["value"]["user_id_update"]
+    ((waba_id, value),) = heard(receiver)
+    assert (waba_id, value["field"]) == (business.waba_id, "user_id_update")
+    (update,) = value["value"]["user_id_update"]
     assert update["user_id"] == {"previous": ANA, "current": "DE.2"}
 
 

@@ -12,7 +12,7 @@ FREE = "free_customer_service"
 REFERRAL = {"source_url": "https://fb.me/1", "source_id": "1", "source_type": "ad"}
 
 
-def told(receiver: Receiver, wamid: str) -> dict[str, dict[str, Any]]:
+def statuses_of(receiver: Receiver, wamid: str) -> dict[str, dict[str, Any]]:
     """Each status of the message that carries a price."""
     statuses = [each for each in receiver.items("statuses") if each["id"] == wamid]
     return {each["status"]: each for each in statuses if "pricing" in each}
@@ -20,7 +20,7 @@ def told(receiver: Receiver, wamid: str) -> dict[str, dict[str, Any]]:
 
 def price(receiver: Receiver, business: Business, answer: Any) -> dict[str, Any]:
     settle(business.sandbox)
-    statuses = told(receiver, answer.json()["messages"][0]["id"])
+    statuses = statuses_of(receiver, answer.json()["messages"][0]["id"])
     assert set(statuses) == {"sent", "delivered"}
     assert statuses["sent"]["pricing"] == statuses["delivered"]["pricing"]
     pricing: dict[str, Any] = statuses["sent"]["pricing"]
@@ -54,14 +54,14 @@ def test_what_follows_an_advertisement_is_free_for_three_days(
     write(business, text="Hi", referral=REFERRAL)
     answer = template(business)
     assert price(receiver, business, answer) == expected("marketing", "free_entry_point")
-    statuses = told(receiver, answer.json()["messages"][0]["id"])
+    statuses = statuses_of(receiver, answer.json()["messages"][0]["id"])
     assert statuses["sent"]["conversation"]["origin"] == {"type": "referral_conversion"}
     assert statuses["sent"]["conversation"]["expiration_timestamp"].isdigit()
     assert "expiration_timestamp" not in statuses["delivered"]["conversation"]
     business.sandbox.control("POST", "clock", {"advance_seconds": 73 * 3600})
     answer = template(business)
     assert price(receiver, business, answer) == expected("marketing", "regular")
-    assert "conversation" not in told(receiver, answer.json()["messages"][0]["id"])["sent"]
+    assert "conversation" not in statuses_of(receiver, answer.json()["messages"][0]["id"])["sent"]
 
 
 def test_a_message_that_is_read_at_once_has_its_price_there(
@@ -70,4 +70,4 @@ def test_a_message_that_is_read_at_once_has_its_price_there(
     business.sandbox.control("PUT", "behaviour", {"skip_delivered": 1})
     wamid = business.send()
     receiver.wait_for_statuses(wamid, "sent", "read")
-    assert set(told(receiver, wamid)) == {"sent", "read"}
+    assert set(statuses_of(receiver, wamid)) == {"sent", "read"}

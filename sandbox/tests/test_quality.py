@@ -16,17 +16,17 @@ def node(business: Business) -> dict[str, Any]:
     return fields
 
 
-def tell(business: Business, **body: Any) -> dict[str, Any]:
+def notify(business: Business, **body: Any) -> dict[str, Any]:
     path = f"numbers/{business.number_id}/events"
-    told: dict[str, Any] = business.sandbox.control("POST", path, body)
-    return told
+    notified: dict[str, Any] = business.sandbox.control("POST", path, body)
+    return notified
 
 
 @pytest.mark.parametrize("name", ["current_limit", "max_daily_conversations_per_business"])
 def test_the_limit_follows_either_spelling(business: Business, name: str) -> None:
     value = {"old_limit": "TIER_2K", name: "TIER_10K", "event": "UPGRADE"}
-    told = tell(business, field=QUALITY, value=value)
-    assert told["value"] == {**value, "display_phone_number": business.digits}
+    notified = notify(business, field=QUALITY, value=value)
+    assert notified["value"] == {**value, "display_phone_number": business.digits}
     assert node(business)["whatsapp_business_manager_messaging_limit"] == "TIER_10K"
     business.sandbox.kill()
     business.sandbox.start()
@@ -35,21 +35,21 @@ def test_the_limit_follows_either_spelling(business: Business, name: str) -> Non
 
 def test_the_quality_changes_with_and_without_an_announcement(business: Business) -> None:
     assert node(business)["quality_rating"] == "GREEN"
-    tell(business, field=QUALITY, value={"event": "FLAGGED"})
+    notify(business, field=QUALITY, value={"event": "FLAGGED"})
     assert node(business)["quality_rating"] == "RED"
-    tell(business, field=QUALITY, value={"event": "UNFLAGGED"})
+    notify(business, field=QUALITY, value={"event": "UNFLAGGED"})
     assert node(business)["quality_rating"] == "GREEN"
-    told = tell(business, field=QUALITY, quality_rating="YELLOW")
-    assert "quality_rating" not in told["value"]
+    notified = notify(business, field=QUALITY, quality_rating="YELLOW")
+    assert "quality_rating" not in notified["value"]
     assert node(business)["quality_rating"] == "YELLOW"
 
 
 def test_a_name_is_taken_once_it_is_approved(business: Business, receiver: Receiver) -> None:
     rejected = {"decision": "REJECTED", "requested_verified_name": "Bo", "rejection_reason": "X"}
-    tell(business, field=NAME, value=rejected)
+    notify(business, field=NAME, value=rejected)
     assert (node(business)["verified_name"], node(business)["name_status"]) != ("Bo", "APPROVED")
     assert node(business)["name_status"] == "REJECTED"
-    tell(business, field=NAME, value={"requested_verified_name": "Bo"})
+    notify(business, field=NAME, value={"requested_verified_name": "Bo"})
     assert (node(business)["verified_name"], node(business)["name_status"]) == ("Bo", "APPROVED")
     assert {change["field"] for _, change in heard(receiver, 2)} == {NAME}
 
@@ -57,15 +57,15 @@ def test_a_name_is_taken_once_it_is_approved(business: Business, receiver: Recei
 def test_the_number_of_the_path_is_meant(sandbox: Sandbox) -> None:
     one = sandbox.connect()
     two = sandbox.connect(waba_id=one.waba_id)
-    told = tell(two, field=QUALITY, quality_rating="RED")
-    assert told["value"]["display_phone_number"] == two.digits
+    notified = notify(two, field=QUALITY, quality_rating="RED")
+    assert notified["value"]["display_phone_number"] == two.digits
     assert node(one)["quality_rating"] == "GREEN"
     assert node(two)["quality_rating"] == "RED"
 
 
 def test_an_alert_comes_nested_or_flat(business: Business) -> None:
-    nested = tell(business, field="account_alerts")["value"]
-    flat = tell(business, field="account_alerts", flat=True)["value"]
+    nested = notify(business, field="account_alerts")["value"]
+    flat = notify(business, field="account_alerts", flat=True)["value"]
     assert set(flat) == {"entity_type", "entity_id", *nested["alert_info"]}
 
 

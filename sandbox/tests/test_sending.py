@@ -154,8 +154,8 @@ def test_an_invalid_message_that_fits_the_schema_is_accepted_and_fails_later(
     receiver.wait_for_statuses(oneself, "failed")
     twice = business.post(**EQUAL_ROWS).json()["messages"][0]["id"]
     receiver.wait_for_statuses(twice, "failed")
-    told = [item["errors"][0]["code"] for item in receiver.items("statuses")]
-    assert told == [131021, 131009]
+    codes = [item["errors"][0]["code"] for item in receiver.items("statuses")]
+    assert codes == [131021, 131009]
 
 
 def test_with_strict_sends_it_is_refused_at_once(business: Business) -> None:

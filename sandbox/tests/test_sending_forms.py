@@ -112,8 +112,8 @@ def test_a_body_counts_more_than_the_query(customer: Business) -> None:
 
 def test_opaque_data_stay_the_text_that_they_are(customer: Business) -> None:
     flat = {"messaging_product": "whatsapp", "to": "16505559999", "text": json.dumps(TEXT)}
-    told = flat | {"biz_opaque_callback_data": '{"order": 1}'}
-    assert customer.graph("POST", f"{customer.number_id}/messages", params=told).ok
+    params = flat | {"biz_opaque_callback_data": '{"order": 1}'}
+    assert customer.graph("POST", f"{customer.number_id}/messages", params=params).ok
     [message] = [each for each in customer.sandbox.accepted() if each["to"] == "16505559999"]
     assert message["biz_opaque_callback_data"] == '{"order": 1}'
 
@@ -121,8 +121,8 @@ def test_opaque_data_stay_the_text_that_they_are(customer: Business) -> None:
 def test_the_app_gets_its_token_and_looks_at_another(customer: Business) -> None:
     given = {"client_id": APP_ID, "client_secret": APP_SECRET, "grant_type": "client_credentials"}
     answer = customer.sandbox.call("POST", "/oauth/access_token", data=given).json()
-    told = {"input_token": customer.token, "access_token": answer["access_token"]}
-    assert customer.sandbox.call("GET", "/debug_token", params=told).json()["data"]["is_valid"]
+    params = {"input_token": customer.token, "access_token": answer["access_token"]}
+    assert customer.sandbox.call("GET", "/debug_token", params=params).json()["data"]["is_valid"]
 
 
 def test_a_token_can_be_inspected_only_with_itself(customer: Business) -> None:

@@ -22,7 +22,7 @@ from message_templates import (
     names,
     send,
     shown,
-    told,
+    updates,
 )
 from sandbox_harness import Business, Receiver, Sandbox
 from test_callbacks import settle
@@ -66,8 +66,8 @@ def test_a_template_is_pending_until_its_review_approves_it(
     }
     assert code_of(send(business, body(TEXT, TEXT))) == 132001
     advance(business.sandbox, HOUR)
-    receiver.wait(lambda: bool(told(receiver, STATUS)))
-    [value] = told(receiver, STATUS)
+    receiver.wait(lambda: bool(updates(receiver, STATUS)))
+    [value] = updates(receiver, STATUS)
     assert value == {
         "message_template_id": int(template_id),
         "message_template_name": "order_shipped",
@@ -87,8 +87,8 @@ def test_a_review_can_reject_with_a_reason(business: Business, receiver: Receive
         template_reject_reason="SCAM",
     )
     template_id = created(business)
-    receiver.wait(lambda: bool(told(receiver, STATUS)))
-    [value] = told(receiver, STATUS)
+    receiver.wait(lambda: bool(updates(receiver, STATUS)))
+    [value] = updates(receiver, STATUS)
     assert (value["event"], value["reason"]) == ("REJECTED", "SCAM")
     assert shown(business, template_id)["rejected_reason"] == "SCAM"
     assert code_of(send(business, body(TEXT, TEXT))) == 132001
@@ -100,7 +100,7 @@ def test_a_review_can_never_end(business: Business, receiver: Receiver) -> None:
     advance(business.sandbox, 24 * HOUR)
     settle(business.sandbox)
     assert shown(business, template_id)["status"] == "PENDING"
-    assert told(receiver, STATUS) == []
+    assert updates(receiver, STATUS) == []
 
 
 def test_a_review_goes_on_after_a_kill(
@@ -114,7 +114,7 @@ def test_a_review_goes_on_after_a_kill(
         sandbox.kill()
         sandbox.start()
     advance(sandbox, 2 * HOUR)
-    receiver.wait(lambda: bool(told(receiver, STATUS)))
+    receiver.wait(lambda: bool(updates(receiver, STATUS)))
     assert shown(business, template_id)["status"] == "REJECTED"
     assert names(business) == [*READY, "order_shipped"]
 
@@ -137,8 +137,8 @@ def test_a_template_against_the_platforms_rules_is_rejected_or_with_the_knob_ref
 ) -> None:
     behave(business.sandbox, template_review_ms=0)
     created(business, components=components)
-    receiver.wait(lambda: bool(told(receiver, STATUS)))
-    assert told(receiver, STATUS)[0]["reason"] == "INVALID_FORMAT"
+    receiver.wait(lambda: bool(updates(receiver, STATUS)))
+    assert updates(receiver, STATUS)[0]["reason"] == "INVALID_FORMAT"
     behave(business.sandbox, strict_sends=True)
     assert code_of(create(business, name="strict", components=components)) == 100
 
@@ -219,14 +219,14 @@ def test_the_templates_of_another_account_are_inaccessible(
 def test_an_edit_is_told_and_reviewed_again(business: Business, receiver: Receiver) -> None:
     behave(business.sandbox, template_review_ms=0)
     template_id = created(business)
-    receiver.wait(lambda: bool(told(receiver, STATUS)))
+    receiver.wait(lambda: bool(updates(receiver, STATUS)))
     text = {"type": "BODY", "text": "It has shipped."}
     edited = business.graph("POST", template_id, {"components": [text]}).json()
     assert (edited["success"], edited["id"]) == (True, template_id)
-    receiver.wait(lambda: len(told(receiver, STATUS)) == 2)
+    receiver.wait(lambda: len(updates(receiver, STATUS)) == 2)
     # Callbacks may overtake each other.
-    receiver.wait(lambda: bool(told(receiver, "message_template_components_update")))
-    [value] = told(receiver, "message_template_components_update")
+    receiver.wait(lambda: bool(updates(receiver, "message_template_components_update")))
+    [value] = updates(receiver, "message_template_components_update")
     assert value["message_template_element"] == "It has shipped."
     assert shown(business, template_id, "components")["components"] == [text]
     behave(business.sandbox, template_review="none")
@@ -249,7 +249,7 @@ def test_a_template_is_deleted_by_name_or_identifier(
     assert names(business) == READY
     assert delete(name="order_shipped").json()["error"]["error_subcode"] == 2593002
     assert code_of(delete()) == 100
-    receiver.wait(lambda: [e["event"] for e in told(receiver, STATUS)] == ["DELETED", "DELETED"])
+    receiver.wait(lambda: [e["event"] for e in updates(receiver, STATUS)] == ["DELETED", "DELETED"])
 
 
 def test_the_platform_announces_each_change_of_a_template(
@@ -262,19 +262,19 @@ def test_the_platform_announces_each_change_of_a_template(
     decide(business, template_id, status="DISABLED")
     receiver.wait(
         lambda: (
-            len(told(receiver, STATUS)) == 3
-            and bool(told(receiver, "template_category_update"))
-            and bool(told(receiver, "message_template_quality_update"))
+            len(updates(receiver, STATUS)) == 3
+            and bool(updates(receiver, "template_category_update"))
+            and bool(updates(receiver, "message_template_quality_update"))
         )
     )
     settle(business.sandbox)
-    told_of = {value["event"]: value for value in told(receiver, STATUS)}
-    assert sorted(told_of) == ["APPROVED", "DISABLED", "PAUSED"]
-    assert told_of["PAUSED"]["other_info"]["title"] == "FIRST_PAUSE"
-    assert "disable_date" in told_of["DISABLED"]["disable_info"]
-    [category] = told(receiver, "template_category_update")
+    update_of = {value["event"]: value for value in updates(receiver, STATUS)}
+    assert sorted(update_of) == ["APPROVED", "DISABLED", "PAUSED"]
+    assert update_of["PAUSED"]["other_info"]["title"] == "FIRST_PAUSE"
+    assert "disable_date" in update_of["DISABLED"]["disable_info"]
+    [category] = updates(receiver, "template_category_update")
     assert (category["previous_category"], category["new_category"]) == ("UTILITY", "MARKETING")
-    [quality] = told(receiver, "message_template_quality_update")
+    [quality] = updates(receiver, "message_template_quality_update")
     assert (quality["previous_quality_score"], quality["new_quality_score"]) == ("UNKNOWN", "RED")
     found = business.sandbox.control("GET", f"templates?waba_id={business.waba_id}")["data"]
     assert [each["status"] for each in found if each["id"] == template_id] == ["DISABLED"]

@@ -16,7 +16,7 @@ from message_templates import (
     names,
     send,
     shown,
-    told,
+    updates,
 )
 from sandbox_harness import Business, Receiver, Sandbox
 from test_callbacks import settle
@@ -85,7 +85,7 @@ def test_a_code_template_is_submitted_and_updated_in_several_languages(
     assert again[0]["id"] == first[1]["id"]
     assert names(business, name="code") == ["code"] * 3
     settle(business.sandbox)
-    [edited] = told(receiver, "message_template_components_update")
+    [edited] = updates(receiver, "message_template_components_update")
     assert edited["message_template_language"] == "de"
 
 
@@ -136,7 +136,7 @@ def test_a_pause_ends_and_is_told(business: Business, receiver: Receiver) -> Non
     assert unpause(business, template_id) == {"success": True}
     assert send(business, body(TEXT, TEXT)).ok
     settle(business.sandbox)
-    events = [each["event"] for each in told(receiver, STATUS)]
+    events = [each["event"] for each in updates(receiver, STATUS)]
     # Callbacks may overtake each other.
     assert sorted(events) == ["APPROVED", "APPROVED", "PAUSED"]
 
