@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 from psycopg.abc import PQGen
 
-from models.database import names
+from models.database import resolver
 from models.database.hosts import SHARED_SECONDS, TEST_SECONDS
 
 # A standby has the identifier of its primary, but started at another time. A pooler may let standbys answer.
@@ -57,7 +57,7 @@ def is_another(url: str, server: str | None) -> bool:
 def _ask(url: str) -> None:
     options: dict[str, Any] = {"connect_timeout": TEST_SECONDS, "autocommit": True}
     try:
-        connection = _Hasty.connect(url, **options | names.resolve(url, options))
+        connection = _Hasty.connect(url, **options | resolver.resolve(url, options))
         try:
             note(url, connection)
         finally:

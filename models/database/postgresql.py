@@ -10,7 +10,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
@@ -232,14 +232,14 @@ class PostgresEngine(PooledPostgresqlDatabase):
             answer.received()
         self._held.keys = keys
 
-    async def run(self, work: Callable[[], Result]) -> Result:
+    def run(self, work: Callable[[], Result]) -> Awaitable[Result]:
         """Run ``work`` in one of the threads for event loops.
 
         It runs again if the connection of its first transaction is lost before the server reaches the commit.
         """
         loop = asyncio.get_running_loop()
         again = partial(self._run, work)
-        return await loop.run_in_executor(self._threads, copy_context().run, again)
+        return loop.run_in_executor(self._threads, copy_context().run, again)
 
     read = run
 

@@ -22,7 +22,7 @@ from redis.sentinel import (
     SentinelManagedSSLConnection,
 )
 
-from models.database import names
+from models.database import resolver
 
 SENTINEL_PORT = 26379
 # As for PostgreSQL (models/database/session.py): the kernel ends a connection to a lost machine.
@@ -43,7 +43,7 @@ class _Resolved(Connection):
             return
         seconds: Any = self.socket_connect_timeout
         try:
-            names.check(self.host, seconds)
+            resolver.check(self.host, seconds)
         except TimeoutError:
             raise RedisTimeoutError(f"no name server gave the address of {self.host}") from None
         except OSError as error:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from models.database import database, reading
 from models.database.identifiers import unsorted
-from models.database.pinned import LENIENT, OF_THE_SERVER, OUTSIDE, PINNED
+from models.database.session_settings import LENIENT, OF_THE_SERVER, OUTSIDE, PINNED
 from models.database.sqlite import path_of
 
 # How often SQLite calls the progress handler, in steps of its virtual machine.

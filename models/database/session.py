@@ -16,8 +16,8 @@ from psycopg.abc import PQGen
 from psycopg.errors import ConnectionTimeout, ReadOnlySqlTransaction, TooManyConnections
 from psycopg.pq import TransactionStatus
 
-from models.database import hosts, names, pooled_server
-from models.database.pinned import BEGIN, BEGIN_WRITABLE, LENIENT, OUTSIDE, PINNED
+from models.database import hosts, pooled_server, resolver
+from models.database.session_settings import BEGIN, BEGIN_WRITABLE, LENIENT, OUTSIDE, PINNED
 
 CONNECT_TIMEOUT_SECONDS = 5
 # How long the client waits for a response. A server that is frozen, or a proxy that lost it, ends no
@@ -149,7 +149,7 @@ class Session(psycopg.Connection[Any]):
     def _connect_to(cls, url: str, settings: Mapping[str, str], **options: Any) -> Self:
         ordered = hosts.order(url)
         given = PATIENCE | ordered | options | {"client_encoding": "UTF8"}
-        places = names.resolve(url, given)
+        places = resolver.resolve(url, given)
         session = cls.connect(url, autocommit=True, **given | places)
         session.url = url
         session.needs_primary = ordered.get("target_session_attrs") in {"read-write", "primary"}

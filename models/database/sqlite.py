@@ -14,7 +14,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import copy_context
@@ -218,13 +218,13 @@ class SqliteEngine(SqliteDatabase):
         with self.reading():
             return work()
 
-    async def run(self, work: Callable[[], Result]) -> Result:
+    def run(self, work: Callable[[], Result]) -> Awaitable[Result]:
         """Run ``work`` in the writer thread (models.database.commit)."""
         job = _Job(partial(copy_context().run, work))
         # From here on it cannot be cancelled.
         job.waiting.set_running_or_notify_cancel()
         self._jobs.put(job)
-        return await asyncio.wrap_future(job.waiting)
+        return asyncio.wrap_future(job.waiting)
 
     def _serve(self) -> None:
         """Run the queued jobs in batches until a None arrives."""

@@ -287,8 +287,7 @@ def bring_back(last_try: int) -> tuple[bool, bool]:
     and whether more may be waiting.
     """
     _give_back_unsure()
-    with reading():
-        [(any_due, any_waited)] = _LOOK.execute(clock.now())
+    [(any_due, any_waited)] = _LOOK.read(clock.now())
     back = write(lambda: _bring_back(clock.now(), last_try), CLAIMS) if any_waited else 0
     return bool(any_due or any_waited), back == MOST_BACK
 
@@ -318,7 +317,7 @@ def claim_due(room: int, terms: Terms) -> Claim:
     limits = terms.per_webhook, busy, min(room, MOST_TOGETHER)
     # One connection for all queries: taking one out of the pool costs as much as a query.
     with reading():
-        found = list(_due_webhooks.execute(terms.slow, clock.now(), *limits))
+        found = list(_due_webhooks.read(terms.slow, clock.now(), *limits))
         full = {account_id for _, account_id, is_full, _ in found if is_full}
         webhook_ids = [id_ for id_, _, is_full, _ in found if not is_full]
         if not webhook_ids:

@@ -51,7 +51,7 @@ OPENS_SOCKETS = {
     "gateway/http/server.py": "listens for both families",
     "gateway/ops/systemd.py": "tells systemd the state of the process",
     "models/database/redis_pool.py": "sets options of connections to Redis, and opens none",
-    "models/database/names.py": "resolves names, and connects to nothing",
+    "models/database/resolver.py": "resolves names, and connects to nothing",
     "gateway/cli/up.py": "checks whether the ports of its parts are open",
 }
 

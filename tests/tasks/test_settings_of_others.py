@@ -18,8 +18,8 @@ from models import database
 from models.accounts import secret
 from models.accounts.account import Account
 from models.database import reading
-from models.database.pinned import LENIENT, OUTSIDE, PINNED
 from models.database.session import BOUNDS, Session
+from models.database.session_settings import LENIENT, OUTSIDE, PINNED
 from models.deliveries.claim import Terms
 from models.deliveries.delivery import Delivery
 from models.deliveries.event import Event

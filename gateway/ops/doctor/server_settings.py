@@ -2,7 +2,7 @@
 
 from gateway.ops.doctor import BrokenError, UnwellError
 from models.database import report
-from models.database.pinned import DURABLE, LENIENT
+from models.database.session_settings import DURABLE, LENIENT
 
 
 def check_settings() -> None:

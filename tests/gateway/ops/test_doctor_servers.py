@@ -15,7 +15,7 @@ from gateway.cli.doctor import CHECKS, OK, PROBLEM, WARNING, Check, look
 from gateway.settings import PREFIX, Settings, SettingsError
 from gateway.storage import AwayError, check_database, check_queue, connect_state
 from models import database
-from models.database.pinned import PRIVILEGED
+from models.database.session_settings import PRIVILEGED
 from tasks import queue
 from tests.conftest import Configure
 

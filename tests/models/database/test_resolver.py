@@ -12,7 +12,7 @@ import redis
 from psycopg.errors import ConnectionTimeout
 
 from contract_tests.servers import PostgresServer
-from models.database import names, pooled_server, session
+from models.database import pooled_server, resolver, session
 from models.database.redis_pool import open_pool
 from models.database.session import Session
 
@@ -49,13 +49,13 @@ def name_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ],
 )
 def test_each_name_is_replaced_by_its_addresses(url: str, expected: list[str]) -> None:
-    assert list(names.resolve(url, BRIEF).values()) == expected
+    assert list(resolver.resolve(url, BRIEF).values()) == expected
 
 
 def test_hosts_of_the_environment_are_resolved_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGHOST", "both,one")
     monkeypatch.setenv("PGPORT", "1,2")
-    assert list(names.resolve("postgresql:///db", BRIEF).values()) == [
+    assert list(resolver.resolve("postgresql:///db", BRIEF).values()) == [
         "both,both,one",
         "::1,127.0.0.1,127.0.0.1",
         "1,1,2",
@@ -74,18 +74,18 @@ def test_hosts_of_the_environment_are_resolved_too(monkeypatch: pytest.MonkeyPat
     ],
 )
 def test_without_a_name_nothing_is_resolved(url: str) -> None:
-    assert names.resolve(url, BRIEF) == {}
+    assert resolver.resolve(url, BRIEF) == {}
 
 
 @pytest.mark.parametrize("hosts", ["silent", "silent,unknown"])
 def test_a_name_server_that_is_silent_counts_as_a_silent_server(hosts: str) -> None:
     with pytest.raises(ConnectionTimeout, match="silent"):
-        names.resolve(f"postgresql://{hosts}/db", BRIEF)
+        resolver.resolve(f"postgresql://{hosts}/db", BRIEF)
 
 
 def test_a_name_without_an_address_is_an_error() -> None:
     with pytest.raises(psycopg.OperationalError, match="Name or service not known"):
-        names.resolve("postgresql://unknown/db", BRIEF)
+        resolver.resolve("postgresql://unknown/db", BRIEF)
 
 
 def test_a_thread_that_cannot_start_is_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +94,7 @@ def test_a_thread_that_cannot_start_is_an_outage(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(threading.Thread, "start", fail)
     with pytest.raises(psycopg.OperationalError, match="new thread"):
-        names.resolve("postgresql://one/db", BRIEF)
+        resolver.resolve("postgresql://one/db", BRIEF)
 
 
 def test_sessions_connect_to_the_addresses_by_name(
