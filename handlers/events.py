@@ -55,7 +55,7 @@ def list_events(
 
 async def stream_events(
     user: str,
-    token_info: dict[str, str],
+    key_id: str,
     after: str | None = None,
     kind: list[str] | None = None,
     number_id: str | None = None,
@@ -65,7 +65,7 @@ async def stream_events(
     last = request.headers.get("Last-Event-ID")
     begin = partial(_begin, user, last, after, kind, number_id, since)
     wanted, place = await read(begin)
-    return EventStream(Stream(wanted, place, token_info["key"]))
+    return EventStream(Stream(wanted, place, key_id))
 
 
 def _begin(user: str, last: str | None, after: str | None, *filters: Any) -> tuple[Wanted, Place]:

@@ -19,16 +19,15 @@ from connexion import AsyncApp
 from connexion.middleware.context import ContextMiddleware
 from connexion.middleware.lifespan import LifespanMiddleware
 from connexion.middleware.request_validation import RequestValidationMiddleware
-from connexion.middleware.security import SecurityMiddleware
 from flask import Flask
 from starlette.types import ASGIApp
 
 from dashboard import api_calls, connect, guard, overview, reference, requests, urls
 from gateway.api import contract
-from gateway.api.operations import LIVE, METHODS, Operations, Part, Routing
-from gateway.api.validation import VALIDATORS
+from gateway.api.checks import VALIDATORS, Routing
+from gateway.api.operations import LIVE, METHODS, Operations, Part
 from gateway.http.access_log import RequestLog
-from gateway.http.auth import SCHEME, BearerSecurity, session_of
+from gateway.http.auth import session_of
 from gateway.http.callback_endpoint import intake
 from gateway.http.edge import Edge
 from gateway.http.in_process import InProcess
@@ -50,10 +49,9 @@ STOP_SECONDS = 10
 # Threads that render pages. Probes have their own, so that they never wait for pages.
 PAGE_THREADS, PROBE_THREADS = 10, 2
 # Connexion's, without those that answer errors, which the edge does, show Swagger UI, or check responses. The
-# edge has also found the operation.
+# edge has also found the operation, and the caller by its key.
 MIDDLEWARES = [
     Routing,
-    SecurityMiddleware,
     RequestValidationMiddleware,
     LifespanMiddleware,
     ContextMiddleware,
@@ -103,7 +101,6 @@ def _api(request_log: RequestLog, calls: InProcess) -> AsyncApp:
         jsonifier=cast("Any", orjson),
         resolver=handlers_of(contract.load()["paths"]),
         validator_map=VALIDATORS,
-        security_map={SCHEME: BearerSecurity},
     )
     app.add_api(deepcopy(contract.load()))
     return app

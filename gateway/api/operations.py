@@ -6,24 +6,22 @@ methods of the first route that fits a path in ``Allow``, and would take ``GET /
 called "send". So a path or method that the contract does not have is refused by the edge.
 """
 
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any, cast
+from typing import Any
 
-from connexion.middleware.routing import RoutingMiddleware
 from starlette.exceptions import HTTPException
-from starlette.routing import Router
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Scope
 from werkzeug.exceptions import NotFound
 from werkzeug.routing import Map, RequestRedirect, Rule
 
 from dashboard.permissions import RULES
 from models.accounts.user import Role
 
-# Where the Operation of a request is in its scope.
-KEY = "gateway.operation"
+# Where the Operation of a request is in its scope, and its whole body, unless the handler reads that.
+KEY, BODY = "gateway.operation", "gateway.body"
 METHODS = frozenset({"GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE"})
 # The path of the contract's servers.
 BASE = "/api"
@@ -63,10 +61,10 @@ class Part(Enum):
 class Operation:
     """The target of a request.
 
-    ``name`` is the operationId, empty beside the contract. ``route`` is the template of its path, which logs
-    and spans show instead of the path. ``body_limit`` is in bytes; with ``roles`` it is that of users who
-    have one of them, and MEBIBYTE is that of everybody else. A ``transfer`` moves media. A ``stream`` has no
-    end. ``refusal`` says why there is no such operation.
+    ``name`` is the operationId, empty beside the contract. ``public`` is without a key. ``route`` is the
+    template of its path, which logs and spans show instead of the path. ``body_limit`` is in bytes; with
+    ``roles`` it is that of users who have one of them, and MEBIBYTE is that of everybody else. A ``transfer``
+    moves media. A ``stream`` has no end. ``refusal`` says why there is no such operation.
     """
 
     route: str
@@ -77,6 +75,7 @@ class Operation:
     stream: bool = False
     refusal: HTTPException | None = None
     name: str = ""
+    public: bool = False
     roles: frozenset[Role] | None = None
 
 
@@ -99,7 +98,8 @@ class Operations:
     def __init__(self, contract: Mapping[str, Any], rules: Iterable[str]) -> None:
         self._pages = {rule: _page(rule) for rule in (*rules, CALLBACK)}
         self._contract = {
-            BASE + path: _by_method(BASE + path, i) for path, i in contract["paths"].items()
+            BASE + path: _by_method(BASE + path, item, contract["security"])
+            for path, item in contract["paths"].items()
         }
         # Without methods: a concrete path wins over a template for every method.
         found = [
@@ -135,8 +135,12 @@ class Operations:
         return operations[method]
 
 
-def _by_method(route: str, item: Mapping[str, Any]) -> dict[str, Operation]:
-    operations = {m: _operation(route, item[m.lower()]) for m in METHODS if m.lower() in item}
+def _by_method(route: str, item: Mapping[str, Any], security: Any) -> dict[str, Operation]:
+    operations = {
+        method: _operation(route, {"security": security} | item[method.lower()])
+        for method in METHODS
+        if method.lower() in item
+    }
     if "GET" in operations:
         operations["HEAD"] = operations["GET"]
     return operations
@@ -153,6 +157,7 @@ def _operation(route: str, described: Mapping[str, Any]) -> Operation:
         transfer=transfer,
         stream=name == STREAM,
         name=name,
+        public=described["security"] == [],
     )
 
 
@@ -162,30 +167,3 @@ def _page(rule: str) -> Operation:
     if rule == LIVE:
         return Operation(rule, Part.LIVE, stream=True)
     return Operation(rule, Part.PROBES if rule in PROBES else Part.PAGES)
-
-
-class Routing(RoutingMiddleware):
-    """Connexion's routing, which calls the operation in the scope instead of searching by the path."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        super().__init__(app)
-        self.router = _Found()
-
-
-Call = Callable[[Scope, Receive, Send], Coroutine[Any, Any, None]]
-
-
-class _Found(Router):
-    """Connexion's routes of the contract, by operationId."""
-
-    def mount(self, path: str, app: ASGIApp, name: str | None = None) -> None:
-        """Connexion adds its routes with this."""
-        super().mount(path, app, name)
-        endpoints = [cast("Any", route).endpoint for route in cast("Router", app).routes]
-        self._endpoints: dict[str, Call] = {each.operation_id: each for each in endpoints}
-
-    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Coroutine[Any, Any, None]:
-        """Call the operation in the scope."""
-        endpoint = self._endpoints[scope[KEY].name]
-        # Connexion finds the contract by the path of its servers.
-        return endpoint({**scope, "root_path": scope["root_path"] + BASE}, receive, send)

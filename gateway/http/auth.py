@@ -1,21 +1,18 @@
 """Admits requests: identifies the caller by API key or session, and counts the request.
 
-The caller is identified once, because the rate limit needs the account too. The contract's security scheme
-and the pages read the result.
+The caller is identified once, because the rate limit needs the account too. The API and the pages read the
+result.
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Any
 
-from connexion.exceptions import Unauthorized
-from connexion.lifecycle import ConnexionRequest
-from connexion.security import AbstractSecurityHandler
 from peewee import DatabaseError
 from starlette.datastructures import Headers
 from starlette.types import Scope
@@ -117,6 +114,7 @@ class Admission:
     def __init__(self, limiter: RateLimiter) -> None:
         self.limiter = limiter
         # These threads ask the database and Redis.
+        self._reads_at_once = answers_at_once()
         self._threads = ThreadPoolExecutor(ADMITTING_THREADS, "admit")
 
     async def admit(self, scope: Scope, now: int, *, is_metered: bool) -> Window:
@@ -133,7 +131,7 @@ class Admission:
 
         waits = (is_metered and not limiter.answers_at_once) or session is not None
         # A thread costs several times as much as reading two rows of a local file here.
-        if not waits and (key is None or answers_at_once()):
+        if not waits and (key is None or self._reads_at_once):
             caller, window = identified()
         else:
             run = asyncio.get_running_loop().run_in_executor
@@ -157,30 +155,3 @@ async def _note_use(key: ApiKey) -> None:
     except (DatabaseError, OSError) as error:
         # The next request records it.
         logger.warning("the last use of key %s was not recorded: %s", key.id, error)
-
-
-class BearerSecurity(AbstractSecurityHandler):
-    """Connexion's extension point for the contract's scheme ``bearerAuth``."""
-
-    def get_fn(
-        self, _security_scheme: dict[str, Any], _required_scopes: list[str]
-    ) -> Callable[[ConnexionRequest], Awaitable[dict[str, str]]]:
-        """The function that Connexion calls for each request of a protected operation."""
-
-        async def verify(request: ConnexionRequest) -> dict[str, str]:
-            caller: Caller = request.scope[CALLER]
-            if caller.account is None:
-                raise Unauthorized(_why(request.scope, caller))
-            # A page calls without a key.
-            return {"sub": caller.account.id, "key": caller.key.id if caller.key else ""}
-
-        return verify
-
-
-def _why(scope: Scope, caller: Caller) -> str:
-    """The error for an invalid or missing key."""
-    if caller.is_suspended:
-        return "The account is suspended. Ask its operator to resume it."
-    if "authorization" in Headers(scope=scope):
-        return "The API key is invalid or revoked. Send Authorization: Bearer mk_live_...."
-    return "An API key is required. Send the header Authorization: Bearer mk_live_...."

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway.api.errors import ApiError
 from gateway.api.operations import (
+    BODY,
     KEY,
     LARGE_BODY,
     MEBIBYTE,
@@ -222,7 +223,8 @@ def _normalised(scope: Scope, body: bytes | None) -> Scope:
         for k, v in scope["headers"]
         if k not in dropped and b"_" not in k
     ]
-    return {**scope, "headers": headers + size}
+    # Not in the server's scope, which an idle connection holds.
+    return {**scope, "headers": headers + size, BODY: body}
 
 
 def _normalised_type(content_type: bytes) -> bytes:

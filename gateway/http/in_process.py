@@ -12,10 +12,10 @@ from starlette.concurrency import iterate_in_threadpool
 from starlette.types import ASGIApp, Message, Receive, Scope
 
 from dashboard.api_calls import Answer, Body
-from gateway.api.operations import BASE, Operations
+from gateway.api.operations import BASE, BODY, Operations
 from gateway.http.access_log import Response
 from gateway.http.auth import CALLER, Caller
-from gateway.http.edge import bounded
+from gateway.http.edge import bounded, read
 from models.accounts.account import Account
 
 # Seconds between two looks whether the loop still runs.
@@ -79,7 +79,10 @@ class InProcess:
             await response.fail(operation.refusal)
             return _answer(sent)
         try:
-            await self.part(scope, bounded(receive, operation.body_limit), response.send)
+            receive = bounded(receive, operation.body_limit)
+            if not operation.transfer:
+                scope[BODY] = await read(scope, receive, lambda: None)
+            await self.part(scope, receive, response.send)
         except Exception as error:  # noqa: BLE001 - it is logged, and the caller gets 500
             await response.fail(error)
         return _answer(sent)

@@ -85,7 +85,7 @@ def test_a_handler_takes_every_parameter_of_path_and_query(path: str) -> None:
         given = map(_resolved, item.get("parameters", []) + operation.get("parameters", []))
         names = {pythonic(each["name"]) for each in given if each["in"] != "header"}
         arguments = inspect.signature(HANDLER_OF(operation["operationId"])).parameters
-        assert names == arguments.keys() - {"user", "token_info", "payload"}
+        assert names == arguments.keys() - {"user", "key_id", "payload"}
 
 
 def _resolved(parameter: dict[str, Any]) -> dict[str, Any]:
