@@ -1,4 +1,4 @@
-"""Decides which addresses a webhook may have (ADR 12).
+"""Parses the URLs of webhooks, and decides which addresses they may have (ADR 12).
 
 Public addresses are allowed over https. Settings can also allow http and loopback. Private, link-local and
 metadata addresses are never allowed.
@@ -6,9 +6,12 @@ metadata addresses are never allowed.
 
 import asyncio
 import ipaddress
+import re
 import socket
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from yarl import URL
 
@@ -16,6 +19,9 @@ from webhooks.faults import RESOLVER, MachineError
 from webhooks.resolver import Resolver, UnresolvedError
 
 LOOK_UP_SECONDS = 5
+SCHEMES = {"http", "https"}
+# They would end the request's first line early.
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 LOOPBACK: list[ipaddress.IPv4Network | ipaddress.IPv6Network] = [
     ipaddress.IPv4Network("127.0.0.0/8"),
     ipaddress.IPv6Network("::1/128"),
@@ -64,6 +70,10 @@ UNIVERSAL_BIT = 0x02000000
 
 class AddressRefusedError(Exception):
     """The address may not be called. The text says why."""
+
+
+class UncallableError(Exception):
+    """The URL is not one of HTTP."""
 
 
 def is_public(address: str) -> bool:
@@ -117,6 +127,43 @@ def refuse_by_sight(target: URL, *, allow_local: bool) -> None:
             raise AddressRefusedError(f"The host {host} is an odd spelling of {address}.")
     if target.scheme != "https" and not allow_local:
         raise AddressRefusedError("The url must start with https://.")
+
+
+class Origin(NamedTuple):
+    """The server that a connection leads to."""
+
+    host: str
+    port: int
+    is_tls: bool
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a request goes. ``path`` includes the query, and ``host`` is the value of the header Host."""
+
+    origin: Origin
+    host: str
+    path: str
+
+
+# A cache, because the same few URLs get many deliveries.
+@lru_cache(maxsize=4096)
+def parse_target(url: str, *, allow_local: bool) -> Target:
+    """Parse a URL, which is called as it was registered. Raises AddressRefusedError or UncallableError."""
+    try:
+        target = URL(url, encoded=True)
+        host, port = target.raw_host or "", target.port
+    except ValueError:
+        raise UncallableError from None
+    if target.user is not None or target.password is not None:
+        raise AddressRefusedError("The url must not contain credentials.")
+    # An IP address as host never reaches the resolver.
+    refuse_by_sight(target, allow_local=allow_local)
+    path = target.raw_path_qs or "/"
+    if target.scheme not in SCHEMES or not host or not port or _CONTROLS.search(host + path):
+        raise UncallableError
+    origin = Origin(host, port, target.scheme == "https")
+    return Target(origin, target.host_port_subcomponent or host, path)
 
 
 async def look_up(

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from webhooks.address import Origin, Target, parse_target
 from webhooks.connecting import Connector
-from webhooks.connections import Connection, LostError, Origin, Pool
-from webhooks.descriptors import most_connections
+from webhooks.connections import Connection, LostError, Pool, most_connections
 from webhooks.faults import MachineError, cause_of
 from webhooks.reasons import reason_of
 from webhooks.response import Response
-from webhooks.target import Target, parse_target
 
 CONTENT_TYPE = "application/json"
 SUCCESS = range(200, 300)

@@ -13,11 +13,11 @@ from pathlib import Path
 import aiohappyeyeballs
 from aiohappyeyeballs import AddrInfoType
 
-from webhooks.address import look_up, spelled_address
-from webhooks.connections import Connection, Origin
+from webhooks.address import Origin, look_up, spelled_address
+from webhooks.connections import Connection
 from webhooks.faults import FIREWALL, NETWORK, PORTS, RESOLVER, TRUST, MachineError, cause_of
-from webhooks.reached import Reached
 from webhooks.resolver import Resolver
+from webhooks.routes import Routes
 
 # RFC 8305: the pause before the next address of a name is tried too, in seconds.
 NEXT_ADDRESS_SECONDS = 0.25
@@ -65,7 +65,7 @@ class Connector:
         self._allow_local = allow_local
         self._ssl_context = ssl_context
         self._names = Resolver(nameservers)
-        self._reached = Reached()
+        self._routes = Routes()
 
     async def look_up(self, origin: Origin) -> list[AddrInfoType]:
         """The checked addresses of a host. Raises AddressRefusedError or MachineError."""
@@ -82,7 +82,7 @@ class Connector:
         """Connect to one of the addresses. Raises OSError, or MachineError."""
         await asyncio.get_running_loop().create_connection(
             lambda: connection,
-            sock=await _connect(addresses, self._reached),
+            sock=await _connect(addresses, self._routes),
             ssl=(self._ssl_context or system_trust()) if origin.is_tls else None,
             # The dot of an absolute name belongs to name servers only.
             server_hostname=origin.host.rstrip(".") if origin.is_tls else None,
@@ -95,7 +95,7 @@ class Connector:
 
     def check_route(self) -> None:
         """Raise MachineError if this machine has no route. Loopback needs none."""
-        if not self._allow_local and not self._reached.has_route({socket.AF_INET6}):
+        if not self._allow_local and not self._routes.has_route({socket.AF_INET6}):
             raise MachineError(NETWORK)
 
     def check_trust(self, error: ssl.SSLCertVerificationError) -> None:
@@ -109,7 +109,7 @@ class Connector:
         await self._names.close()
 
 
-async def _connect(addresses: list[AddrInfoType], reached: Reached) -> socket.socket:
+async def _connect(addresses: list[AddrInfoType], routes: Routes) -> socket.socket:
     unmade: list[OSError] = []
 
     def make(info: AddrInfoType) -> socket.socket:
@@ -128,16 +128,16 @@ async def _connect(addresses: list[AddrInfoType], reached: Reached) -> socket.so
         cause = next(filter(None, map(cause_of, [error, *unmade])), None)
         families = {info[0] for info in addresses}
         if (cause == PORTS and families == {socket.AF_INET6}) or (
-            cause == FIREWALL and not unmade and reached.is_forbidden_alone(addresses)
+            cause == FIREWALL and not unmade and routes.is_forbidden_alone(addresses)
         ):
             cause = None
-        if cause is None and error.errno in _WITHOUT_ROUTE and not reached.has_route(families):
+        if cause is None and error.errno in _WITHOUT_ROUTE and not routes.has_route(families):
             cause = NETWORK
         if cause is not None:
             raise MachineError(cause) from error
         # Its number is judged here only.
         raise OSError(str(error)) from error
-    reached.note(addresses, made)
+    routes.note(addresses, made)
     return made
 
 

@@ -1,10 +1,12 @@
 """Connections to receivers: each carries one request at a time, and the idle ones are kept for a while."""
 
 import asyncio
+import resource
 from collections import defaultdict
 from collections.abc import Callable
-from typing import NamedTuple, cast
+from typing import cast
 
+from webhooks.address import Origin
 from webhooks.response import NotHttpError, Response
 
 # Far more than the client reads of a response, because bytes come in pieces of up to 256 KiB. Blank lines,
@@ -14,14 +16,10 @@ MAX_RECEIVED = 512 * 1024
 KEEP_IDLE_SECONDS = 4.0
 # The pause between two searches for connections that were idle for too long.
 TIDY_SECONDS = 1.0
-
-
-class Origin(NamedTuple):
-    """The server that a connection leads to."""
-
-    host: str
-    port: int
-    is_tls: bool
+# For the database, files, name servers, connections that are being closed, and second addresses of a name.
+RESERVED = 128
+# All attempts of a worker, and as many idle connections again.
+MOST_OPEN = 1200
 
 
 class LostError(ConnectionError):
@@ -71,7 +69,7 @@ class Connection(asyncio.Protocol):
     def release(self) -> float:
         """End the exchange. Returns for how many seconds the connection may be kept for another one."""
         response, self._response = self._response, None
-        if response is None or not response.is_reusable or not self.is_open:
+        if not self.is_open or response is None or not response.is_reusable:
             return 0
         announced = response.kept_seconds
         return KEEP_IDLE_SECONDS if announced is None else min(announced, KEEP_IDLE_SECONDS)
@@ -124,6 +122,14 @@ class Connection(asyncio.Protocol):
             self._progress.set_exception(error)
         else:
             self._progress.set_result(None)
+
+
+def most_connections() -> int:
+    """How many connections to receivers this process may have open."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limit == resource.RLIM_INFINITY:
+        return MOST_OPEN
+    return min(MOST_OPEN, limit - min(RESERVED, limit // 2))
 
 
 class Pool:

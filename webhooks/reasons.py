@@ -2,10 +2,9 @@
 
 import ssl
 
-from webhooks.address import AddressRefusedError
+from webhooks.address import AddressRefusedError, UncallableError
 from webhooks.connections import LostError
 from webhooks.response import NotHttpError
-from webhooks.target import UncallableError
 
 EXPIRED = "the TLS certificate has expired."
 NOT_YET_VALID = "the TLS certificate is not valid yet."

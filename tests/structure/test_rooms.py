@@ -35,7 +35,7 @@ OPENS_SOCKETS = {
     "networks/whatsapp/checkup.py": "checks whether the network responds, and imitates its handshake",
     "networks/whatsapp/sandbox_signup.py": "speaks to the sandbox on this machine",
     "webhooks/connecting.py": "connects to receivers, as the only module",
-    "webhooks/reached.py": "looks for a route, and sends nothing",
+    "webhooks/routes.py": "looks for a route, and sends nothing",
     "webhooks/client.py": "passes on a TLS context, and connects to nothing",
     "webhooks/faults.py": "knows errors of TLS, and connects to nothing",
     "webhooks/reasons.py": "knows errors of TLS, and connects to nothing",

@@ -12,7 +12,7 @@ from tests.receiver import Exchange, Receiver, answer
 from tests.webhooks.listener import Listener
 from tests.webhooks.posting import BODY, HEADERS, post, post_one
 from webhooks.reasons import NOT_HTTP
-from webhooks.response_body import Excerpt
+from webhooks.response import Excerpt
 
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])

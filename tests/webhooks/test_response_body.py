@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhooks.response_body import KEPT_BYTES, READ_LIMIT, Excerpt
+from webhooks.response import KEPT_BYTES, READ_LIMIT, Excerpt
 
 LONG = b"a" * 10_000_000
 

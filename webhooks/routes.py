@@ -15,7 +15,7 @@ _FORBIDDEN = (errno.EPERM, errno.EACCES)
 MOST_FORBIDDEN = 10_000
 
 
-class Reached:
+class Routes:
     """What earlier connections show. Belongs to one event loop."""
 
     def __init__(self) -> None:
