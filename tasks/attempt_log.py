@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, StatusCode, get_current_span
 from prometheus_client import Counter, Histogram
 
+from models.deliveries.attempt import Outcome
 from models.deliveries.claim import ClaimedDelivery
 from models.deliveries.delivery import DeliveryState
 from services import telemetry
-from webhooks.client import Answer
 
 logger = logging.getLogger(__name__)
 
@@ -38,12 +38,12 @@ for _outcome in (SUCCESS, REFUSED, TIMEOUT, NO_ANSWER):
     ATTEMPT_SECONDS.labels(outcome=_outcome)
 
 
-def _outcome_of(answer: Answer) -> str:
-    if answer.success:
+def _word_of(outcome: Outcome) -> str:
+    if outcome.success:
         return SUCCESS
-    if answer.timed_out:
+    if outcome.timed_out:
         return TIMEOUT
-    return NO_ANSWER if answer.status_code is None else REFUSED
+    return NO_ANSWER if outcome.status_code is None else REFUSED
 
 
 def attempt_span(claimed: ClaimedDelivery) -> AbstractContextManager[Span]:
@@ -54,23 +54,23 @@ def attempt_span(claimed: ClaimedDelivery) -> AbstractContextManager[Span]:
     return telemetry.span("deliver event", SpanKind.CLIENT, about)
 
 
-def report_attempt(claimed: ClaimedDelivery, answer: Answer, started_at: int) -> None:
-    """Report the outcome of an attempt in the log, its span and the metrics. Times are in milliseconds."""
-    outcome, lag_ms = _outcome_of(answer), max(0, started_at - claimed.created_at)
-    ATTEMPT_SECONDS.labels(outcome=outcome).observe(answer.duration_ms / 1000)
+def report_attempt(claimed: ClaimedDelivery, outcome: Outcome) -> None:
+    """Report the outcome of an attempt in the log, its span and the metrics."""
+    word, lag_ms = _word_of(outcome), max(0, outcome.started_at - claimed.created_at)
+    ATTEMPT_SECONDS.labels(outcome=word).observe(outcome.duration_ms / 1000)
     if claimed.attempt_number == 1:
         LAG_SECONDS.observe(lag_ms / 1000)
     span = get_current_span()
-    span.set_attribute("gateway.outcome", outcome)
-    if answer.status_code is not None:
-        span.set_attribute("http.response.status_code", answer.status_code)
-    if not answer.success:
+    span.set_attribute("gateway.outcome", word)
+    if outcome.status_code is not None:
+        span.set_attribute("http.response.status_code", outcome.status_code)
+    if not outcome.success:
         span.set_status(StatusCode.ERROR)
     fields = _identifiers(claimed) | {
         "host": _host(claimed),
-        "outcome": outcome,
-        "status": answer.status_code,
-        "duration_ms": answer.duration_ms,
+        "outcome": word,
+        "status": outcome.status_code,
+        "duration_ms": outcome.duration_ms,
         "lag_ms": lag_ms,
     }
     logger.info("attempt", extra={"fields": fields})

@@ -293,7 +293,7 @@ class Engine:
                     return False
             return True
 
-        started_at = clock.now()
+        started_at, webhook = clock.now(), claimed.webhook
         with attempt_span(claimed):
             try:
                 answer = await self._post(claimed, started_at, may_start)
@@ -304,22 +304,22 @@ class Engine:
                 await self._give_back(claimed)
                 await self._pause(error)
                 return
-            report_attempt(claimed, answer, started_at)
+            outcome = Outcome(
+                delivery_id=claimed.delivery_id,
+                lease_token=claimed.lease_token,
+                started_at=started_at,
+                duration_ms=answer.duration_ms,
+                success=answer.success,
+                status_code=answer.status_code,
+                error=answer.error,
+                response_body=answer.body,
+                timed_out=answer.timed_out,
+                proven_url=webhook.url if answer.success and webhook.on_trial else None,
+            )
+            report_attempt(claimed, outcome)
         if self._trouble.pause and answer.status_code is not None:
             self._trouble.end()
-        outcome = Outcome(
-            delivery_id=claimed.delivery_id,
-            lease_token=claimed.lease_token,
-            started_at=started_at,
-            duration_ms=answer.duration_ms,
-            success=answer.success,
-            status_code=answer.status_code,
-            error=answer.error,
-            response_body=answer.body,
-            timed_out=answer.timed_out,
-            proven_url=claimed.webhook.url if answer.success and claimed.webhook.on_trial else None,
-        )
-        self._outcomes.put_nowait((claimed.webhook.account_id, outcome))
+        self._outcomes.put_nowait((webhook.account_id, outcome))
 
     async def _pause(self, error: MachineError) -> None:
         """Claim nothing for a while: no attempt can be made on this machine."""

@@ -193,7 +193,7 @@ class Rows(Generic[Row]):
     make: Callable[[Any], Row]
 
     def __iter__(self) -> Iterator[Row]:
-        return map(self.make, self.answer.rows)
+        return iter([*map(self.make, self.answer.rows)])
 
     @property
     def count(self) -> int:

@@ -107,14 +107,13 @@ class AttemptTotal(BaseModel):
         indexes = ((("width", "start"), False),)
 
     @classmethod
-    def add(cls, ended: Iterable[tuple[str, Outcome, str]]) -> None:
+    def add(cls, ended: Iterable[tuple[str, Outcome, str]], now: int) -> None:
         """Count attempts by webhook, inside the caller's transaction: webhook, outcome and one of ENDS."""
         counts: dict[str, Counter[str]] = defaultdict(Counter)
         for webhook_id, outcome, end in ended:
             counts[webhook_id][end] += 1
             if outcome.timed_out or outcome.status_code is not None:
                 counts[webhook_id][bucket_of(outcome.duration_ms)] += 1
-        now = clock.now()
         for webhook_id, count in counts.items():
             values = [count[name] for name in (*ENDS, *BUCKETS)]
             for width in WIDTHS:
@@ -179,11 +178,11 @@ def record_outcomes(
     finished = {outcome.delivery_id: outcome for outcome in outcomes}
 
     def record() -> Counter[str]:
-        rows = _OF_IDS.execute(list(finished))
+        rows, now = _OF_IDS.execute(list(finished)), clock.now()
         leased = {row.id: row for row in rows if row.lease_token == finished[row.id].lease_token}
         ours = [(outcome, leased[id_]) for id_, outcome in finished.items() if id_ in leased]
         troubled = [delivery.webhook_id for outcome, delivery in ours if not outcome.success]
-        active = dict(_ACTIVE.execute(troubled, clock.now())) if troubled else {}
+        active = dict(_ACTIVE.execute(troubled, now)) if troubled else {}
         ends: dict[tuple[str, int | None], list[Delivery]] = defaultdict(list)
         ended: list[tuple[str, Outcome, str]] = []
         for outcome, delivery in ours:
@@ -193,10 +192,10 @@ def record_outcomes(
             end = _end_of(outcome, delivery, retry_delay, active)
             ends[end].append(delivery)
             ended.append((delivery.webhook_id, outcome, _ENDS.get(end[0], "retried")))
-        AttemptTotal.add(ended)
+        AttemptTotal.add(ended, now)
         states: Counter[str] = Counter()
         for (state, due_at), deliveries in ends.items():
-            _end.execute([d.id for d in deliveries], state, due_at, None if due_at else clock.now())
+            _end.execute([d.id for d in deliveries], state, due_at, None if due_at else now)
             states[state] += len(deliveries)
         # Attempts at one webhook run concurrently, so their order in a batch means nothing: successes first.
         Webhook.note_success({d.webhook_id for d in ends[DeliveryState.DELIVERED, None]})

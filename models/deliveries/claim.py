@@ -339,17 +339,17 @@ def _claim(
 ) -> tuple[dict[str, Webhook], Rows[Any], set[str]]:
     """Claim for these webhooks. Returns them, rows of _details, and the accounts that may have more due."""
     found = _WEBHOOKS.execute(webhook_ids)
-    in_flight = _in_flight.execute(webhook_ids, now)
+    in_flight = dict(_in_flight.execute(webhook_ids, now))
     webhooks = {webhook.id: webhook for webhook in found}
     free = Counter(dict.fromkeys(webhooks, terms.per_webhook))
-    free.subtract(dict(in_flight))
+    free.subtract(in_flight)
     for webhook in webhooks.values():
         if not webhook.active:
             Delivery.skip_waiting(webhook.id)
     active = [webhooks[id_] for id_ in webhook_ids if id_ in webhooks and webhooks[id_].active]
     leases = []
-    for webhook, part in _parts(active, free, room, terms):
-        new = webhook.trial_room(now) if webhook.on_trial else part
+    for webhook, part in [*_parts(active, free, room, terms)]:
+        new = webhook.trial_room(now) if webhook.trial_minute_at is not None else part
         wanted, lease = (min(part, new), _LEASE) if new else (part, _LEASE_AGAIN)
         rows = lease.execute(token, now, terms.lease_ms, webhook.id, wanted)
         leases.append((webhook, wanted, rows))
@@ -360,7 +360,7 @@ def _claim(
         claimed += tries
         if len(tries) == wanted:
             crowded.add(webhook.account_id)
-        if webhook.on_trial and (new := list(tries.values()).count(1)):
+        if webhook.trial_minute_at is not None and (new := list(tries.values()).count(1)):
             webhook.note_trial(now, new)
     return webhooks, _details.execute(claimed), crowded
 

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from flask import Flask
@@ -16,7 +17,7 @@ from gateway.settings import SettingsError
 from models.accounts.account import Account
 from models.database import writing
 from models.database.heartbeat import Heartbeat
-from models.deliveries.attempt import record_outcomes
+from models.deliveries.attempt import Outcome, record_outcomes
 from models.deliveries.claim import Terms
 from models.messages.callback import Reason, SetAside
 from networks import exceptions as network
@@ -25,7 +26,6 @@ from tasks import attempt_log, bells, queue
 from tests import factories
 from tests.conftest import Clock
 from tests.factories import claim_due
-from webhooks.client import Answer
 
 pytestmark = pytest.mark.usefixtures("state")
 
@@ -94,19 +94,21 @@ def test_a_send_is_counted_by_what_the_network_said(
 @pytest.mark.parametrize(
     ("answer", "outcome"),
     [
-        (Answer(204, None, "", 40), "success"),
-        (Answer(500, "no", "", 40), "refused"),
-        (Answer(None, "late", None, 40, timed_out=True), "timeout"),
-        (Answer(None, "closed", None, 40), "no_answer"),
+        ({"success": True, "status_code": 204}, "success"),
+        ({"success": False, "status_code": 500}, "refused"),
+        ({"success": False, "timed_out": True}, "timeout"),
+        ({"success": False}, "no_answer"),
     ],
 )
 def test_an_attempt_is_timed_by_its_outcome(
-    account: Account, clock: Clock, answer: Answer, outcome: str
+    account: Account, clock: Clock, answer: dict[str, Any], outcome: str
 ) -> None:
     factories.deliveries(account, factories.webhook(account))
     [claimed] = claim_due(1, Terms(1, 10_000))
     before = _read()
-    attempt_log.report_attempt(claimed, answer, clock.advance(seconds=2))
+    started_at = clock.advance(seconds=2)
+    ended = Outcome(claimed.delivery_id, claimed.lease_token, started_at, 40, **answer)
+    attempt_log.report_attempt(claimed, ended)
     steps = _steps(before)
     assert steps["attempt_duration_seconds_count", outcome] == 1
     assert steps["attempt_duration_seconds_sum", outcome] == pytest.approx(0.04)

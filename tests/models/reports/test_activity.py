@@ -147,10 +147,10 @@ def test_a_timeout_has_a_latency_and_a_refused_connection_has_none(
     refused = Outcome("dlv_1", "token", clock.at, 3, success=False)
     late = Outcome("dlv_2", "token", clock.at, 10_000, success=False, timed_out=True)
     with writing():
-        AttemptTotal.add([(webhook.id, refused, "retried")])
+        AttemptTotal.add([(webhook.id, refused, "retried")], clock.at)
     assert total(attempts([webhook.id], SPANS["1h"], clock.at)).took(0.5) is None
     with writing():
-        AttemptTotal.add([(webhook.id, late, "retried")])
+        AttemptTotal.add([(webhook.id, late, "retried")], clock.at)
     found = total(attempts([webhook.id], SPANS["1h"], clock.at))
     assert found.retried == 2
     assert (found.took(0.5) or 0) > 8_000
