@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from flask import request
 
 from dashboard.charts import Chart, Series, milliseconds, percent, whole
-from dashboard.time_inputs import as_typed
+from dashboard.list_filters import as_typed
 from models import clock
 from models.deliveries.webhook import Webhook
 from models.messages.message import MessageStatus

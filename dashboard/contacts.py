@@ -14,7 +14,7 @@ from models import clock
 from models.accounts.account import MAX_WORD, MAX_WORDS, as_words
 from models.database import writing
 from models.messages import contact_search
-from models.messages.contact import CONTACT, OPTED_OUT, Contact, ContactChange, Source
+from models.messages.contact import Contact, Source
 from models.messages.conversation import last_inbound, newest_messages
 from models.messages.message import Direction
 from models.numbers.number import Number
@@ -29,24 +29,6 @@ PUNCTUATION = re.compile(r"[\s+().\-/]")
 MAX_TEXT = 100
 MAX_NOTE = 1000  # As in the contract, UpdateContactRequest.
 MAX_MESSAGES = 20
-NAMES = {
-    "phone": "The phone number",
-    "user_id": "The user id",
-    "parent_user_id": "The parent user id",
-    "username": "The username",
-    "name": "The name",
-}
-KNOWN_BY = {
-    Source.MESSAGE: "Known from a message of this person.",
-    Source.STATUS: "Known from the status of a message to this person.",
-    Source.SEND: "Known from WhatsApp's response to a send.",
-    Source.NETWORK: "WhatsApp announced it.",
-    Source.API: "Set by your account, through the API or the dashboard.",
-    Source.WORD: "This person sent one of your opt-out or opt-in words.",
-    Source.ERROR: "WhatsApp refused a marketing message for this reason.",
-}
-# Only the person can undo an opt-out from these sources, in WhatsApp.
-AT_THE_NETWORK = {Source.NETWORK, Source.ERROR}
 
 
 @dataclass(frozen=True)
@@ -168,20 +150,6 @@ def erase_contact(contact_id: str) -> Response:
     return go(PATH, say="contact-erased")
 
 
-def what_changed(change: ContactChange) -> str:
-    """A line of the history, as text."""
-    if change.field == CONTACT:
-        return f"The contact {change.old} turned out to be the same person and became part of this one."
-    if change.field == OPTED_OUT:
-        return "Opted out of marketing." if change.new == "true" else "Opted in to marketing again."
-    name, sign = NAMES[change.field], "+" if change.field == "phone" else ""
-    if change.new is None:
-        return f"{name} {sign}{change.old} belongs to another person now."
-    if change.old is None:
-        return f"{name} {sign}{change.new} became known."
-    return f"{name} changed from {sign}{change.old} to {sign}{change.new}."
-
-
 def _opt(contact_id: str, *, out: bool) -> Response:
     with writing():
         row = mine(Contact.find(contact_id))
@@ -212,9 +180,6 @@ def _page(
         note=row.note or "" if note is None else note,
         problem=problem,
         max_note=MAX_NOTE,
-        known_by=KNOWN_BY,
-        is_at_network=row.opted_out_because in AT_THE_NETWORK,
         history=row.history(),
-        what_changed=what_changed,
         messages=newest_messages(row, MAX_MESSAGES),
     )

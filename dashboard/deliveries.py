@@ -12,8 +12,8 @@ from flask import Response, request
 
 from dashboard.contacts import as_kept
 from dashboard.guard import about, account, unchanged
+from dashboard.list_filters import as_typed, read_filters
 from dashboard.site import PER_PAGE, blueprint, go, mine, show
-from dashboard.time_inputs import TIMES, as_typed, read_times
 from models.deliveries.bulk_redelivery import MAX_REDELIVERIES, Redelivery
 from models.deliveries.delivery import ENDED, ID_SLACK_MS, UNDELIVERED, Delivery, DeliveryState
 from models.deliveries.delivery_filter import (
@@ -34,7 +34,6 @@ PATH = "/dashboard/deliveries"
 # Both states of UNDELIVERED.
 MISSED = "undelivered"
 CHOICES = {"state": [*DeliveryState, MISSED], "kind": [*EventKind], "answer": [*ANSWERS]}
-NAMES = ("webhook", *CHOICES, "person", *TIMES)
 # The most contacts that one search text can match.
 MOST_PEOPLE = 50
 
@@ -148,9 +147,8 @@ def missed(webhook_ids: Sequence[str]) -> str:
 def _read_filters() -> Asked:
     """Another account's webhook is a 404."""
     hooks = sorted(Webhook.all(account().id), key=lambda hook: hook.id, reverse=True)
-    chosen = {name: request.args.get(name, "").strip() for name in NAMES}
+    chosen, times, problems = read_filters(CHOICES, "webhook", "person")
     hook = mine(Webhook.by_id(chosen["webhook"])) if chosen["webhook"] else None
-    times, problems = _check(chosen)
     if problems:
         return Asked(chosen, problems, None, hooks, hook)
     wanted = DeliveryFilter(
@@ -177,17 +175,6 @@ def _people(text: str) -> list[str]:
         return [found.id] if found is not None and found.account_id == account().id else []
     people = contact_search.search(account().id, MOST_PEOPLE, 0, text=as_kept(text))
     return [person.id for person in people.rows]
-
-
-def _check(chosen: Mapping[str, str]) -> tuple[dict[str, int | None], dict[str, str]]:
-    """The time bounds, and the error of each invalid field."""
-    times, problems = read_times(chosen)
-    unknown = {
-        name: f"There is no such {name}. Choose one of the list."
-        for name, known in CHOICES.items()
-        if chosen[name] not in {"", *known}
-    }
-    return times, unknown | problems
 
 
 def _oldest(asked: Asked) -> list[Delivery]:

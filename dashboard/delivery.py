@@ -6,7 +6,6 @@ from flask import Response, request
 
 from dashboard.deliveries import PATH
 from dashboard.site import blueprint, existing, go, mine, show
-from dashboard.time_inputs import span
 from models import clock
 from models.accounts.secret import SecretUnreadableError
 from models.deliveries.attempt import Attempt
@@ -76,8 +75,7 @@ def _page(row: Delivery, status: int = 200) -> Response:
         curl=as_curl(row),
         attempts=[(attempt, _headers(attempt, row)) for attempt in attempts],
         why=last.error if last and row.state in NOT_ARRIVED else None,
-        due_in=span((row.due_at or 0) - clock.now()),
-        span=span,
+        due_in=(row.due_at or 0) - clock.now(),
     )
 
 

@@ -97,6 +97,17 @@ def qr_code(text: str, title: str) -> Markup:
     return Markup(code.svg_inline(omitsize=True, border=4, dark="#000", light="#fff", title=title))  # noqa: S704
 
 
+def span(milliseconds: int, units: int = 2) -> str:
+    """A span of time in its largest units, such as ``4 min 30 s``; ``0 s`` if negative."""
+    seconds = max(0, round(milliseconds / 1000))
+    parts = []
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)):
+        count, seconds = divmod(seconds, size)
+        if count:
+            parts.append(f"{count} {unit}")
+    return " ".join(parts[:units]) or "0 s"
+
+
 FILTERS = {
     "beside_badge": beside_badge,
     "breakable": breakable,
@@ -113,5 +124,6 @@ FILTERS = {
     "pretty": lambda value: json.dumps(value, indent=2, ensure_ascii=False),
     "qr_code": qr_code,
     "reason": lambda number: network_of(number).in_words(number.status_reason),
+    "span": span,
     "words": words,
 }

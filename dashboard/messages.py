@@ -4,12 +4,12 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from flask import Response, request
+from flask import Response
 
 from dashboard.guard import account
 from dashboard.keys import RECIPIENT, first_message
+from dashboard.list_filters import read_filters
 from dashboard.site import PER_PAGE, blueprint, mine, offset, show
-from dashboard.time_inputs import TIMES, read_times
 from models import clock
 from models.database import reading
 from models.deliveries.delivery import Delivery, DeliveryState
@@ -36,16 +36,9 @@ LEAST_PHONE_DIGITS = 7
 @blueprint.get("/messages")
 def messages() -> Response:
     """The account's messages that match the filter, newest first."""
-    names = ("number_id", "find", *FILTERS, *TIMES)
-    chosen = {name: request.args.get(name, "").strip() for name in names}
+    chosen, times, problems = read_filters(FILTERS, "number_id", "find")
     if chosen["number_id"]:
         mine(Number.by_id(chosen["number_id"]))
-    times, problems = read_times(chosen)
-    problems |= {
-        name: f"There is no such {name}. Choose one of the list."
-        for name, kinds in FILTERS.items()
-        if chosen[name] not in {"", *kinds}
-    }
     found = Page[Message]([], 0, PER_PAGE, 0) if problems else _find(chosen, times)
     is_new = not any(chosen.values()) and not found.total
     return show(

@@ -10,19 +10,13 @@ from models.numbers.notice import Notice
 from models.numbers.number import Number, NumberStatus
 
 MAX_NOTICES = 50
-MEANS = {
-    "PROVISIONING": "A signup is connecting this number. It takes a few seconds.",
-    "ACTIVE": "Sends and receives messages.",
-    "DISCONNECTED": "Its owner or WhatsApp disconnected it. A new signup connects it again.",
-    "BANNED": "WhatsApp banned it. Its owner can request a review.",
-}
 
 
 @blueprint.get("/numbers")
 def numbers() -> Response:
     """The account's numbers, newest first."""
     found = Number.page(account().id, PER_PAGE, offset())
-    return show("numbers.html", found=found, means=MEANS)
+    return show("numbers.html", found=found)
 
 
 @blueprint.get("/numbers/<number_id>")
@@ -30,7 +24,7 @@ def number(number_id: str) -> Response:
     """One number, its state explained, and the notices of it and its business account."""
     row = mine(Number.by_id(number_id))
     notices = Notice.newest(MAX_NOTICES, row)
-    return show("number.html", number=row, means=MEANS, notices=notices)
+    return show("number.html", number=row, notices=notices)
 
 
 @blueprint.get("/numbers/<number_id>/templates")

@@ -32,21 +32,21 @@ def _digest(name: str) -> str:
 
 
 # Not Flask's environment, because the outermost layer renders pages as well and runs outside of Flask.
-_TEMPLATES = Environment(
+TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_TEMPLATES.globals |= {
+TEMPLATES.globals |= {
     "asset": asset,
     # Before each path of a page: links are those of the public URL.
     "root": lambda: get_settings().public_path,
     # The files that can be sent from a number (networks.interface.FileTypes).
     "files_of": lambda number: network_of(number).files,
 }
-_TEMPLATES.filters |= FILTERS
+TEMPLATES.filters |= FILTERS
 _POLICY = {
     "default-src": "'none'",
     "font-src": "'self'",
@@ -80,7 +80,7 @@ def render(
     have the template's ``nonce``.
     """
     nonce = secrets.token_urlsafe(16)
-    body = _TEMPLATES.get_template(template).render(values, nonce=nonce)
+    body = TEMPLATES.get_template(template).render(values, nonce=nonce)
     return RenderedPage(
         status,
         # UTF-8 cannot encode a lone surrogate in a typed text.

@@ -33,25 +33,6 @@ PAGES = {
     "dlv": ("delivery", "deliveries"),
     "ctc": ("contact", "contacts"),
 }
-# Advice for each error code (docs/errors.md).
-ADVICE = {
-    "VALIDATION_ERROR": "Correct the request where the message says. Do not repeat it unchanged.",
-    "UNAUTHORIZED": "Check the header Authorization: Bearer mk_live_....",
-    "FORBIDDEN": "Check the identifier and which key is used: the resource is another account's.",
-    "NOT_FOUND": "Check the identifier and the path.",
-    "METHOD_NOT_ALLOWED": "Use one of the methods in the response header Allow.",
-    "REQUEST_TIMEOUT": "Send the request again. Nothing was done.",
-    "CONFLICT": "The message gives the reason. With the header Retry-After, repeat the request"
-    " after that many seconds. Otherwise change it first.",
-    "PAYLOAD_TOO_LARGE": "Send a smaller body or file.",
-    "UNSUPPORTED_MEDIA_TYPE": "Send JSON in UTF-8, or a file of one of the listed types.",
-    "RATE_LIMITED": "Wait for the seconds in the header Retry-After. The overview shows how much of the"
-    " limit is used.",
-    "HEADERS_TOO_LARGE": "Send fewer or shorter headers.",
-    "INTERNAL_ERROR": "The message says whether anything may have been sent. With an Idempotency-Key, repeat"
-    " the request. Give the request id to the operator when you ask for help.",
-    "SERVICE_UNAVAILABLE": "Send the request again in a moment.",
-}
 
 
 @blueprint.get("/requests")
@@ -94,7 +75,6 @@ def api_request(entry_id: str) -> Response:
         route=operations().get(row.operation),
         error=error,
         field=details.get("field"),
-        advice=ADVICE.get(error.get("code", "")),
         # Most error messages already include it.
         network_advice=advice if advice and advice not in error.get("message", "") else None,
         mentioned=_mentioned(f"{row.path} {row.query} {row.error_json}"),

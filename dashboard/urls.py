@@ -4,7 +4,6 @@ from flask import Response, abort
 
 from dashboard import (  # noqa: F401 - importing a module registers its views
     audit,
-    composing,
     contacts,
     deliveries,
     delivery,
@@ -16,12 +15,12 @@ from dashboard import (  # noqa: F401 - importing a module registers its views
     notifications,
     numbers,
     overview,
+    receiving,
     requests,
     search,
     signing_in,
     single_use_links,
     users,
-    verifying,
     webhook_forms,
     webhooks,
     you,

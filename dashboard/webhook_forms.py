@@ -15,20 +15,6 @@ from services.webhooks import NotCheckedError, TooManyWebhooksError
 from webhooks.address import AddressRefusedError
 from webhooks.kinds import EventKind
 
-TELLS = {
-    EventKind.MESSAGE_RECEIVED: "Somebody wrote to one of your numbers.",
-    EventKind.MESSAGE_SENT: "WhatsApp accepted one of your messages.",
-    EventKind.MESSAGE_DELIVERED: "It arrived on the recipient's phone.",
-    EventKind.MESSAGE_READ: "The recipient opened it.",
-    EventKind.MESSAGE_FAILED: "It did not arrive; the event says why.",
-    EventKind.NUMBER_ACTIVATED: "A number is connected and can send.",
-    EventKind.NUMBER_DISCONNECTED: "A number was disconnected by its owner or the platform.",
-    EventKind.NUMBER_BANNED: "The platform banned a number.",
-    EventKind.TEMPLATE_UPDATED: "The platform approved, paused or changed a template.",
-    EventKind.NUMBER_UPDATED: "Quality, limit or name of a number changed, or the platform gave a notice.",
-    EventKind.CONTACT_UPDATED: "A person opted out or in, or has another phone number or user id.",
-}
-
 
 @dataclass(frozen=True)
 class Filled:
@@ -117,7 +103,7 @@ def _form(filled: Filled, status: int = 200, *, row: Webhook | None = None) -> R
         "webhook_form.html",
         status,
         filled=filled,
-        tells=TELLS,
+        kinds=[*EventKind],
         numbers=Number.all(account().id),
         webhook=row,
         max_url=service.MAX_URL,

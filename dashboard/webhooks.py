@@ -10,8 +10,8 @@ from flask import Response
 from dashboard.activity_charts import of_webhook
 from dashboard.deliveries import missed
 from dashboard.guard import account, unchanged
+from dashboard.list_filters import as_typed
 from dashboard.site import PER_PAGE, blueprint, confirm, go, mine, offset, show
-from dashboard.time_inputs import as_typed
 from gateway.settings import get_settings
 from models import clock
 from models.deliveries.attempt import Attempt

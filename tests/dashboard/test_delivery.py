@@ -9,8 +9,7 @@ import subprocess
 import pytest
 
 from dashboard.delivery import PLACEHOLDER, as_curl
-from dashboard.filters import highlighted
-from dashboard.time_inputs import span
+from dashboard.filters import highlighted, span
 from models import clock as models_clock
 from models.accounts.account import Account
 from models.database import writing
@@ -171,3 +170,4 @@ def test_the_curl_script_sends_what_the_service_sends(
 )
 def test_a_span_has_its_two_largest_units(milliseconds: int, text: str) -> None:
     assert span(milliseconds) == text
+    assert span(milliseconds, 1) == " ".join(text.split()[:2])

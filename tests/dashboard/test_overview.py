@@ -6,7 +6,6 @@ from html import unescape
 import pytest
 from flask.testing import FlaskClient
 
-from dashboard.attention import duration
 from dashboard.overview import EXTENSION
 from models.accounts.account import Account
 from models.accounts.api_key import ApiKey
@@ -246,10 +245,3 @@ def test_a_webhook_s_page_has_its_own_charts(visit: Visit, account: Account) -> 
     assert f'href="/dashboard/webhooks/{webhook.id}?range=7d" aria-current="true"' in page
     assert page.count('role="img"') == 2
     assert visit(f"webhooks/{other.id}").count("Nothing in this time.") == 2
-
-
-@pytest.mark.parametrize(
-    ("milliseconds", "words"), [(0, "0 s"), (59_999, "59 s"), (7_200_000, "2 h"), (10**9, "11 d")]
-)
-def test_a_duration_is_shown_in_its_largest_unit(milliseconds: int, words: str) -> None:
-    assert duration(milliseconds) == words

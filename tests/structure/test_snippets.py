@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from contract_tests.doc_blocks import blocks
-from dashboard.verifying import LANGUAGES, SNIPPETS, Language
+from dashboard.receiving import LANGUAGES, SNIPPETS, Language
 
 # The language of a fence in the documentation, by the suffix of the file.
 FENCES = {"py": "python", "mjs": "js", "go": "go", "php": "php", "rb": "ruby"}

@@ -1,8 +1,14 @@
-"""/dashboard/webhooks/<webhook_id>/compose: a test with a chosen event and an editable payload."""
+"""/dashboard/webhooks/<webhook_id>/verify and /compose: help for writing a receiver.
+
+The first shows how to verify signatures, with a real example and the snippets of docs/receiving.md. The
+second sends a test with a chosen event and an editable payload.
+"""
 
 import asyncio
 import json
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 from flask import Response, request
 
@@ -12,9 +18,11 @@ from models import clock
 from models.clock import new_id
 from resources.sample import sample_event
 from services.webhook_client import send_test_delivery
+from webhooks import signing
 from webhooks.client import Answer
 from webhooks.kinds import EventKind
 
+SNIPPETS = Path(__file__).parent / "snippets"
 MAX_PAYLOAD = 64_000
 MEMBERS = {"event": str, "timestamp": str, "data": dict}
 WORDS = {str: "a string", dict: "an object"}
@@ -25,13 +33,52 @@ class PayloadError(ValueError):
 
 
 @dataclass(frozen=True)
-class _Composed:
-    """The form as filled in, its error, and the endpoint's response."""
+class Language:
+    """A snippet of dashboard/snippets, and the line that calls it with the secret from the environment."""
 
-    kind: str
-    payload: str
-    problem: str = ""
-    answer: Answer | None = None
+    name: str
+    file: str
+    call: str
+
+    @property
+    def anchor(self) -> str:
+        """Its anchor on the page."""
+        return self.file.rpartition(".")[2]
+
+    @property
+    def code(self) -> str:
+        """The code of the snippet."""
+        return _text(self.file)
+
+
+LANGUAGES = (
+    Language("Python", "verify.py", 'is_authentic(os.environ["WEBHOOK_SECRET"], body, header)'),
+    Language("Node.js", "verify.mjs", "isAuthentic(process.env.WEBHOOK_SECRET, body, header)"),
+    Language("Go", "verify.go", 'isAuthentic(os.Getenv("WEBHOOK_SECRET"), body, header)'),
+    Language("PHP", "verify.php", "is_authentic(getenv('WEBHOOK_SECRET'), $body, $header)"),
+    Language("Ruby", "verify.rb", 'authentic?(ENV.fetch("WEBHOOK_SECRET"), body, header)'),
+)
+
+
+@blueprint.get("/webhooks/<webhook_id>/verify")
+def verify(webhook_id: str) -> Response:
+    """How to verify the signatures of this webhook's events."""
+    row = find(webhook_id)
+    # The example has the webhook's date, so it stays the same until the secret changes.
+    body = sample_event(EventKind(row.events[0]), row.created_at)
+    return show(
+        "verify.html",
+        webhook=row,
+        languages=LANGUAGES,
+        header_name=signing.HEADER,
+        body=body,
+        header=signing.sign(row.secret, body.encode()),
+    )
+
+
+@cache
+def _text(file: str) -> str:
+    return (SNIPPETS / file).read_text()
 
 
 @blueprint.get("/webhooks/<webhook_id>/compose")
@@ -40,7 +87,7 @@ def compose(webhook_id: str) -> Response:
     asked = request.args.get("kind", "")
     kind = EventKind(asked if asked in {*EventKind} else find(webhook_id).events[0])
     sample = json.loads(sample_event(kind, clock.now(), new_id))
-    return _page(webhook_id, _Composed(kind, json.dumps(sample, indent=2, ensure_ascii=False)))
+    return _page(webhook_id, kind, json.dumps(sample, indent=2, ensure_ascii=False))
 
 
 @blueprint.post("/webhooks/<webhook_id>/compose")
@@ -51,11 +98,11 @@ def send_composed(webhook_id: str) -> Response:
         payload = read_envelope(typed)
     except PayloadError as error:
         kind = request.form.get("kind", "")
-        return _page(webhook_id, _Composed(kind, typed, str(error)), 422)
+        return _page(webhook_id, kind, typed, 422, problem=str(error))
     kind = EventKind(str(payload["event"]))
     body = json.dumps(payload, separators=(",", ":"))
     answer = asyncio.run(send_test_delivery(row, kind, body))
-    return _page(webhook_id, _Composed(kind, typed, answer=answer))
+    return _page(webhook_id, kind, typed, answer=answer)
 
 
 def read_envelope(text: str) -> dict[str, object]:
@@ -90,12 +137,23 @@ def _refuse(name: str) -> None:
     raise PayloadError(f"{name} is not JSON. Use a number or null.")
 
 
-def _page(webhook_id: str, composed: _Composed, status: int = 200) -> Response:
+def _page(
+    webhook_id: str,
+    kind: str,
+    payload: str,
+    status: int = 200,
+    *,
+    problem: str = "",
+    answer: Answer | None = None,
+) -> Response:
     return show(
         "compose.html",
         status,
         webhook=find(webhook_id),
-        composed=composed,
+        kind=kind,
+        payload=payload,
+        problem=problem,
+        answer=answer,
         kinds=[*EventKind],
         max_payload=MAX_PAYLOAD,
     )

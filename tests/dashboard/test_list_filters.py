@@ -2,7 +2,7 @@
 
 import pytest
 
-from dashboard.time_inputs import read_moment
+from dashboard.list_filters import read_moment
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
-"""Reads times of datetime-local inputs, in UTC, and formats spans of time."""
+"""Reads the filters of lists in the URL: choices, and times of datetime-local inputs, in UTC."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
+
+from flask import request
 
 from webhooks.envelope import timestamp
 
@@ -25,29 +27,28 @@ def read_moment(text: str) -> int | None:
     return round((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000)
 
 
-def read_times(chosen: Mapping[str, str]) -> tuple[dict[str, int | None], dict[str, str]]:
-    """The values of TIMES, and the error of each invalid field."""
+def read_filters(
+    choices: Mapping[str, Collection[str]], *names: str
+) -> tuple[dict[str, str], dict[str, int | None], dict[str, str]]:
+    """The filters of the URL as typed, the values of TIMES, and the error of each invalid field.
+
+    Filters are those of ``choices``, which must have one of these values, TIMES, and ``names``.
+    """
+    chosen = {name: request.args.get(name, "").strip() for name in (*names, *choices, *TIMES)}
     times: dict[str, int | None] = {}
-    problems: dict[str, str] = {}
+    problems = {
+        name: f"There is no such {name}. Choose one of the list."
+        for name, known in choices.items()
+        if chosen[name] not in {"", *known}
+    }
     for name in TIMES:
         try:
             times[name] = read_moment(chosen[name])
         except ValueError:
             problems[name] = BAD_TIME
-    return times, problems
+    return chosen, times, problems
 
 
 def as_typed(milliseconds: int) -> str:
     """A time, to the minute, in the format of read_moment()."""
     return timestamp(milliseconds)[: len("2026-11-20T09:30")]
-
-
-def span(milliseconds: int) -> str:
-    """A span of time in its two largest units, such as ``4 min 30 s``; ``0 s`` if negative."""
-    seconds = max(0, round(milliseconds / 1000))
-    parts = []
-    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)):
-        count, seconds = divmod(seconds, size)
-        if count:
-            parts.append(f"{count} {unit}")
-    return " ".join(parts[:2]) or "0 s"
