@@ -8,7 +8,7 @@ from webhooks.envelope import moment, timestamp
 
 def number_object(number: Number) -> dict[str, Any]:
     """The Number object of a row."""
-    notice = number.notice
+    notice, reason = number.notice, number.status_reason
     return {
         "id": number.id,
         "phoneNumber": number.phone_number,
@@ -18,6 +18,6 @@ def number_object(number: Number) -> dict[str, Any]:
         "activatedAt": moment(number.activated_at),
         "qualityRating": number.quality_rating,
         "messagingLimit": number.messaging_limit,
-        "statusReason": number.status_reason,
+        "statusReason": reason,
         "notice": notice and notice | {"at": timestamp(notice["at"])},
     }

@@ -9,6 +9,7 @@ the entries of the last second.
 """
 
 import asyncio
+import contextvars
 import logging
 import re
 import time
@@ -184,7 +185,8 @@ class RequestLog:
             }
         )
         if self._writing is None:
-            self._writing = asyncio.create_task(self._write_soon())
+            # Its log lines are not those of this request.
+            self._writing = asyncio.create_task(self._write_soon(), context=contextvars.Context())
 
     def _is_too_much(self, account_id: str, status: int) -> bool:
         self._throttled[account_id] += status == THROTTLED

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from gateway.api.operations import MEBIBYTE
+from gateway.api.operations import BODY, MEBIBYTE
 from models.database import commit
 from services import receiving
 
@@ -27,7 +27,7 @@ async def intake(scope: Scope, receive: Receive, send: Send) -> None:
         case "GET" | "HEAD":
             response = PlainTextResponse(receiving.verify(request.query_params))
         case "POST":
-            body = await request.body()
+            body = scope[BODY]
             if len(body) < LARGE:
                 receiving.authenticate(body, request.headers)
             else:

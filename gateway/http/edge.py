@@ -87,7 +87,7 @@ class Edge:
                 await response.fail(error)
             finally:
                 self.running.discard(response)
-        self._log.note(scope, response)
+            self._log.note(scope, response)
 
     def _route(self, scope: Scope) -> Operation:
         """Find the operation. Removes the root from the path, unless it is a known path with it."""
