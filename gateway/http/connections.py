@@ -16,12 +16,11 @@ from typing import Any, cast
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from gateway.api.errors import ApiError
 from gateway.api.operations import KEY, UNKNOWN_PAGE, Operation
 from gateway.http.access_log import HEADER, PREFIX
 from gateway.http.address_limit import AddressLimit
 from gateway.http.auth import NOBODY
-from gateway.http.exception_handlers import response_to
+from gateway.http.exception_handlers import ApiError, response_to
 from gateway.http.vanished import notice_vanished
 from models import clock
 from services.streams import streams

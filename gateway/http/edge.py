@@ -10,7 +10,6 @@ from contextlib import ExitStack, suppress
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway.api.errors import ApiError
 from gateway.api.operations import (
     BODY,
     KEY,
@@ -24,6 +23,7 @@ from gateway.api.operations import (
 from gateway.http.access_log import RequestLog, Response, observed
 from gateway.http.auth import CALLER, NOBODY, Admission, Caller
 from gateway.http.connections import EDGE
+from gateway.http.exception_handlers import ApiError
 from gateway.http.rate_limit import RateLimiter, Window
 from gateway.ops.metrics import RATE_LIMITED
 from services.errors import RateLimitedError

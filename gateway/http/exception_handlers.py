@@ -1,7 +1,8 @@
-"""Renders every exception as an error response in the common shape (docs/errors.md)."""
+"""Error responses in the common shape (docs/errors.md), to which every exception leads."""
 
 import http
 import logging
+from collections.abc import Mapping
 
 from connexion.exceptions import ProblemException
 from starlette.exceptions import HTTPException
@@ -10,9 +11,8 @@ from werkzeug.exceptions import HTTPException as FlaskError
 
 from dashboard.error_pages import error_page, is_page
 from dashboard.pages import CONTENT_TYPE as HTML
-from gateway.api.errors import ApiError
 from models.database import UnsureError
-from resources.error import CODES
+from resources.error import CODES, STATUS, error_text
 from services.errors import DomainError
 
 logger = logging.getLogger(__name__)
@@ -22,6 +22,36 @@ UNSURE_MESSAGE = (
     " Read it before you repeat the request."
 )
 CRASH_MESSAGE = "Something went wrong on our side. The request may be repeated."
+
+
+class ApiError(Exception):
+    """An error response. ``message`` says what is wrong and what to do. ``retry_after`` is in seconds."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int = 500,
+        retry_after: int | None = None,
+        headers: Mapping[str, str] | None = None,
+        details: Mapping[str, int | str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.headers = dict(headers or {})
+        if retry_after is not None:
+            self.headers["Retry-After"] = str(retry_after)
+        self.body = error_text(CODES[status], message, details or {})
+
+    @classmethod
+    def of(cls, error: DomainError) -> "ApiError":
+        """The response to an error of the domain."""
+        return cls(
+            error.message,
+            status=STATUS[error.code],
+            retry_after=error.retry_after,
+            details=error.details,
+        )
 
 
 def response_to(error: ApiError, path: str) -> Response:

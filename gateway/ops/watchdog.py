@@ -14,14 +14,16 @@ import logging
 import math
 import os
 import signal
+import sys
 import threading
 import time
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from types import FrameType
 
 from gateway.ops import logs, systemd
-from gateway.ops.stacks import stacks
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +33,9 @@ EXIT_STATUS = 70
 LOOKS, LONGEST_PAUSE = 12, 5.0
 # Seconds that the log may take to receive the stacks.
 REPORT_SECONDS = 5
+
+# The most tasks of a loop, and frames of a task, whose stacks are logged.
+MOST_TASKS, MOST_FRAMES = 50, 4
 
 # Since when a part has made no progress, by time.monotonic(). None if it has nothing to do.
 Since = Callable[[], float | None]
@@ -155,3 +160,27 @@ def _arm() -> None:
     with suppress(RuntimeError, OSError, ValueError, io.UnsupportedOperation):
         faulthandler.enable(all_threads=True)
         faulthandler.register(signal.SIGPROF, all_threads=True, chain=True)
+
+
+def stacks(loops: Iterable[asyncio.AbstractEventLoop] = ()) -> str:
+    """Files, lines and functions. No values: they may be secrets."""
+    return "\n".join([*_of_threads(), *(each for loop in loops for each in _of_tasks(loop))])
+
+
+def _of_threads() -> Iterator[str]:
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    for ident, frame in sys._current_frames().items():  # noqa: SLF001 - documented, for debuggers
+        yield f"Thread {names.get(ident, ident)}:\n{_shown(traceback.extract_stack(frame))}"
+
+
+def _of_tasks(loop: asyncio.AbstractEventLoop) -> Iterator[str]:
+    # The loop may start tasks meanwhile.
+    with suppress(RuntimeError):
+        for task in list(asyncio.all_tasks(loop))[:MOST_TASKS]:
+            frames: list[FrameType] = task.get_stack(limit=MOST_FRAMES)
+            found = traceback.StackSummary.extract((frame, frame.f_lineno) for frame in frames)
+            yield f"Task {task.get_name()}:\n{_shown(found)}"
+
+
+def _shown(found: Iterable[traceback.FrameSummary]) -> str:
+    return "\n".join(f"  {frame.filename}:{frame.lineno} {frame.name}" for frame in found)

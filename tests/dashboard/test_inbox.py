@@ -12,7 +12,7 @@ from werkzeug.test import EnvironBuilder
 
 from dashboard import api_calls, inbox, replies
 from dashboard.api_calls import Answer, Body
-from gateway.api.errors import ApiError
+from gateway.http.exception_handlers import ApiError
 from models.accounts.account import Account
 from models.database import writing
 from models.messages.contact import Contact

@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 from redis import Redis
 
 from gateway.ops.doctor import BrokenError, UnwellError
-from gateway.ops.doctor.server_settings import check_settings
 from gateway.settings import Settings
 from models import database
 from models.accounts import secret
 from models.database import report
 from models.database.redis_pool import open_pool
+from models.database.session_settings import DURABLE, LENIENT
 from models.database.sqlite import path_of
 from models.deliveries.webhook import Webhook
 from models.numbers.number import Number
@@ -162,7 +162,7 @@ def _check_postgresql(settings: Settings) -> str:
             "Its collation sorts identifiers wrongly, so events can be skipped or deleted too early.",
             "Run: gateway migrate",
         )
-    check_settings()
+    _check_settings()
     # The web processes of these settings, and one worker.
     wanted = settings.workers * (settings.database_connections + WEB_OTHER_CONNECTIONS)
     wanted += settings.database_connections + WORKER_QUEUE_CONNECTIONS
@@ -176,6 +176,26 @@ def _check_postgresql(settings: Settings) -> str:
         f"PostgreSQL {server.version}, migrated, {server.encoding}, collation {server.collation}, "
         f"{server.size / MIB:.1f} MiB."
     )
+
+
+def _check_settings() -> None:
+    """The settings of PostgreSQL that the gateway cannot set for itself."""
+    wrong = report.unpinned_settings()
+    risky = [name for name in wrong if name in DURABLE or name in LENIENT]
+    if broken := [name for name in wrong if name not in risky]:
+        raise BrokenError(
+            f"{_shown(wrong, broken)}: the gateway may not change that.",
+            "Reset each where it is set: the role, the database or the server's configuration.",
+        )
+    if risky:
+        raise UnwellError(
+            f"{_shown(wrong, risky)}: a crash of the server or its machine can lose commits.",
+            "Set each to on, unless messages may be sent twice after a crash.",
+        )
+
+
+def _shown(wrong: dict[str, str], names: list[str]) -> str:
+    return ", ".join(f"{name} is {wrong[name]}" for name in names)
 
 
 def check_limits(settings: Settings) -> str:

@@ -11,8 +11,7 @@ from starlette.types import ASGIApp
 from contract_tests.bad_kinds import FORM_TYPE, GOOD_FORM, required_query
 from contract_tests.operations import Operation, all_operations
 from gateway.api.app import build_app
-from gateway.api.errors import ApiError
-from gateway.http.exception_handlers import CRASH_MESSAGE
+from gateway.http.exception_handlers import CRASH_MESSAGE, ApiError
 from models.accounts.account import Account
 from models.accounts.api_key import ApiKey
 from services.errors import DomainError, InvalidError, RateLimitedError
