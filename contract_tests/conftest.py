@@ -37,8 +37,9 @@ LONGEST = (
     "test_outage.py",
     "test_lost_commits.py",
 )
-# Modules in these folders share a service, which each test process starts for itself.
+# Modules in these folders share a service, so one process runs the whole folder.
 SHARING = (
+    "contract_tests/callbacks/",
     "contract_tests/cli/",
     "contract_tests/conformance/",
     "contract_tests/connect/",

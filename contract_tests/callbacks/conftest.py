@@ -12,7 +12,7 @@ from contract_tests.harness import Customer, Gateway, Receiver, running
 MESSAGE_KINDS = [f"message.{kind}" for kind in ("received", "sent", "delivered", "read", "failed")]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """A running service."""
     with running(tmp_path_factory.mktemp("callbacks"), **SETTINGS) as service:

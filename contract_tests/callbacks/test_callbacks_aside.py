@@ -1,10 +1,26 @@
 """Callbacks that could not be ingested: an operator lists and replays them."""
 
+from collections.abc import Iterator
+
 import pytest
 
-from contract_tests.callbacks.platform import Platform, entry, messages, new_wamid, sign
+from contract_tests.callbacks.platform import (
+    SETTINGS,
+    Platform,
+    entry,
+    messages,
+    new_wamid,
+    sign,
+)
 from contract_tests.commands import command_server
-from contract_tests.harness import Customer, Gateway, Receiver, wait_for
+from contract_tests.harness import Customer, Gateway, Receiver, running, wait_for
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """A separate service: tests here count what is aside."""
+    with running(tmp_path_factory.mktemp("aside"), **SETTINGS) as service:
+        yield service
 
 
 def _run(gateway: Gateway, *arguments: str) -> tuple[int, str, str]:

@@ -8,7 +8,7 @@ import pytest
 from contract_tests.harness import Gateway, running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """A running service. A failed delivery stays pending, because its retry is due in 600 s."""
     folder: Path = tmp_path_factory.mktemp("cli")

@@ -34,19 +34,19 @@ TUNED_BY_THE_HARNESS = (
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def contract() -> Contract:
     """The contract."""
     return Contract()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def callbacks(contract: Contract) -> Callbacks:
     """The events in the contract."""
     return Callbacks(contract.document)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """A running service with a retry schedule of a fraction of a second."""
     folder = tmp_path_factory.mktemp("conformance")
@@ -54,7 +54,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         yield service
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def shipped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """A service with the default limits and delays."""
     service = Gateway(tmp_path_factory.mktemp("shipped"))
@@ -67,7 +67,7 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         service.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def production(gateway: Gateway, customer: Customer, contract: Contract) -> Iterator[Api]:
     """The customer's API at a second web part, which accepts public webhook addresses only."""
     port = free_port()
@@ -97,13 +97,13 @@ def production(gateway: Gateway, customer: Customer, contract: Contract) -> Iter
         process.wait()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def customer(gateway: Gateway) -> Customer:
     """An account on the plan pro with an active number."""
     return gateway.customer()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def other_customer(gateway: Gateway) -> Customer:
     """Another account, with an active number of its own."""
     return gateway.customer()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
+from contract_tests.chromium import launched
 from contract_tests.connect.graph_proxy import GraphProxy
 from contract_tests.connect.visitor import Visit
 from contract_tests.harness import Customer, Gateway, running
@@ -45,7 +46,7 @@ def listed(owner: Customer) -> list[dict[str, Any]]:
 _counter = itertools.count(1)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def proxy() -> Iterator[GraphProxy]:
     """Is between the gateway and its sandbox."""
     proxy = GraphProxy()
@@ -54,13 +55,20 @@ def proxy() -> Iterator[GraphProxy]:
 
 
 # One for all modules, because a start takes seconds.
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def gateway(tmp_path_factory: pytest.TempPathFactory, proxy: GraphProxy) -> Iterator[Gateway]:
     """A running service whose network can be made to fail."""
     folder: Path = tmp_path_factory.mktemp("gateway")
     with running(folder, GATEWAY_NETWORK_URL=proxy.url) as service:
         proxy.target = service.sandbox
         yield service
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium for all modules. Their tests have separate contexts."""
+    with launched() as browser:
+        yield browser
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from contract_tests.chromium import Witness
+from contract_tests.chromium import Witness, launched
 from contract_tests.dashboard.person import Person
 from contract_tests.harness import Customer, Gateway, running
 
@@ -19,9 +19,9 @@ Enrol = Callable[..., Person]
 _counter = itertools.count(1)
 
 
-# One for all modules of a test process, because a start takes seconds. A module that counts or breaks things
+# One for all modules, because a start takes seconds. A module that counts or breaks things
 # of the service has its own fixture of this name.
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """A running service with a short retry schedule."""
     folder: Path = tmp_path_factory.mktemp("gateway")
@@ -46,6 +46,13 @@ def enrol(gateway: Gateway, owner: Customer) -> Enrol:
         return Person(gateway.url, email, made["password"])
 
     return make
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium for all modules. Their tests have separate contexts."""
+    with launched() as browser:
+        yield browser
 
 
 @pytest.fixture

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from contract_tests.chromium import Witness
+from contract_tests.chromium import Witness, launched
 from contract_tests.harness import Customer, Gateway, Receiver, running
 from contract_tests.phone.handset import Inbox, Phone, new_person, turn_knobs
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """A running service for all modules, because a start takes seconds."""
     with running(tmp_path_factory.mktemp("phone")) as service:
@@ -20,6 +20,13 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 @pytest.fixture(scope="module", autouse=True)
 def _quick(gateway: Gateway) -> None:
     turn_knobs(gateway, status_delay_ms=20)
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium for all modules. Their tests have separate contexts."""
+    with launched() as browser:
+        yield browser
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from contract_tests.waiting import free_port
 from sandbox_harness import Receiver, Sandbox
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
     """One sandbox for all clients. Each test signs up its own customer."""
     port, receiver = free_port(), Receiver()

@@ -1,0 +1,1 @@
+"""Callbacks of the platform. The modules share a service."""

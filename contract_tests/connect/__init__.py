@@ -1,0 +1,1 @@
+"""The signup page. The modules share a service and a browser."""

@@ -1,0 +1,1 @@
+"""The dashboard. The modules share a service and a browser."""

@@ -1,0 +1,1 @@
+"""The sandbox's page. The modules share a service and a browser."""

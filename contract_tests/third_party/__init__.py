@@ -1,0 +1,1 @@
+"""Stock clients of the platform. The modules share a sandbox."""
