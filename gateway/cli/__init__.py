@@ -13,7 +13,7 @@ from gateway import __version__
 # The module of each command, and its line in the help. A module is imported when its command is used, for
 # the help of that command as well: importing all takes a second. A test compares the lines.
 OVER_API = {
-    "login": ("login", "Store the address and API key for these commands."),
+    "login": ("remote", "Store the address and API key for these commands."),
     "send": ("messages", "Send a message."),
     "messages": ("messages", "List the newest messages."),
     "tail": ("listen", "Show events as they happen, one line each."),
@@ -23,13 +23,13 @@ OVER_API = {
 ON_SERVER = {
     "accounts": ("accounts", "Accounts: the owners of numbers, keys and webhooks."),
     "callbacks": ("callbacks", "Callbacks of the messaging network."),
-    "clock": ("clock", "The clock of this machine, after a jump."),
+    "clock": ("database", "The clock of this machine, after a jump."),
     "contacts": ("contacts", "Contacts: people who exchange messages with a number."),
     "deliveries": ("webhooks", "Deliveries to webhooks."),
     "demo": ("demo", "Create and print new credentials of the demo account."),
     "doctor": ("doctor", "Check this installation, and say how to fix problems."),
     "keys": ("accounts", "API keys of accounts."),
-    "migrate": ("migrate", "Upgrade the database's schema."),
+    "migrate": ("database", "Upgrade the database's schema."),
     "numbers": ("numbers", "Connected phone numbers."),
     "sandbox": ("sandbox", "Run the local messaging network."),
     "sandbox-connect": ("numbers", "Run the whole embedded signup against the sandbox."),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import click
 
-from gateway.cli.opening import open_state
+from gateway.cli.database import open_state
 from gateway.cli.output import json_option, rendered, show
 from models.messages.callback import Reason, SetAside
 from tasks import ingest

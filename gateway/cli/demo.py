@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from gateway.cli.opening import open_state
+from gateway.cli.database import open_state
 from gateway.cli.output import json_option, show
 from gateway.settings import get_settings
 from models.accounts.account import Account

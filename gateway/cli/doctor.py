@@ -9,13 +9,13 @@ from dataclasses import asdict, dataclass
 
 import click
 
-from gateway.cli import up_file
+from gateway.cli import up_locks
 from gateway.cli.output import json_option, show
-from gateway.ops.doctor import BrokenError, UnwellError, installation, mail, work
-from gateway.settings import PREFIX, Settings, find_mistakes, get_settings, load_settings
+from gateway.ops.doctor import ProblemError, WarningError, installation, work
+from gateway.settings import PREFIX, Settings, find_mistakes
 from gateway.storage import REFUSALS, in_one_line
 
-OK, WARNING, PROBLEM = "ok", UnwellError.state, BrokenError.state
+OK, WARNING, PROBLEM = "ok", WarningError.state, ProblemError.state
 COLOURS = {OK: "green", WARNING: "yellow", PROBLEM: "red"}
 INDENT = " " * 27
 
@@ -42,7 +42,7 @@ CHECKS: dict[str, tuple[Probe, str | None]] = {
     "network": (installation.check_network, None),
     "app": (installation.check_app, None),
     "callback address": (installation.check_callback_address, None),
-    "mail server": (mail.check_mail, None),
+    "mail server": (installation.check_mail, None),
 }
 OF_WHATSAPP = {"public address", "network", "app", "callback address"}
 CORRECT = (
@@ -76,8 +76,8 @@ def doctor(context: click.Context, *, as_json: bool) -> None:
     """
     checks = [Check("settings", PROBLEM, mistake, CORRECT) for mistake in find_mistakes()]
     if not checks:
-        up_file.join(load_settings())
-        checks = [Check("settings", OK, "All make sense."), *examine(get_settings())]
+        settings = up_locks.settings_here()
+        checks = [Check("settings", OK, "All make sense."), *run_checks(settings)]
     is_well = all(check.state != PROBLEM for check in checks)
     if as_json:
         show({"ok": is_well, "checks": [asdict(check) for check in checks]}, as_json=True)
@@ -86,7 +86,7 @@ def doctor(context: click.Context, *, as_json: bool) -> None:
     context.exit(0 if is_well else 1)
 
 
-def examine(settings: Settings) -> list[Check]:
+def run_checks(settings: Settings) -> list[Check]:
     """Run all checks of ``CHECKS`` concurrently. They change nothing. A check that hangs is a problem."""
     found: dict[str, Check] = {}
     failed = set[str]()
@@ -98,7 +98,7 @@ def examine(settings: Settings) -> list[Check]:
             unmade = f"Not checked: it needs the {need}.", f"Fix the {need} first."
             found[name] = Check(name, WARNING, *unmade)
         else:
-            found[name] = look(name, probe, settings)
+            found[name] = run_check(name, probe, settings)
         if need in failed or found[name].state == PROBLEM:
             failed.add(name)
 
@@ -118,11 +118,11 @@ def examine(settings: Settings) -> list[Check]:
     return [found.get(name, Check(name, PROBLEM, *late)) for name in threads]
 
 
-def look(name: str, probe: Probe, settings: Settings) -> Check:
+def run_check(name: str, probe: Probe, settings: Settings) -> Check:
     """Run one check."""
     try:
         return Check(name, OK, probe(settings))
-    except UnwellError as error:
+    except WarningError as error:
         return Check(name, error.state, *error.args)
     except REFUSALS as error:
         refused = f"It cannot be used: {in_one_line(error)}"

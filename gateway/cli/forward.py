@@ -1,15 +1,18 @@
-"""Forwards an event to a local URL, in the form of a delivery to a webhook."""
+"""Forwards events to a local URL, in the form of deliveries to a webhook, until a signal."""
 
+import contextlib
 import json
+import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
+import click
 import requests
 
 from gateway.cli.remote import USER_AGENT
-from gateway.cli.stopping import held_back
 from gateway.client.connection import reason_of
 from webhooks import signing
 
@@ -17,6 +20,8 @@ TIMEOUT_SECONDS = 10
 # Seconds between the attempts to send one event.
 PAUSES = (1.0, 3.0, 10.0)
 SUCCESS = range(200, 300)
+# Ctrl-C and the end of a service.
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class Forwarder:
         """
         body = encode(record)
         for number, pause in enumerate((*self._pauses, None), start=1):
-            with held_back():
+            with _held_back():
                 made = self._post(record, body, number, pause)
                 is_last = made.is_done or pause is None
                 if is_last:
@@ -93,3 +98,35 @@ def encode(record: dict[str, Any]) -> bytes:
     envelope = {name: record[name] for name in ("event", "timestamp", "data")}
     text = json.dumps(envelope, ensure_ascii=False, separators=(",", ":"))
     return text.encode(errors="replace")
+
+
+@contextlib.contextmanager
+def until_stopped() -> Iterator[None]:
+    """End the block with status 0 at Ctrl-C or SIGTERM."""
+    for number in SIGNALS:
+        # Commands that a shell starts in the background ignore SIGINT.
+        signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo("Stopped.", err=True)
+
+
+@contextlib.contextmanager
+def _held_back() -> Iterator[None]:
+    """Finish the block first. A second signal ends it at once."""
+    came: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if came:
+            signal.default_int_handler(number, frame)
+        came.append(number)
+
+    before = [(number, signal.signal(number, note)) for number in SIGNALS]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
+    if came:
+        raise KeyboardInterrupt

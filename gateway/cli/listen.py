@@ -10,11 +10,10 @@ from urllib.parse import urlsplit
 import click
 
 from gateway.cli import profile
-from gateway.cli.forward import Forwarder, Try
+from gateway.cli.forward import Forwarder, Try, until_stopped
 from gateway.cli.messages import person_of, text_of
 from gateway.cli.output import cut
 from gateway.cli.remote import USER_AGENT, ApiResponseError, Remote, connect
-from gateway.cli.stopping import until_stopped
 from gateway.client import Events, Record, ResponseError
 from webhooks.kinds import EventKind
 

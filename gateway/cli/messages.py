@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
+from gateway.cli.options import since_option, until_option
 from gateway.cli.output import json_option, show
 from gateway.cli.remote import NoAnswerError, Remote, asks, connect
-from gateway.cli.times import since_option, until_option
 from webhooks.envelope import timestamp
 
 MAX_LISTED = 100

@@ -1,10 +1,16 @@
 """The options that several commands share."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import click
 
+from handlers.times import parse_date, parse_time
+from services.errors import InvalidError
+
+DATE_LENGTH = len("2026-11-20")
+FORMS = "ISO 8601, or a date (UTC)."
 host_option: Callable[[Any], Any] = click.option(
     "--host",
     default="127.0.0.1",
@@ -14,3 +20,18 @@ host_option: Callable[[Any], Any] = click.option(
 port_option: Callable[[Any], Any] = click.option(
     "--port", type=click.IntRange(1, 65535), default=8080, show_default=True, help="Port."
 )
+
+
+def _time(_context: click.Context, _parameter: click.Parameter, value: str | None) -> int | None:
+    """Milliseconds since the epoch, from ISO 8601, or from a date alone: its midnight in UTC."""
+    try:
+        if value is not None and len(value) == DATE_LENGTH:
+            value = f"{parse_date('The value', value)}T00:00:00Z"
+        return parse_time("The value", value)
+    except InvalidError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+_time_option = partial(click.option, callback=_time, metavar="TIME")
+since_option = partial(_time_option, "--since", help=f"Created at this time or later. {FORMS}")
+until_option = partial(_time_option, "--until", help=f"Created before this time. {FORMS}")

@@ -7,7 +7,7 @@ import functools
 import json
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
@@ -17,6 +17,7 @@ from webhooks.envelope import timestamp
 Found = TypeVar("Found")
 # One resource, or a list of them.
 Printed = dict[str, Any] | list[dict[str, Any]]
+Decorator = Callable[[Callable[..., Printed]], Callable[..., None]]
 
 GAP = "  "
 # The least width of the last column, however wide the others are.
@@ -27,24 +28,33 @@ json_option: Callable[[Any], Any] = click.option(
 )
 
 
-def prints(*columns: str) -> Callable[[Callable[..., Printed]], Callable[..., None]]:
+def printed(arguments: Callable[[], Iterable[Any]], *columns: str) -> Decorator:
     """Print the result of a command. A list is a table of ``columns``, which fit into 80 characters.
 
-    The command gets the option ``--json``, and runs on the opened state.
+    The command gets the option ``--json``, and ``arguments`` first.
     """
 
     def decorate(command: Callable[..., Printed]) -> Callable[..., None]:
         @functools.wraps(command)
         def run(*, as_json: bool, **given: Any) -> None:
-            from gateway.cli.opening import open_state  # noqa: PLC0415 - it imports the database
-
-            open_state()
-            show(command(**given), *columns, as_json=as_json)
+            show(command(*arguments(), **given), *columns, as_json=as_json)
 
         decorated: Callable[..., None] = json_option(run)
         return decorated
 
     return decorate
+
+
+def prints(*columns: str) -> Decorator:
+    """Print the result of a command that runs on the opened state."""
+
+    def opened() -> Iterable[Any]:
+        from gateway.cli.database import open_state  # noqa: PLC0415 - it imports the database
+
+        open_state()
+        return ()
+
+    return printed(opened, *columns)
 
 
 def found(row: Found | None, kind: str, name: str) -> Found:

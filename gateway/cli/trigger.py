@@ -165,11 +165,9 @@ def trigger(
 
 def _sandbox_here(url: str) -> str:
     """The sandbox of the gateway at this address, if it runs on this machine. Fails if there is none."""
-    from gateway.cli import up_file  # noqa: PLC0415 - the settings are of a server, which may be far
-    from gateway.settings import get_settings, load_settings  # noqa: PLC0415 - as above
+    from gateway.cli.up_locks import settings_here  # noqa: PLC0415 - of a server, which may be far
 
-    up_file.join(load_settings())
-    settings = get_settings()
+    settings = settings_here()
     if settings.uses_sandbox and url == f"{settings.public_url}/api":
         return settings.network_url
     raise click.ClickException(f"No sandbox of {url} is known here. {WITHOUT}")

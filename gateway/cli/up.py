@@ -9,8 +9,8 @@ from typing import get_args
 import click
 
 from gateway.cli import demo as demo_account
-from gateway.cli import holders, up_file, up_parts
-from gateway.cli.migrate import apply_migrations
+from gateway.cli import processes, up_locks
+from gateway.cli.database import apply_migrations
 from gateway.cli.options import host_option, port_option
 from gateway.cli.sandbox import check_installed
 from gateway.cli.supervisor import Supervisor
@@ -73,8 +73,8 @@ def _up(settings: Settings, host: str, port: int, *, demo: bool) -> None:
     # The worker finishes its attempts, and the web its sends.
     stop_seconds = max(settings.delivery_timeout, settings.network_timeout) + STOP_MARGIN_SECONDS
     with (
-        up_file.announced(settings),
-        up_parts.predecessors_ended(settings, stop_seconds) as parts_lock,
+        up_locks.announced(settings),
+        up_locks.predecessors_ended(settings, stop_seconds) as parts_lock,
     ):
         apply_migrations()
         parts, places = _parts(settings, host, port)
@@ -122,7 +122,7 @@ def _refuse_taken(places: Places) -> None:
     for name, (host, port) in places.items():
         # At both families the port is taken if it is in one of them.
         if _is_open((host, port)) or (host == "::" and _is_open((LOOPBACK, port))):
-            holder = holders.named(holders.of_port(port))
+            holder = processes.described(processes.using_port(port))
             raise click.ClickException(
                 f"port {port} for the {name} is in use already by {holder}; stop it, or choose another port."
             )
@@ -152,8 +152,8 @@ def _wait_until_open(places: Places, supervisor: Supervisor) -> None:
 
 
 def _why_late(name: str, port: int) -> str:
-    found = holders.of_port(port)
-    why = f"port {port} is held by {holders.named(found)}" if found else "see its lines above"
+    found = processes.using_port(port)
+    why = f"port {port} is held by {processes.described(found)}" if found else "see its lines above"
     return f"{name} has not started yet: {why}. It is tried again."
 
 

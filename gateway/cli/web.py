@@ -2,7 +2,7 @@
 
 import click
 
-from gateway.cli.opening import open_state
+from gateway.cli.database import open_state
 from gateway.cli.options import host_option, port_option
 from gateway.http.server import serve
 from gateway.ops import tracing

@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
+from gateway.cli.database import open_state
 from gateway.cli.listen import kinds_of
-from gateway.cli.opening import open_state
+from gateway.cli.options import since_option, until_option
 from gateway.cli.output import found, json_option, prints, show
 from gateway.cli.remote import Remote, asks, connect
-from gateway.cli.times import since_option, until_option
 from models.deliveries.bulk_redelivery import MAX_REDELIVERIES, Redelivery
 from models.deliveries.delivery import UNDELIVERED, Delivery, DeliveryState
 from models.deliveries.webhook import Webhook

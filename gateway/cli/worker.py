@@ -2,7 +2,7 @@
 
 import click
 
-from gateway.cli.opening import open_state
+from gateway.cli.database import open_state
 from gateway.ops import tracing
 from gateway.ops.logs import configure_logging
 from gateway.settings import get_settings

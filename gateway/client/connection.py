@@ -1,19 +1,23 @@
-"""One request for the stream of events, and the meaning of its failures."""
+"""One request for the stream of events: its parts, and the meaning of its failures."""
 
 import http.client
+import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import requests
 import urllib3
 from requests.auth import AuthBase
 
 from gateway import __version__
-from gateway.client.blocks import StreamError
 
 USER_AGENT = f"messaging-gateway-client/{__version__}"
 CONNECT_SECONDS = 10
 READ_SIZE = 64 * 1024
+# More than an event can have.
+MAX_BLOCK = 4 * 1024 * 1024
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_LINE_END = re.compile(rb"\r\n|\n|\r")
 # Statuses after which a retry may succeed.
 PASSING = {408, 425, 429}
 
@@ -27,6 +31,17 @@ _REASONS = {
     "No route to host": "no route to host",
     "Network is unreachable": "network is unreachable",
 }
+
+
+class StreamError(Exception):
+    """The connection is broken. The text says why."""
+
+
+class Block(NamedTuple):
+    """The lines up to a blank one. ``id`` and ``data`` are None if there are no such lines."""
+
+    id: str | None
+    data: bytes | None
 
 
 class ResponseError(Exception):
@@ -133,3 +148,44 @@ def reason_of(error: BaseException) -> str:
         if mark in causes:
             return reason
     return "timed out" if isinstance(error, requests.Timeout) else "the connection was lost"
+
+
+def blocks_of(chunks: Iterator[bytes]) -> Iterator[Block]:
+    """The blocks that have an id or data. One without an end is skipped, because it was cut off.
+
+    Raises StreamError.
+    """
+    last_id, data, size = None, [], 0
+    for line in _lines_of(chunks):
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        size += len(line)
+        if size > MAX_BLOCK:
+            raise StreamError("an event is too long")
+        if name == b"data":
+            data.append(value)
+        elif name == b"id" and b"\0" not in value:
+            last_id = value.decode("latin-1")
+        elif not line:
+            if data or last_id is not None:
+                yield Block(last_id, b"\n".join(data) if data else None)
+            last_id, data, size = None, [], 0
+
+
+def _lines_of(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """The lines of server-sent events without their ends, from bytes in any pieces. Raises StreamError.
+
+    Only CR and LF end a line. ``str.splitlines`` and many libraries also split at U+2028 and others, which a
+    text in an event may contain.
+    """
+    rest, is_begin, was_return = b"", True, False
+    for chunk in chunks:
+        # The LF of a CRLF may come in the next chunk.
+        more = chunk[1:] if was_return and chunk[:1] == b"\n" else chunk
+        was_return = chunk.endswith(b"\r")
+        *lines, rest = _LINE_END.split(rest + more)
+        for line in lines:
+            yield line.removeprefix(BYTE_ORDER_MARK) if is_begin else line
+            is_begin = False
+        if len(rest) > MAX_BLOCK:
+            raise StreamError("an event is too long")

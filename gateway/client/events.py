@@ -16,12 +16,14 @@ from typing import Any
 
 import requests
 
-from gateway.client.blocks import Block, StreamError, blocks_of
 from gateway.client.connection import (
     USER_AGENT,
     Bearer,
+    Block,
     ResponseError,
+    StreamError,
     UnreachableError,
+    blocks_of,
     chunks_of,
     open_stream,
 )

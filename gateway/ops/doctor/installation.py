@@ -1,4 +1,4 @@
-"""Checks of the installation: data directory, key, database, Redis, network and callback address."""
+"""Checks of the installation: data directory, key, database, Redis, network, addresses, mail server."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from redis import Redis
 
-from gateway.ops.doctor import BrokenError, UnwellError
+from gateway.ops.doctor import ProblemError, WarningError
 from gateway.settings import Settings
 from models import database
 from models.accounts import secret
@@ -24,6 +24,7 @@ from models.numbers.number import Number
 from networks.exceptions import AmbiguousError, NetworkError, NotReachedError, ThrottledError
 from networks.interface import Checkup, Signup
 from networks.registry import get_network, offered, wait_for
+from webhooks.mail import LoginError, MailError, check_server
 
 MIB, GIB = 1 << 20, 1 << 30
 SCARCE, TOO_LITTLE = GIB, GIB // 10
@@ -45,7 +46,7 @@ def check_public_url(settings: Settings) -> str:
     url = settings.public_url
     if settings.is_local or url.startswith("https:"):
         return url
-    raise BrokenError(
+    raise ProblemError(
         f"{url} is not https; the network calls https only.",
         "Set GATEWAY_PUBLIC_URL to the https address of the proxy.",
     )
@@ -55,25 +56,25 @@ def check_directory(settings: Settings) -> str:
     """DATA_DIR exists, belongs to this user, is writable, and has room."""
     folder = settings.data_dir
     if not folder.is_dir():
-        raise BrokenError(
+        raise ProblemError(
             f"There is no folder {folder}.", "Create it, or correct GATEWAY_DATA_DIR."
         )
     try:
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
-        raise BrokenError(
+        raise ProblemError(
             f"Nothing can be written to {folder}: {error.strerror}.",
             "Give it to the gateway's user (chown), or correct GATEWAY_DATA_DIR.",
         ) from None
     free = shutil.disk_usage(folder).free
     room = f"{free / GIB:.1f} GiB are free in {folder}."
     if free < SCARCE:
-        kind = BrokenError if free < TOO_LITTLE else UnwellError
+        kind = ProblemError if free < TOO_LITTLE else WarningError
         raise kind(room, "Make room, or lower GATEWAY_RETENTION_DAYS.")
     if folder.stat().st_uid != os.geteuid():
-        raise UnwellError(f"{folder} belongs to another user.", "Run gateway as its owner.")
+        raise WarningError(f"{folder} belongs to another user.", "Run gateway as its owner.")
     if _is_open_to_others(folder):
-        raise UnwellError(f"Others can read {folder}.", f"Run: chmod 700 {folder}")
+        raise WarningError(f"Others can read {folder}.", f"Run: chmod 700 {folder}")
     return room
 
 
@@ -85,20 +86,20 @@ def check_key(settings: Settings) -> str:
     """The key for secrets at rest exists, is private, and decrypts the stored secrets."""
     path = settings.key_file
     if not settings.has_key:
-        raise UnwellError("There is no key yet.", "Nothing to do: the first start makes one.")
+        raise WarningError("There is no key yet.", "Nothing to do: the first start makes one.")
     try:
         secret.use_key(settings.encryption_key())
     except (OSError, UnicodeDecodeError):
-        raise BrokenError(f"{path} cannot be read.", "Give it to the gateway's user.") from None
+        raise ProblemError(f"{path} cannot be read.", "Give it to the gateway's user.") from None
     sealed = [webhook.sealed_secret for webhook in Webhook.all()]
     sealed += [number.sealed_token for number in Number.all()]
     if unreadable := sum(not _opens(text) for text in sealed):
-        raise BrokenError(
+        raise ProblemError(
             f"{unreadable} of {len(sealed)} stored secrets cannot be read with this key.",
             "Put back the GATEWAY_SECRET_KEY or secret.key that they were stored with.",
         )
     if not settings.secret_key and _is_open_to_others(path):
-        raise UnwellError(f"Others can read {path}.", f"Run: chmod 600 {path}")
+        raise WarningError(f"Others can read {path}.", f"Run: chmod 600 {path}")
     return f"It opens all {len(sealed)} stored secrets."
 
 
@@ -116,27 +117,27 @@ def check_database(settings: Settings) -> str:
         return _check_postgresql(settings)
     path = path_of(settings.database_url)
     if not path.exists():
-        raise BrokenError(f"There is no database {path}.", "Run: gateway migrate")
+        raise ProblemError(f"There is no database {path}.", "Run: gateway migrate")
     database.connect(settings.database_url)
     _check_migrations()
     file = report.inspect_file(settings.database_url, QUICK_CHECK_SECONDS)
     if file.damage is not None:
         damage = file.damage.splitlines()[0]
-        raise BrokenError(f"The file is damaged: {damage}", "Stop the service; restore a backup.")
+        raise ProblemError(f"The file is damaged: {damage}", "Stop the service; restore a backup.")
     if file.journal_mode != "wal":
-        raise BrokenError(f"Its journal is {file.journal_mode}, not WAL.", "Use a local disk.")
+        raise ProblemError(f"Its journal is {file.journal_mode}, not WAL.", "Use a local disk.")
     within = "" if file.is_complete else f" in the first {QUICK_CHECK_SECONDS} s of the check"
     return f"Migrated, no damage found{within}, WAL, {file.size / MIB:.1f} MiB."
 
 
 def _check_migrations() -> None:
     if later := database.incompatible_migrations():
-        raise BrokenError(
+        raise ProblemError(
             f"It belongs to a later release: {later[0]} removed what this one needs.",
             "Start that release, or restore a backup that was made before the upgrade.",
         )
     if pending := database.pending_migrations():
-        raise BrokenError(
+        raise ProblemError(
             f"Pending migrations: {len(pending)}, first {pending[0]}.", "Run: gateway migrate"
         )
 
@@ -146,28 +147,28 @@ def _check_postgresql(settings: Settings) -> str:
     database.connect(settings.database_url, settings.database_connections)
     server = report.inspect_server()
     if server.is_replica:
-        raise BrokenError("It is a replica.", "Name the primary in GATEWAY_DATABASE_URL.")
+        raise ProblemError("It is a replica.", "Name the primary in GATEWAY_DATABASE_URL.")
     if server.version_number < OLDEST_POSTGRESQL * 10_000:
-        raise BrokenError(
+        raise ProblemError(
             f"PostgreSQL {server.version} is too old.", f"Upgrade to {OLDEST_POSTGRESQL}."
         )
     if server.encoding != "UTF8":
-        raise BrokenError(
+        raise ProblemError(
             f"Its encoding is {server.encoding}, which cannot hold every text.",
             "Create the database again with the encoding UTF8: see the page Operations of the documentation.",
         )
     _check_migrations()
     if not server.sorts_ids:
-        raise BrokenError(
+        raise ProblemError(
             "Its collation sorts identifiers wrongly, so events can be skipped or deleted too early.",
             "Run: gateway migrate",
         )
-    _check_settings()
+    _check_server_settings()
     # The web processes of these settings, and one worker.
     wanted = settings.workers * (settings.database_connections + WEB_OTHER_CONNECTIONS)
     wanted += settings.database_connections + WORKER_QUEUE_CONNECTIONS
     if wanted > server.connections:
-        raise UnwellError(
+        raise WarningError(
             f"PostgreSQL allows {server.connections} connections, but the processes of one machine can use"
             f" {wanted}.",
             "Raise its max_connections, or lower GATEWAY_DATABASE_CONNECTIONS.",
@@ -178,17 +179,17 @@ def _check_postgresql(settings: Settings) -> str:
     )
 
 
-def _check_settings() -> None:
-    """The settings of PostgreSQL that the gateway cannot set for itself."""
+def _check_server_settings() -> None:
+    """Raise a problem or a warning for PostgreSQL's worst setting that the gateway cannot set."""
     wrong = report.unpinned_settings()
     risky = [name for name in wrong if name in DURABLE or name in LENIENT]
     if broken := [name for name in wrong if name not in risky]:
-        raise BrokenError(
+        raise ProblemError(
             f"{_shown(wrong, broken)}: the gateway may not change that.",
             "Reset each where it is set: the role, the database or the server's configuration.",
         )
     if risky:
-        raise UnwellError(
+        raise WarningError(
             f"{_shown(wrong, risky)}: a crash of the server or its machine can lose commits.",
             "Set each to on, unless messages may be sent twice after a crash.",
         )
@@ -204,7 +205,7 @@ def check_limits(settings: Settings) -> str:
         memory = client.info("memory")
     policy = memory["maxmemory_policy"]
     if memory["maxmemory"] and policy != "noeviction":
-        raise UnwellError(
+        raise WarningError(
             f"Redis may forget counts when its memory is full: maxmemory-policy is {policy}.",
             "Set maxmemory-policy to noeviction, or name a Redis that has it.",
         )
@@ -221,12 +222,12 @@ def check_network(settings: Settings) -> str:
         fix = "Correct GATEWAY_NETWORK_URL, or allow outgoing connections to it in the firewall."
         if settings.uses_sandbox:
             fix = "Start the sandbox (gateway sandbox), or correct GATEWAY_NETWORK_URL."
-        raise BrokenError(f"{where} is not reached. {error.reason}", fix) from None
+        raise ProblemError(f"{where} is not reached. {error.reason}", fix) from None
     if its_time is None:
         return f"{where} answers."
     skew = abs((datetime.now(UTC) - its_time.astimezone(UTC)).total_seconds())
     if skew > SKEW_SECONDS:
-        raise UnwellError(f"The clocks differ by {skew:.0f} s.", "Synchronise this one by NTP.")
+        raise WarningError(f"The clocks differ by {skew:.0f} s.", "Synchronise this one by NTP.")
     return f"{where} answers; the clocks agree."
 
 
@@ -236,9 +237,9 @@ def check_app(settings: Settings) -> str:
     try:
         wait_for(offered(Signup, get_network()).inspect_token(NO_TOKEN))
     except (NotReachedError, AmbiguousError, ThrottledError) as error:
-        raise UnwellError(f"Not known: {error.reason}", "Try again later.") from None
+        raise WarningError(f"Not known: {error.reason}", "Try again later.") from None
     except NetworkError as error:
-        raise BrokenError(
+        raise ProblemError(
             f"The network refuses app {app} with code {error.code}.",
             "Correct GATEWAY_NETWORK_APP_ID and GATEWAY_NETWORK_APP_SECRET.",
         ) from None
@@ -251,16 +252,38 @@ def check_callback_address(settings: Settings) -> str:
     try:
         status = wait_for(offered(Checkup, get_network()).verify(url, ANSWER_SECONDS))
     except NotReachedError as error:
-        raise BrokenError(
+        raise ProblemError(
             f"{url} is not reached. {error.reason}",
             "Start the web part (gateway web), correct the proxy or GATEWAY_PUBLIC_URL.",
         ) from None
     if status == HTTPStatus.FORBIDDEN:
-        raise BrokenError(
+        raise ProblemError(
             "The web part has another verify token than these settings.",
             "Give all parts the same GATEWAY_NETWORK_VERIFY_TOKEN; restart them.",
         )
     if status != HTTPStatus.OK:
         said = status or "something else"
-        raise BrokenError(f"{url} answers {said}.", "Have the proxy pass it on to the gateway.")
+        raise ProblemError(f"{url} answers {said}.", "Have the proxy pass it on to the gateway.")
     return f"{url} answers the verification request."
+
+
+def check_mail(settings: Settings) -> str:
+    """The mail server answers and accepts the login. It gets no mail."""
+    server = settings.smtp_url.get_secret_value()
+    if not server:
+        return "Skipped: GATEWAY_SMTP_URL is not set, so no mail is sent."
+    parts = urlsplit(server)
+    try:
+        is_encrypted = check_server(server, ANSWER_SECONDS)
+    except LoginError as error:
+        raise ProblemError(
+            f"{parts.hostname}: {error}",
+            "Correct user and password in GATEWAY_SMTP_URL, or use smtps and its port for TLS.",
+        ) from None
+    except MailError as error:
+        raise ProblemError(
+            f"{parts.hostname}: {error}",
+            "Correct host and port in GATEWAY_SMTP_URL; let this machine connect to it.",
+        ) from None
+    login = " and accepts the login" if parts.username else ""
+    return f"{parts.hostname} answers{login}, {'with' if is_encrypted else 'without'} TLS."

@@ -2,7 +2,7 @@
 
 import time
 
-from gateway.ops.doctor import BrokenError, UnwellError
+from gateway.ops.doctor import ProblemError, WarningError
 from gateway.settings import Settings
 from models import clock
 from models.clock import wall_clock
@@ -26,7 +26,7 @@ def check_queue(settings: Settings) -> str:
     depth = queue.huey.pending_count()
     bells.deliveries.put()
     if depth > DEEP:
-        raise UnwellError(f"{depth} tasks wait.", "See whether the workers keep up; add one.")
+        raise WarningError(f"{depth} tasks wait.", "See whether the workers keep up; add one.")
     return f"Tasks go in; {depth} wait."
 
 
@@ -37,7 +37,7 @@ def check_worker(_: Settings) -> str:
         if time.monotonic() > deadline:
             # Remove it again. Any wake-up is as good.
             queue.huey.storage.dequeue()
-            raise BrokenError(
+            raise ProblemError(
                 f"No worker took a task within {WORKER_SECONDS} s.",
                 "Start a worker (gateway worker), or look at its log.",
             )
@@ -49,7 +49,7 @@ def check_clock(_: Settings) -> str:
     """The clock did not jump."""
     known_time.look()
     if not clock.is_confirmed():
-        raise BrokenError(
+        raise ProblemError(
             f"It jumped by {wall_clock.ahead / 1000:+.0f} s. Nothing is deleted for its age.",
             "Correct it. If it is correct now, run: gateway clock confirm",
         )
@@ -72,7 +72,7 @@ def check_callbacks(_: Settings) -> str:
 def check_events(_: Settings) -> str:
     """Readers of events by cursor get them in time."""
     if feed.is_held_back(clock.now() - LATE_SECONDS * 1000):
-        raise UnwellError(
+        raise WarningError(
             f"Readers cannot see events that are {LATE_SECONDS} s old.",
             "See what delays them: the page Operations of the documentation, section Events that wait.",
         )
@@ -82,7 +82,7 @@ def check_events(_: Settings) -> str:
 def _unless_overdue(what: str, seconds: float, hint: str) -> str:
     if seconds < LATE_SECONDS:
         return f"No {what} is overdue."
-    raise UnwellError(f"The oldest {what} is {seconds:.0f} s overdue.", hint)
+    raise WarningError(f"The oldest {what} is {seconds:.0f} s overdue.", hint)
 
 
 def check_webhooks(_: Settings) -> str:
@@ -92,7 +92,7 @@ def check_webhooks(_: Settings) -> str:
     failing = [w.id for w in webhooks if w.active and w.failure_count]
     if not off and not failing:
         return f"All of {len(webhooks)} are well."
-    raise UnwellError(
+    raise WarningError(
         f"Of {len(webhooks)}, {len(off)} are disabled and {len(failing)} fail.",
         f"See why: gateway deliveries list --webhook {(failing + off)[0]} --state failed",
     )
@@ -104,7 +104,7 @@ def check_numbers(_: Settings) -> str:
     idle = [n.id for n in numbers if n.status != NumberStatus.ACTIVE]
     if not idle:
         return f"All of {len(numbers)} are ACTIVE."
-    raise UnwellError(
+    raise WarningError(
         f"Of {len(numbers)}, {len(idle)} are not ACTIVE, first {idle[0]}.",
         "See why: gateway numbers notices. A DISCONNECTED number needs a new signup link for its owner. A"
         " BANNED one becomes ACTIVE when the ban ends, without a signup.",
@@ -116,7 +116,7 @@ def check_aside(_: Settings) -> str:
     listed = ", ".join(f"{count} {reason}" for reason, count in SetAside.counts().items() if count)
     if not listed:
         return "Nothing is set aside."
-    raise UnwellError(
+    raise WarningError(
         f"Set aside: {listed}.",
         "See: gateway callbacks aside. Try again: gateway callbacks replay --all",
     )

@@ -4,8 +4,8 @@ import pytest
 from peewee import OperationalError
 from psycopg.errors import ConnectionTimeout
 
-from gateway.cli import opening
-from gateway.cli.opening import open_state
+from gateway.cli import database
+from gateway.cli.database import open_state
 from gateway.settings import Settings
 from gateway.storage import AwayError
 from models.database import known_time
@@ -22,8 +22,8 @@ def lost_between_two_queries(monkeypatch: pytest.MonkeyPatch) -> None:
         """The test is connected already."""
 
     monkeypatch.setattr(known_time, "look", look)
-    monkeypatch.setattr(opening, "connect_state", keep)
-    monkeypatch.setattr(opening, "_refuse_absent", keep)
+    monkeypatch.setattr(database, "connect_state", keep)
+    monkeypatch.setattr(database, "_refuse_absent", keep)
 
 
 @pytest.mark.usefixtures("state", "lost_between_two_queries")

@@ -4,7 +4,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from gateway.cli.times import since_option, until_option
+from gateway.cli.options import since_option, until_option
 
 MIDNIGHT = 1_795_132_800_000
 

@@ -3,16 +3,16 @@
 import click
 import pytest
 
-from gateway.cli import up_file
+from gateway.cli import up_locks
 from tests.conftest import Configure
 from tests.programs import begun
 
 CLAIM = """
 import time
-from gateway.cli import up_file
+from gateway.cli import up_locks
 from gateway.settings import get_settings
 
-with up_file.announced(get_settings()):
+with up_locks.announced(get_settings()):
     print("claimed", flush=True)
     time.sleep(60)
 """
@@ -23,8 +23,8 @@ def test_a_data_directory_is_locked_until_its_process_ends(configure: Configure)
     settings.data_dir.mkdir()
     with begun("claimed", "-c", CLAIM):
         taken = pytest.raises(click.ClickException, match=r"gateway up runs on .* already")
-        with taken, up_file.announced(settings):
+        with taken, up_locks.announced(settings):
             pass
-    with up_file.announced(settings):
-        assert (settings.data_dir / up_file.FILE).exists()
-    assert not (settings.data_dir / up_file.FILE).exists()
+    with up_locks.announced(settings):
+        assert (settings.data_dir / up_locks.FILE).exists()
+    assert not (settings.data_dir / up_locks.FILE).exists()

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import click
 import pytest
 
-from gateway.cli import up_parts
+from gateway.cli import up_locks
 from gateway.settings import Settings
 from tests.conftest import Configure
 from tests.programs import begun
@@ -38,7 +38,7 @@ def left_over(settings: Settings) -> Iterator[Start]:
     with ExitStack() as stack:
 
         def start(kind: str) -> subprocess.Popen[str]:
-            with up_parts.predecessors_ended(settings, 1) as lock:
+            with up_locks.predecessors_ended(settings, 1) as lock:
                 return stack.enter_context(begun("ready", "-c", PART, kind, pass_fds=[lock]))
 
         yield start
@@ -55,7 +55,7 @@ def test_parts_of_a_killed_up_are_waited_for_and_named(
         part.terminate()
 
     monkeypatch.setattr(click, "echo", say)
-    with up_parts.predecessors_ended(settings, 20):
+    with up_locks.predecessors_ended(settings, 20):
         assert part.wait(0.5) == 0
     [line] = said
     assert f"process {part.pid} " in line
@@ -64,7 +64,7 @@ def test_parts_of_a_killed_up_are_waited_for_and_named(
 def test_parts_that_do_not_end_in_time_are_killed(settings: Settings, left_over: Start) -> None:
     part = left_over("deaf")
     part.terminate()
-    with up_parts.predecessors_ended(settings, 0.1):
+    with up_locks.predecessors_ended(settings, 0.1):
         assert part.wait(0.5) == -signal.SIGKILL
 
 
@@ -74,6 +74,6 @@ def test_nobody_waits_if_all_parts_ended(
     part = left_over("obedient")
     part.terminate()
     part.wait()
-    with up_parts.predecessors_ended(settings, 0):
+    with up_locks.predecessors_ended(settings, 0):
         pass
     assert capsys.readouterr().err == ""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.client.blocks import Block, StreamError, blocks_of
+from gateway.client.connection import Block, StreamError, blocks_of
 
 # All characters at which str.splitlines() ends a line, and some that need several bytes.
 SEPARATORS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"

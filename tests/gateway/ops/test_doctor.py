@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 from contract_tests.stored import Stored
 from gateway.cli import cli, doctor
-from gateway.ops.doctor import BrokenError, installation, mail
+from gateway.ops.doctor import ProblemError, installation
 from gateway.settings import Settings
 from models.accounts import secret
 from models.accounts.account import Account
@@ -313,7 +313,7 @@ def test_a_public_address_without_https_is_a_problem_with_the_real_network(
 ) -> None:
     others = {"NETWORK_APP_ID": "1", "NETWORK_CONFIG_ID": "2"}
     settings = configure(NETWORK_URL="https://graph.example", **others)
-    with pytest.raises(BrokenError, match="is not https"):
+    with pytest.raises(ProblemError, match="is not https"):
         installation.check_public_url(settings)
 
 
@@ -327,7 +327,7 @@ def server() -> Iterator[MailServer]:
 def _check_mail_server(url: str, configure: Configure) -> Mapping[str, Any]:
     """What is found of this mail server, alone."""
     settings = configure(SMTP_URL=url, SMTP_FROM="gateway@example.com")
-    return asdict(doctor.look("mail server", mail.check_mail, settings))
+    return asdict(doctor.run_check("mail server", installation.check_mail, settings))
 
 
 def test_a_mail_server_is_greeted_logged_in_to_and_left_without_a_mail(
@@ -353,7 +353,7 @@ def test_a_login_that_the_mail_server_refuses_is_a_problem_and_not_printed(
 def test_a_mail_server_that_accepts_and_stays_silent_or_is_away_is_a_problem(
     configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mail, "ANSWER_SECONDS", 0.1)
+    monkeypatch.setattr(installation, "ANSWER_SECONDS", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"smtp://ada:secret@127.0.0.1:{silent.getsockname()[1]}"
         found = _check_mail_server(url, configure)
@@ -425,7 +425,7 @@ def test_a_check_that_hangs_is_reported_and_not_waited_for(
 
 def test_a_check_that_crashes_does_not_print_the_error_text(settings: Settings) -> None:
     unlike = dict[str, str]()
-    check = doctor.look("queue", lambda _: unlike["a secret"], settings)
+    check = doctor.run_check("queue", lambda _: unlike["a secret"], settings)
     assert (check.state, check.found) == ("problem", "The check itself broke: KeyError.")
 
 

@@ -11,7 +11,7 @@ from redis import Redis
 from contract_tests.servers import PostgresServer, RedisServer
 from contract_tests.waiting import free_port, wait_for
 from contract_tests.wrong_settings import WRONG, of_role, set_on
-from gateway.cli.doctor import CHECKS, OK, PROBLEM, WARNING, Check, look
+from gateway.cli.doctor import CHECKS, OK, PROBLEM, WARNING, Check, run_check
 from gateway.settings import PREFIX, Settings, SettingsError
 from gateway.storage import AwayError, check_database, check_queue, connect_state
 from models import database
@@ -63,7 +63,7 @@ def redis() -> Iterator[RedisServer]:
 
 
 def _check(name: str, settings: Settings) -> Check:
-    return look(name, CHECKS[name][0], settings)
+    return run_check(name, CHECKS[name][0], settings)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Finds the processes that hold a port or a file of this machine, so that an error can name them.
+"""Finds the processes that use a port or a file of this machine, so that an error can name them.
 
 Linux only. Elsewhere, and for processes of other users, nothing is found.
 """
@@ -13,7 +13,7 @@ _PROC = Path("/proc")
 _LISTENS, _TIME_WAIT = "0A", "06"
 
 
-def of_port(port: int) -> list[int]:
+def using_port(port: int) -> list[int]:
     """The processes with a socket at this local port: those that listen, otherwise those with a connection.
 
     The kernel gives the port of a stopped server to an outgoing connection too.
@@ -24,12 +24,12 @@ def of_port(port: int) -> list[int]:
     return _with_open({f"socket:[{inode}]" for inode in inodes})
 
 
-def of_file(path: Path) -> list[int]:
+def using_file(path: Path) -> list[int]:
     """The other processes that have a file open."""
     return _with_open({str(path.resolve())})
 
 
-def named(pids: list[int]) -> str:
+def described(pids: list[int]) -> str:
     """The processes, as a part of an error. Arguments are left out: they may hold a password."""
     return ", ".join(f"process {pid} ({_command(pid)})" for pid in pids) or "an unknown process"
 

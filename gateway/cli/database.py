@@ -1,21 +1,28 @@
-"""Opens database and queue for a command. Only ``up`` and ``migrate`` create them."""
+"""gateway migrate, gateway clock, and opening database and queue for a command.
+
+Only ``up`` and ``migrate`` create them.
+"""
 
 import logging
 
 import click
+from peewee import DatabaseError
 
-from gateway.cli import up_file
-from gateway.settings import Settings, get_settings, load_settings
+from gateway.cli import up_locks
+from gateway.cli.output import json_option, show
+from gateway.settings import Settings, get_settings
 from gateway.storage import (
     AwayError,
     check_database,
     check_queue,
     connect_state,
+    in_one_line,
     make_folder,
     refuse_clusters,
     usable,
 )
-from models.database import incompatible_migrations, known_time, pending_migrations
+from models import database
+from models.database import known_time
 from models.database.sqlite import path_of
 from models.deliveries import event_history
 
@@ -30,8 +37,7 @@ def open_state(*, may_be_away: bool = False) -> Settings:
     With ``may_be_away``, for a part of the service, an unreachable server is only logged and is tried again
     at each use. Such a part also creates its DATA_DIR, because it may run on a separate machine.
     """
-    up_file.join(load_settings())
-    settings = get_settings()
+    settings = up_locks.settings_here()
     _refuse_absent(settings, may_make_key=may_be_away)
     if may_be_away:
         make_folder(settings)
@@ -53,8 +59,8 @@ def open_state(*, may_be_away: bool = False) -> Settings:
 
 def _check_database() -> None:
     """Check the migrations, and learn the history of the events and the time."""
-    refuse_incompatible()
-    if pending_migrations():
+    _refuse_incompatible()
+    if database.pending_migrations():
         raise click.ClickException(f"The database is not migrated. Run: {MAKE}")
     event_history.settle()
     known_time.look()
@@ -74,10 +80,55 @@ def _refuse_absent(settings: Settings, *, may_make_key: bool) -> None:
         raise click.ClickException(f"There is no key {key}. {folder} Or set GATEWAY_SECRET_KEY.")
 
 
-def refuse_incompatible() -> None:
+def _refuse_incompatible() -> None:
     """Fail where a later release removed what this one needs."""
-    if found := incompatible_migrations():
+    if found := database.incompatible_migrations():
         raise click.ClickException(
             f"The database belongs to a later release: its migration {found[0]} removed what this release "
             "needs. Start that release, or restore a backup that was made before the upgrade."
         )
+
+
+@click.command()
+@json_option
+def migrate(*, as_json: bool) -> None:
+    """Upgrade the database's schema."""
+    settings = get_settings()
+    make_folder(settings)
+    connect_state(settings)
+    check_database()
+    applied = apply_migrations()
+    if as_json:
+        show({"applied": applied}, as_json=True)
+    else:
+        click.echo(f"Applied: {', '.join(applied)}" if applied else "The database is up to date.")
+
+
+def apply_migrations() -> list[str]:
+    """Like database.migrate(). Fails with a one-line error."""
+    _refuse_incompatible()
+    try:
+        applied = database.migrate()
+        event_history.settle()
+    except DatabaseError as error:
+        raise click.ClickException(f"The database is not migrated: {in_one_line(error)}") from error
+    return applied
+
+
+@click.group()
+def clock() -> None:
+    """The clock of this machine, after a jump."""
+
+
+@clock.command("confirm")
+@json_option
+def confirm_clock(*, as_json: bool) -> None:
+    """Trust the clock as it is now, so that old rows are deleted again.
+
+    Correct the clock first. Web and worker follow within 10 seconds.
+    """
+    open_state()
+    if database.is_postgresql(get_settings().database_url):
+        raise click.ClickException("The time is that of the PostgreSQL server. Correct its clock.")
+    known_time.confirm()
+    show({"confirmed": True}, as_json=True) if as_json else click.echo("The clock is confirmed.")

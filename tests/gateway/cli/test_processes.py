@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from gateway.cli import holders
+from gateway.cli import processes
 
 HOLD = """
 import socket, sys, time
@@ -29,17 +29,17 @@ def test_another_process_is_found_by_its_ports_and_files(tmp_path: Path) -> None
     ):
         assert other.stdout is not None
         ports = [int(port) for port in other.stdout.readline().split()]
-        assert [holders.of_port(port) for port in ports] == [[other.pid], [other.pid]]
-        assert holders.of_file(path) == [other.pid]
-        assert str(other.pid) in holders.named([other.pid])
+        assert [processes.using_port(port) for port in ports] == [[other.pid], [other.pid]]
+        assert processes.using_file(path) == [other.pid]
+        assert str(other.pid) in processes.described([other.pid])
         other.kill()
-    assert (holders.of_port(ports[0]), holders.of_file(path)) == ([], [])
+    assert (processes.using_port(ports[0]), processes.using_file(path)) == ([], [])
 
 
 def test_this_process_and_unused_ports_are_not_listed(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        assert holders.of_port(port) == []
-    assert holders.of_port(port) == []
+        assert processes.using_port(port) == []
+    assert processes.using_port(port) == []
     with (tmp_path / "file").open("w"):
-        assert holders.of_file(tmp_path / "file") == []
+        assert processes.using_file(tmp_path / "file") == []

@@ -1,0 +1,94 @@
+"""The files of DATA_DIR by which one ``gateway up`` knows another, and commands know its addresses.
+
+If ``gateway up`` is killed, its parts still finish their requests and attempts. The next one waits for them:
+they hold its ports, the sandbox's journal and the lock of the only web process. The parts hold a lock until
+the last of them has ended.
+"""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import click
+
+from gateway.cli import processes
+from gateway.settings import PREFIX, Settings, get_settings, load_settings
+from models.database.sqlite import lock_within
+
+FILE = "up.json"
+LOCK = "up.lock"
+ADDRESSES = ("public_url", "sandbox_port")
+# Seconds to wait for the lock of a ``gateway up`` that was killed: a part that it was just starting has the
+# lock too, until that runs its own program.
+LOCK_SECONDS = 0.5
+PARTS_LOCK = "up.parts.lock"
+# Seconds to wait for parts without saying so, and for the end of killed processes.
+QUIET_SECONDS, KILLED_SECONDS = 0.5, 10
+
+
+@contextmanager
+def announced(settings: Settings) -> Iterator[None]:
+    """Lock DATA_DIR for this ``gateway up``, and write its addresses to a file. Fails if another one runs."""
+    path = settings.data_dir / LOCK
+    with path.open("w") as lock:
+        # The kernel releases the lock when the process ends for any reason.
+        if not lock_within(LOCK_SECONDS, lock.fileno()):
+            running = processes.described(processes.using_file(path))
+            raise click.ClickException(
+                f"gateway up runs on {settings.data_dir} already: {running}; "
+                "stop it, or give another --data-dir."
+            )
+        addresses = {name: getattr(settings, name) for name in ADDRESSES}
+        file = settings.data_dir / FILE
+        file.write_text(json.dumps({"pid": os.getpid(), **addresses}), encoding="utf-8")
+        try:
+            yield
+        finally:
+            file.unlink(missing_ok=True)
+
+
+def settings_here() -> Settings:
+    """The settings of this folder, with the addresses of a running ``gateway up`` where they set none."""
+    settings = load_settings()
+    try:
+        running = json.loads((settings.data_dir / FILE).read_bytes())
+        os.kill(running["pid"], 0)
+    except (OSError, ValueError):
+        # No ``gateway up`` runs, or it was killed.
+        return get_settings()
+    for name in set(ADDRESSES) - settings.model_fields_set:
+        os.environ[PREFIX + name.upper()] = str(running[name])
+    return get_settings()
+
+
+@contextmanager
+def predecessors_ended(settings: Settings, seconds: float) -> Iterator[int]:
+    """Wait up to ``seconds`` for parts of a killed ``gateway up``, then kill them.
+
+    The block runs with the lock. Parts inherit its descriptor, and keep the lock as long as one of them runs.
+    """
+    path = settings.data_dir / PARTS_LOCK
+    with path.open("w") as lock:
+        if not lock_within(QUIET_SECONDS, lock.fileno()):
+            left = processes.using_file(path)
+            click.echo(
+                f"Waiting for parts of an earlier gateway up: {processes.described(left)}.",
+                err=True,
+            )
+            if not lock_within(seconds, lock.fileno()):
+                _kill_holders(lock.fileno(), settings)
+        yield lock.fileno()
+
+
+def _kill_holders(lock: int, settings: Settings) -> None:
+    """Kill those that have the lock, as the earlier ``gateway up`` would have done."""
+    path = settings.data_dir / PARTS_LOCK
+    for pid in processes.using_file(path):
+        click.echo(f"{processes.described([pid])} did not end in time; killing it.", err=True)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    if not lock_within(KILLED_SECONDS, lock):
+        left = processes.described(processes.using_file(path))
+        raise click.ClickException(f"parts of an earlier gateway up do not end: {left}; kill them.")
