@@ -14,6 +14,7 @@ from unittest import mock
 from benchmarks.populate import Owner
 from handlers import deliveries, messages
 from models import clock
+from models.clock import timestamp
 from models.database import writing
 from models.deliveries.attempt import Outcome, record_outcomes
 from models.deliveries.claim import ClaimedDelivery, Terms, claim_due
@@ -24,7 +25,6 @@ from networks.interface import OutboundMessage, Sender
 from services import sending
 from tasks import ingest
 from tasks.retention import BATCH_SIZE, DAY_MS, KINDS
-from webhooks.envelope import timestamp
 
 # Returns the milliseconds of one run.
 Operation = Callable[[], float]

@@ -7,9 +7,9 @@ from typing import Any
 import segno
 from markupsafe import Markup, escape
 
+from models.clock import timestamp
 from models.messages.message import Message
 from networks.registry import explained, network_of
-from webhooks.envelope import timestamp
 
 TIER, UNLIMITED = "TIER_", "TIER_UNLIMITED"
 Path = tuple[str | int, ...]

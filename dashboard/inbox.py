@@ -20,6 +20,7 @@ from dashboard.messages import STATUS_LIKELY_MS
 from dashboard.replies import MEDIA, NoMediaError, request_body, send_media, slots
 from dashboard.site import PER_PAGE, blueprint, go, mine, show
 from models import clock
+from models.clock import timestamp
 from models.database import reading, writing
 from models.keyset import Newest
 from models.messages.contact import Contact
@@ -29,7 +30,6 @@ from models.messages.message import Message
 from models.messages.template import Template, TemplateList, TemplateStatus
 from models.numbers.number import Number, NumberStatus
 from resources.contact import window_open_until
-from webhooks.envelope import timestamp
 
 PATH = "/dashboard/inbox"
 MAX_TEXT, MAX_CAPTION, MAX_LINK, MAX_PARAMETER = 4096, 1024, 2048, 1024

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from flask import request
 
-from webhooks.envelope import timestamp
+from models.clock import timestamp
 
 # A browser leaves out seconds that are zero.
 _FORM = re.compile(

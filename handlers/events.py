@@ -8,6 +8,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from handlers.times import parse_time
+from models.clock import timestamp
 from models.database import read
 from models.deliveries.event import Event
 from models.deliveries.feed import START, LostPlaceError, Place, Wanted, newest
@@ -16,7 +17,6 @@ from resources.event import event_record
 from services.errors import ConflictError, InvalidError
 from services.owned import owned
 from services.streams import Stream, streams
-from webhooks.envelope import timestamp
 
 
 class EventStream(StreamingResponse):

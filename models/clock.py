@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -238,6 +239,17 @@ def certain() -> int:
 def is_confirmed() -> bool:
     """Whether the time is certain. While it is not, nothing is deleted for its age."""
     return server_time.offset is not None or wall_clock.is_confirmed
+
+
+def timestamp(milliseconds: int) -> str:
+    """ISO 8601 with milliseconds and ``Z``."""
+    at = datetime.fromtimestamp(milliseconds / 1000, UTC)
+    return at.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+
+
+def moment(milliseconds: int | None) -> str | None:
+    """Like ``timestamp``, and None for None."""
+    return None if milliseconds is None else timestamp(milliseconds)
 
 
 def new_id(prefix: str) -> str:

@@ -3,12 +3,12 @@
 from typing import Any
 
 from models import clock
+from models.clock import moment, timestamp
 from models.messages.contact import CONTACT, OPTED_OUT, Contact, ContactChange
 from models.messages.message import Direction
 from models.numbers.number import Number
 from networks.registry import network_of
 from resources.message import person
-from webhooks.envelope import moment, timestamp
 
 # The contract's names of the values that may change.
 FIELDS = {

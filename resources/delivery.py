@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from models.clock import moment, timestamp
 from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import Delivery
-from webhooks.envelope import moment, timestamp
 
 
 def delivery_object(delivery: Delivery) -> dict[str, Any]:

@@ -3,10 +3,10 @@
 import json
 from typing import Any
 
+from models.clock import timestamp
 from models.messages.contact import Contact
 from models.messages.message import Message, StatusChange
 from networks.registry import explained
-from webhooks.envelope import timestamp
 
 
 def message_object(

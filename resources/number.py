@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from models.clock import moment, timestamp
 from models.numbers.number import Number
-from webhooks.envelope import moment, timestamp
 
 
 def number_object(number: Number) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from models.messages.template import Template
 from models.numbers.number import Number
 from networks.registry import get_network
 from resources.contact import contact_with_times
+from resources.event import envelope
 from resources.message import message_object
 from resources.number import number_object
 from resources.template import template_object
-from webhooks.envelope import envelope
 from webhooks.kinds import EventKind
 
 _NUMBER_STATUS = {

@@ -3,8 +3,8 @@
 from typing import Any
 
 from gateway.settings import get_settings
+from models.clock import timestamp
 from models.numbers.signup import SignupLink
-from webhooks.envelope import timestamp
 
 
 def signup_link_object(link: SignupLink) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from models.clock import timestamp
 from models.messages.template import Template
-from webhooks.envelope import timestamp
 
 
 def template_object(

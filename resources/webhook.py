@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from models.clock import timestamp
 from models.deliveries.webhook import Webhook
 from webhooks.client import Answer
-from webhooks.envelope import timestamp
 
 
 def webhook_object(webhook: Webhook, *, secret: str | None = None) -> dict[str, Any]:

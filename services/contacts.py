@@ -16,9 +16,9 @@ from models.messages.message import Message
 from models.numbers.number import Number
 from networks.items import InboundMessage, PersonUpdate
 from resources.contact import contact_object
+from resources.event import envelope
 from services import doorbells
 from services.owned import own_contact
-from webhooks.envelope import envelope
 from webhooks.kinds import EventKind
 
 

@@ -12,6 +12,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, NamedTuple
 
+from models.clock import timestamp
 from models.deliveries.attempt import Attempt
 from models.numbers.notice import Notice
 from models.reports.live_activity import (
@@ -21,7 +22,6 @@ from models.reports.live_activity import (
     recorded_attempts,
     recorded_notices,
 )
-from webhooks.envelope import timestamp
 
 logger = logging.getLogger(__name__)
 

@@ -19,9 +19,9 @@ from models.reports.usage import UsageCount
 from networks.interface import Acceptance
 from networks.items import StatusUpdate
 from networks.registry import network_of
+from resources.event import envelope
 from resources.message import message_object
 from services import contacts, doorbells, number_status
-from webhooks.envelope import envelope
 from webhooks.kinds import EventKind
 
 STATUS_OF = {

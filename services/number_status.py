@@ -24,9 +24,9 @@ from networks import items
 from networks.interface import BETWEEN_REASONS, Health, NumberState, Sender
 from networks.items import AccountEffect, AccountUpdate
 from networks.registry import described, network_of, offered, wait_for
+from resources.event import envelope
 from resources.number import number_object
 from services import doorbells
-from webhooks.envelope import envelope
 from webhooks.kinds import EventKind
 
 logger = logging.getLogger(__name__)

@@ -18,8 +18,8 @@ from models.messages.template import Template, TemplateList, TemplateStatus, act
 from models.numbers.number import Number
 from networks.interface import TemplateDefinition
 from networks.items import TemplateChange
+from resources.event import envelope
 from resources.template import template_object
-from webhooks.envelope import envelope
 from webhooks.kinds import EventKind
 
 # The greatest age of a list without callbacks. The platform allows an app 200 calls per hour and account.

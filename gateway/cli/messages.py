@@ -9,7 +9,7 @@ import click
 from gateway.cli.options import since_option, until_option
 from gateway.cli.output import json_option, show
 from gateway.cli.remote import NoAnswerError, Remote, asks, connect
-from webhooks.envelope import timestamp
+from models.clock import timestamp
 
 MAX_LISTED = 100
 ACTIVE = "ACTIVE"

@@ -8,6 +8,7 @@ from gateway.cli.accounts import find_account
 from gateway.cli.output import found, prints, rendered
 from gateway.settings import get_settings
 from models.accounts.account import Account
+from models.clock import timestamp
 from models.numbers.notice import Notice
 from models.numbers.number import Number, NumberTakenError
 from models.numbers.signup import MAX_NAME, MAX_SLUG, SLUG, SignupLink, SlugTakenError, unguessable
@@ -15,7 +16,6 @@ from networks.exceptions import NetworkError
 from networks.whatsapp.sandbox_signup import SandboxUnreachableError, start_signup
 from resources.number import number_object
 from services import onboarding
-from webhooks.envelope import timestamp
 
 MAX_LISTED = 100
 # The number of the demo account on a network without a signup.

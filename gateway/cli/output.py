@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
-from webhooks.envelope import timestamp
+from models.clock import timestamp
 
 Found = TypeVar("Found")
 # One resource, or a list of them.

@@ -8,6 +8,7 @@ import pytest
 from contract_tests.stored import Stored
 from handlers import deliveries
 from models.accounts.account import Account
+from models.clock import timestamp
 from models.database import database, writing
 from models.deliveries.attempt import record_outcomes
 from models.deliveries.bulk_redelivery import Redelivery
@@ -20,7 +21,6 @@ from tasks import redeliver
 from tests import factories
 from tests.conftest import Clock
 from tests.factories import claim_due
-from webhooks.envelope import timestamp
 
 SENT, READ = "message.sent", "message.read"
 

@@ -6,6 +6,7 @@ import pytest
 
 from handlers import messages
 from models.accounts.account import Account
+from models.clock import timestamp
 from models.database import writing
 from models.messages import contact_search
 from models.messages.contact import Contact, Source
@@ -14,7 +15,6 @@ from models.numbers.number import Number
 from services.errors import InvalidError, NotFoundError
 from tests import factories
 from tests.conftest import Clock
-from webhooks.envelope import timestamp
 
 PERSON, OTHER, USER_ID = "15551234567", "15557654321", "US.13491208655302741918"
 

@@ -5,8 +5,8 @@ from datetime import date
 import pytest
 
 from handlers.times import parse_date, parse_time
+from models.clock import timestamp
 from services.errors import InvalidError
-from webhooks.envelope import timestamp
 
 
 @pytest.mark.parametrize(

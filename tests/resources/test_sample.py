@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from models.clock import timestamp
 from models.messages.message import Message
 from resources.message import message_object
 from resources.sample import sample_event
-from webhooks.envelope import timestamp
 from webhooks.kinds import EventKind
 
 AT = 1_795_167_000_000

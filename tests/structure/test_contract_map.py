@@ -18,7 +18,7 @@ from contract_tests.contract import error_codes
 from gateway.api import contract
 from gateway.api.app import handlers_of
 from gateway.api.operations import METHODS
-from models.clock import new_id
+from models.clock import new_id, timestamp
 from models.deliveries.delivery import DeliveryState
 from models.messages.message import Direction, MessageStatus
 from models.messages.template import TemplateStatus
@@ -28,7 +28,6 @@ from services import blocking
 from services.errors import DomainError
 from services.webhooks import MAX_URL, URL_FORM
 from webhooks import address
-from webhooks.envelope import timestamp
 from webhooks.kinds import EventKind
 from webhooks.signing import HEADER, sign
 

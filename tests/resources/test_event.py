@@ -2,7 +2,8 @@
 
 import pytest
 
-from webhooks.envelope import envelope, moment, timestamp
+from models.clock import moment, timestamp
+from resources.event import envelope
 from webhooks.kinds import EventKind
 
 AT = 1_795_167_000_000
