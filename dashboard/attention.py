@@ -6,8 +6,7 @@ from typing import Any
 
 from dashboard.deliveries import missed
 from models import clock
-from models.deliveries.backlog import oldest_waiting
-from models.deliveries.recent_failures import failed_in_a_day
+from models.deliveries.backlog import failed_in_a_day, oldest_waiting
 from models.deliveries.webhook import Deactivation, Webhook
 from models.messages.template import Template
 from models.numbers.number import Number, NumberStatus

@@ -22,13 +22,13 @@ from dashboard.site import PER_PAGE, blueprint, go, mine, show
 from models import clock
 from models.clock import timestamp
 from models.database import reading, writing
-from models.keyset import Newest
 from models.messages.contact import Contact
 from models.messages.conversation import conversations, last_inbound, messages_before
 from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message
 from models.messages.template import Template, TemplateList, TemplateStatus
 from models.numbers.number import Number, NumberStatus
+from models.page import Newest
 from resources.contact import window_open_until
 
 PATH = "/dashboard/inbox"

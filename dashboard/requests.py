@@ -12,7 +12,7 @@ from dashboard.site import PER_PAGE, blueprint, mine, show
 from gateway.settings import get_settings
 from models.accounts.api_key import ApiKey
 from models.accounts.api_request import ApiRequest, RequestFilter
-from models.keyset import Newest
+from models.page import Newest
 from networks.registry import explanation
 
 # The application injects the contract's operations: the method and route of each operationId.

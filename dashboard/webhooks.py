@@ -15,9 +15,9 @@ from dashboard.site import PER_PAGE, blueprint, confirm, go, mine, offset, show
 from gateway.settings import get_settings
 from models import clock
 from models.deliveries.attempt import Attempt
+from models.deliveries.backlog import a_day_before, failed_in_a_day
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.delivery_filter import DeliveryFilter, answer_of, last_attempts
-from models.deliveries.recent_failures import a_day_before, failed_in_a_day
 from models.deliveries.webhook import Deactivation, Webhook
 from models.numbers.number import Number
 from services import webhooks as service

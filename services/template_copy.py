@@ -8,6 +8,7 @@ and come out of order: a repeated one changes nothing, and an older one only cau
 import json
 import random
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from typing import Any
 
 from models import clock
@@ -27,6 +28,8 @@ MAX_AGE_MS = 3_600_000
 JITTER = 0.1
 _rng = random.SystemRandom()
 
+# The network's values, by their names in a definition and in a row.
+NETWORK_VALUES = [field.name for field in fields(TemplateDefinition) if field.name != "id"]
 # The columns whose changes emit an event, next to the components.
 EVENT_COLUMNS = ("status", "category", "quality_score", "rejected_reason")
 
@@ -121,30 +124,13 @@ def _apply(row: Template, changes: dict[str, str | None], at: int) -> None:
 
 def _values(definition: TemplateDefinition) -> dict[str, Any]:
     """The columns with the network's values."""
-    return {
-        "name": definition.name,
-        "language": definition.language,
-        "status": definition.status,
-        "category": definition.category,
-        "components": definition.components,
-        "parameter_format": definition.parameter_format,
-        "quality_score": definition.quality_score,
-        "rejected_reason": definition.rejected_reason,
-    }
+    return {name: getattr(definition, name) for name in NETWORK_VALUES}
 
 
 def definition_of(row: Template) -> TemplateDefinition:
     """The network's values in a row."""
     return TemplateDefinition(
-        row.network_id,
-        row.name,
-        row.language,
-        row.status,
-        row.category,
-        row.components,
-        row.quality_score,
-        row.rejected_reason,
-        row.parameter_format,
+        row.network_id, **{name: getattr(row, name) for name in NETWORK_VALUES}
     )
 
 

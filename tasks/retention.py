@@ -25,8 +25,7 @@ from models.database import database_now, reading, writing
 from models.deliveries.attempt import NARROW, WIDE, AttemptTotal
 from models.deliveries.bulk_redelivery import Redelivery
 from models.deliveries.delivery import IS_PENDING, Delivery
-from models.deliveries.event import Event
-from models.deliveries.removed_event import ErasedEvent, EventFloor
+from models.deliveries.event import ErasedEvent, Event, EventFloor
 from models.deliveries.webhook import Webhook
 from models.messages.callback import Callback, SetAside
 from models.messages.message import UNSETTLED, Message

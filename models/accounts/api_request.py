@@ -16,7 +16,7 @@ from peewee import SQL, BigIntegerField, ForeignKeyField, IntegerField, TextFiel
 from models.accounts.account import Account
 from models.clock import new_id
 from models.database import BaseModel, Prepared, appending
-from models.keyset import Newest, fetch_newest
+from models.page import Newest, fetch_newest
 
 ERROR, SERVER_ERROR, END = 400, 500, 600
 # As a literal, because SQLite uses a partial index only for a condition it can read.

@@ -8,7 +8,7 @@ attempts only, so attempts from other addresses cannot lock a user out.
 import math
 import secrets
 from collections.abc import Iterable
-from typing import Self
+from typing import Any, Self
 
 from peewee import BigIntegerField, ForeignKeyField, TextField, fn
 
@@ -162,13 +162,9 @@ class UserSession(BaseModel):
         """The session of the token with its user and account, or None if it has ended."""
         now = clock.now()
         query = cls.select(cls, User, Account).join(User).join(Account)
+        is_wanted = cls.digest == secret.digest(token), Account.suspended_at.is_null()
         with reading():
-            session: Self | None = query.where(
-                cls.digest == secret.digest(token),
-                cls.created_at > clock.certain() - LIFETIME_MS,
-                cls.last_used_at > clock.certain() - IDLE_MS,
-                Account.suspended_at.is_null(),
-            ).first()
+            session: Self | None = query.where(cls._is_open(), *is_wanted).first()
         if session is not None and now - session.last_used_at >= USE_GRANULARITY_MS:
             session.amend(last_used_at=now)
         return session
@@ -177,15 +173,16 @@ class UserSession(BaseModel):
     def void_among(cls, session_ids: Iterable[str]) -> set[str]:
         """The sessions among these that have ended."""
         given = set(session_ids)
+        query = cls.select(cls.id).join(User).join(Account)
+        is_one = cls.id.in_(list(given)), Account.suspended_at.is_null()
         with reading():
-            query = cls.select(cls.id).join(User).join(Account)
-            is_open = query.where(
-                cls.id.in_(list(given)),
-                cls.created_at > clock.certain() - LIFETIME_MS,
-                cls.last_used_at > clock.certain() - IDLE_MS,
-                Account.suspended_at.is_null(),
-            )
+            is_open = query.where(cls._is_open(), *is_one)
             return given - {row.id for row in is_open} if given else set()
+
+    @classmethod
+    def _is_open(cls) -> Any:
+        now = clock.certain()
+        return (cls.created_at > now - LIFETIME_MS) & (cls.last_used_at > now - IDLE_MS)
 
     @classmethod
     def end(cls, token: str) -> None:
@@ -195,16 +192,9 @@ class UserSession(BaseModel):
     @classmethod
     def of(cls, user: User) -> list[Self]:
         """The user's open sessions, newest first."""
+        query = cls.select().where(cls.user == user.id, cls._is_open())
         with reading():
-            return list(
-                cls.select()
-                .where(
-                    cls.user == user.id,
-                    cls.created_at > clock.certain() - LIFETIME_MS,
-                    cls.last_used_at > clock.certain() - IDLE_MS,
-                )
-                .order_by(cls.id.desc())
-            )
+            return list(query.order_by(cls.id.desc()))
 
     @classmethod
     def end_all(cls, user: User, but: str | None = None) -> None:

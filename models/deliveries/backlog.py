@@ -1,4 +1,4 @@
-"""The deliveries that wait. Deliveries of deleted webhooks do not count."""
+"""The deliveries that wait, and those that failed in the last 24 hours and were not redelivered."""
 
 import time
 from collections.abc import Sequence
@@ -8,8 +8,9 @@ from typing import Any, Self
 from peewee import SQL, fn
 
 from models import clock
+from models.clock import id_bound
 from models.database import Prepared, read, reading
-from models.deliveries.delivery import IS_PENDING, Delivery
+from models.deliveries.delivery import IS_PENDING, IS_UNDELIVERED, Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
 from models.messages.callback import AT_ONCE, Callback
 
@@ -17,6 +18,8 @@ from models.messages.callback import AT_ONCE, Callback
 LOOK_SECONDS = 1.0
 # The deliveries of a webhook that are due first are nearly always its oldest.
 LOOKED_AT = 50
+MINUTE_MS = 60 * 1000
+DAY_MS = 24 * 60 * MINUTE_MS
 
 
 def is_full(limit: int) -> bool:
@@ -90,3 +93,20 @@ _FIRST_PENDING = Prepared(
     ),
     Delivery,
 )
+
+
+def a_day_before(now: int) -> int:
+    """24 hours ago, rounded down to the minute, because the dashboard's filter by time has minutes."""
+    return (now - DAY_MS) // MINUTE_MS * MINUTE_MS
+
+
+def failed_in_a_day(webhook_ids: Sequence[str], now: int) -> dict[str, int]:
+    """The number of failed deliveries of the last 24 hours, by webhook. Webhooks without any are left out."""
+    query: Any = Delivery.select(Delivery.webhook, fn.COUNT(SQL("*"))).where(
+        Delivery.webhook.in_(list(webhook_ids)),
+        IS_UNDELIVERED,
+        Delivery.state == DeliveryState.FAILED,
+        Delivery.id >= id_bound("dlv", a_day_before(now)),
+    )
+    with reading():
+        return {webhook: int(count) for webhook, count in query.group_by(Delivery.webhook).tuples()}

@@ -25,9 +25,8 @@ from models.database import (
     reading_together,
     repeated,
 )
-from models.deliveries.event import Event
+from models.deliveries.event import ErasedEvent, Event, EventFloor
 from models.deliveries.event_history import added, mark, name_of
-from models.deliveries.removed_event import ErasedEvent, EventFloor
 
 # How much older than its time the position of an event may be: clocks of hosts may differ by minutes, and a
 # transaction has its number from its first write on.

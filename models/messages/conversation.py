@@ -6,9 +6,9 @@ from typing import Any
 from peewee import ModelSelect
 
 from models.database import reading
-from models.keyset import Newest, fetch_newest
 from models.messages.contact import Contact
 from models.messages.message import Direction, Message
+from models.page import Newest, fetch_newest
 
 
 def newest_messages(contact: Contact, limit: int) -> list[Message]:

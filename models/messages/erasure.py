@@ -16,8 +16,7 @@ from models.accounts.account import Account, Owned
 from models.clock import new_id
 from models.database import database_now, exclusively, reading
 from models.deliveries.delivery import Delivery
-from models.deliveries.event import Event
-from models.deliveries.removed_event import ErasedEvent
+from models.deliveries.event import ErasedEvent, Event
 from models.messages import search
 from models.messages.contact import IDS, Contact, ContactChange
 from models.messages.idempotency import IdempotencyKey

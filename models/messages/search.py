@@ -190,7 +190,7 @@ def add(until: int, hurry_until: int, count: int) -> int:
     is_old = bool(rows) and rows[0][0] < id_bound("msg", hurry_until)
     if len(rows) < count and not is_old:
         return 0
-    blocks = sorted(_blocks_of(rows), key=lambda block: block.last_id)
+    blocks = sorted(_blocks_of(rows), key=lambda block: block[0].last_id)
     ids = [row[0] for row in rows]
     return len(rows) if write(lambda: _store(newest, ids, blocks), INDEX) else 0
 
@@ -232,22 +232,17 @@ def merge() -> bool:
         return bool(connection.total_changes - changed >= LEAST_MERGED)
 
 
-@dataclass(frozen=True)
-class _Block:
-    account_id: str
-    first_id: str
-    last_id: str
-    words: list[str]
-
-
-def _blocks_of(rows: Sequence[tuple[str, str, str]]) -> Iterator[_Block]:
-    """Rows are identifier, account and content, in the order of the identifiers."""
+def _blocks_of(
+    rows: Sequence[tuple[str, str, str]],
+) -> Iterator[tuple[SearchBlock, list[str]]]:
+    """New blocks with their words. Rows are identifier, account and content, in the order of identifiers."""
     for account_id, group in groupby(sorted(rows, key=lambda row: row[1]), lambda row: row[1]):
         theirs = list(group)
         for start in range(0, len(theirs), BLOCK_SIZE):
             part = theirs[start : start + BLOCK_SIZE]
             words = {word for _, _, content in part for word in _indexed(words_in(content))}
-            yield _Block(account_id, part[0][0], part[-1][0], [_token(account_id), *sorted(words)])
+            block = SearchBlock(id=part[0][0], last_id=part[-1][0], account_id=account_id)
+            yield block, [_token(account_id), *sorted(words)]
 
 
 def _indexed(words: Iterable[str]) -> Iterator[str]:
@@ -259,15 +254,15 @@ def _indexed(words: Iterable[str]) -> Iterator[str]:
         yield word
 
 
-def _store(newest: SearchBlock | None, ids: list[str], blocks: Sequence[_Block]) -> bool:
+def _store(
+    newest: SearchBlock | None, ids: list[str], blocks: Sequence[tuple[SearchBlock, list[str]]]
+) -> bool:
     """Returns whether they are stored: not if another worker was faster, or a message was removed."""
     if SearchBlock.newest() != newest or _COUNT.first(ids) != (len(ids),):
         return False
-    for number, block in enumerate(blocks, newest.number + 1 if newest else 1):
-        SearchBlock.create(
-            id=block.first_id, last_id=block.last_id, account_id=block.account_id, number=number
-        )
-        _store_words(number, block.words)
+    for number, (block, words) in enumerate(blocks, newest.number + 1 if newest else 1):
+        SearchBlock.create(**block.__data__, number=number)
+        _store_words(number, words)
     return True
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from dashboard import requests
 from dashboard.pages import TEMPLATES
-from models import keyset
 from models.accounts.account import Account
 from models.accounts.api_key import ApiKey
 from models.accounts.api_request import ApiRequest
@@ -99,7 +98,7 @@ def test_older_requests_are_on_further_pages(
 def test_a_page_with_too_few_matches_continues_where_it_ended(
     visit: Visit, key: ApiKey, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keyset, "MOST_EXAMINED", 3)
+    monkeypatch.setattr("models.page.MOST_EXAMINED", 3)
     wanted = _keep(key, clock, method="DELETE")
     for _ in range(4):
         _keep(key, clock)

@@ -11,9 +11,8 @@ import pytest
 from models import database
 from models.accounts.account import Account
 from models.database import answers_at_once, appending, writing
-from models.deliveries.event import Event
+from models.deliveries.event import ErasedEvent, Event, EventFloor
 from models.deliveries.feed import START, Place, Wanted, newest
-from models.deliveries.removed_event import ErasedEvent, EventFloor
 from tests import factories
 from tests.conftest import Clock
 from webhooks.kinds import EventKind

@@ -12,7 +12,7 @@ from contract_tests.stored import Stored
 from models.accounts.account import Account
 from models.database import database, writing
 from models.deliveries import event_history
-from models.deliveries.event import Event, order_by_commit
+from models.deliveries.event import ErasedEvent, Event, EventFloor, order_by_commit
 from models.deliveries.event_history import EventHistory
 from models.deliveries.feed import (
     SLACK_MS,
@@ -23,7 +23,6 @@ from models.deliveries.feed import (
     is_held_back,
     newest,
 )
-from models.deliveries.removed_event import ErasedEvent, EventFloor
 from models.messages.erasure import Erasure
 from models.numbers.number import Number
 from tasks import retention
