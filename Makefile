@@ -79,7 +79,7 @@ contract: $(VENV)/.docs node_modules/.installed | chromium runtimes servers ## R
 	$(PYTEST) contract_tests $(PYTEST_ARGS) || failed=1; \
 	exit $$failed
 
-fuzz: $(VENV)/.dev ## Fuzz the running server, 1,000 examples for each operation
+fuzz: $(VENV)/.dev ## Fuzz the running server, 1,000 examples for each operation and every body of a message
 	@FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-1000} $(BIN)/pytest --timeout=0 contract_tests/test_fuzz.py $(PYTEST_ARGS)
 
 fuzz-stranger: $(VENV)/.dev ## Fuzz it with the defaults of Schemathesis, 200 examples each (STRANGER_SEEDS="1 2 3")

@@ -2,7 +2,8 @@
 
 ``FUZZ_EXAMPLES`` sets the number of requests that the fuzzing phase sends to each operation, and of the
 stateful phase's chains of requests. If it is set (``make fuzz``), the seed is random, unless
-``FUZZ_SEED`` sets it. Otherwise both are fixed.
+``FUZZ_SEED`` sets it, and the coverage phase sends every body of a message. Otherwise both are fixed,
+and that phase sends every tenth.
 """
 
 import os
