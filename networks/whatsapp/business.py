@@ -11,6 +11,7 @@ from networks.interface import BlockedPage, BlockedPerson, BlockResult, Business
 from networks.whatsapp.error_codes import PARAMETER
 from networks.whatsapp.graph import GraphClient, details_of, members, optional
 
+PROFILE, BLOCKS = "whatsapp_business_profile", "block_users"
 TEXTS = ("about", "address", "description", "email", "vertical", "profile_picture_url")
 PROFILE_FIELDS = ",".join((*TEXTS, "websites"))
 
@@ -22,12 +23,8 @@ class BusinessCalls:
 
     async def get_profile(self, sender: Sender) -> BusinessProfile:
         """GET /{phone_number_id}/whatsapp_business_profile."""
-        answer = await self._graph.call(
-            "GET",
-            f"{sender.phone_number_id}/whatsapp_business_profile",
-            token=sender.access_token,
-            params={"fields": PROFILE_FIELDS},
-        )
+        params = {"fields": PROFILE_FIELDS}
+        answer = await self._graph.call_for(sender, "GET", PROFILE, params=params)
         data = members(answer, "data", list)
         shown = data[0] if data and isinstance(data[0], dict) else {}
         # The platform's documentation nests the profile, but its responses do not.
@@ -40,22 +37,13 @@ class BusinessCalls:
 
     async def update_profile(self, sender: Sender, changes: Mapping[str, Any]) -> None:
         """POST /{phone_number_id}/whatsapp_business_profile."""
-        await self._graph.call(
-            "POST",
-            f"{sender.phone_number_id}/whatsapp_business_profile",
-            token=sender.access_token,
-            body={"messaging_product": "whatsapp", **changes},
-        )
+        await self._graph.call_for(sender, "POST", PROFILE, content=changes)
 
     async def list_blocked(self, sender: Sender, limit: int, after: str | None) -> BlockedPage:
         """GET /{phone_number_id}/block_users, one page."""
         try:
-            answer = await self._graph.call(
-                "GET",
-                f"{sender.phone_number_id}/block_users",
-                token=sender.access_token,
-                params={"limit": str(limit)} | ({"after": after} if after else {}),
-            )
+            params = {"limit": str(limit)} | ({"after": after} if after else {})
+            answer = await self._graph.call_for(sender, "GET", BLOCKS, params=params)
         except RefusedError as error:
             if after is None or error.network_code != PARAMETER:
                 raise
@@ -82,11 +70,8 @@ class BusinessCalls:
         """If an error response lists the result for each person, that is the result."""
         users = [{"user" if person.isdecimal() else "user_id": person} for person in people]
         try:
-            answer = await self._graph.call(
-                method,
-                f"{sender.phone_number_id}/block_users",
-                token=sender.access_token,
-                body={"messaging_product": "whatsapp", "block_users": users},
+            answer = await self._graph.call_for(
+                sender, method, BLOCKS, content={"block_users": users}
             )
         except NetworkError as error:
             answer = error.answer

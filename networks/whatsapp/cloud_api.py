@@ -58,19 +58,14 @@ class CloudApi(Rules, BusinessCalls, MediaCalls, TemplateCalls):
 
     async def send(self, sender: Sender, message: OutboundMessage) -> Acceptance:
         """POST /{phone_number_id}/messages. See networks.interface.Network."""
-        answer = await self._graph.call(
-            "POST",
-            f"{sender.phone_number_id}/messages",
-            token=sender.access_token,
-            body={
-                "messaging_product": "whatsapp",
-                "recipient_type": "individual",
-                "to" if message.to[0].isdecimal() else "recipient": message.to,
-                "type": message.type,
-                **_content(message),
-                "biz_opaque_callback_data": message.reference,
-            },
-        )
+        content = {
+            "recipient_type": "individual",
+            "to" if message.to[0].isdecimal() else "recipient": message.to,
+            "type": message.type,
+            **_content(message),
+            "biz_opaque_callback_data": message.reference,
+        }
+        answer = await self._graph.call_for(sender, "POST", "messages", content=content)
         messages, contacts = members(answer, "messages", list), answer.get("contacts")
         sent: Any = messages[0] if messages else {}
         first = contacts[0] if isinstance(contacts, list) and contacts else None
@@ -113,17 +108,8 @@ class CloudApi(Rules, BusinessCalls, MediaCalls, TemplateCalls):
     async def mark_read(self, sender: Sender, wa_message_id: str, *, typing: bool = False) -> None:
         """POST /{phone_number_id}/messages with a status instead of a message."""
         indicator = {"typing_indicator": {"type": "text"}} if typing else {}
-        await self._graph.call(
-            "POST",
-            f"{sender.phone_number_id}/messages",
-            token=sender.access_token,
-            body={
-                "messaging_product": "whatsapp",
-                "status": "read",
-                "message_id": wa_message_id,
-                **indicator,
-            },
-        )
+        content = {"status": "read", "message_id": wa_message_id, **indicator}
+        await self._graph.call_for(sender, "POST", "messages", content=content)
 
     async def exchange_code(self, code: str) -> str:
         """GET /oauth/access_token."""
@@ -157,12 +143,7 @@ class CloudApi(Rules, BusinessCalls, MediaCalls, TemplateCalls):
 
     async def register(self, sender: Sender, pin: str) -> None:
         """POST /{phone_number_id}/register."""
-        await self._graph.call(
-            "POST",
-            f"{sender.phone_number_id}/register",
-            token=sender.access_token,
-            body={"messaging_product": "whatsapp", "pin": pin},
-        )
+        await self._graph.call_for(sender, "POST", "register", content={"pin": pin})
 
     async def get_number(self, sender: Sender) -> NumberProfile:
         """GET /{phone_number_id}."""

@@ -29,6 +29,7 @@ from networks.exceptions import (
     NetworkError,
     NotReachedError,
 )
+from networks.interface import Sender
 from networks.nesting import TOO_DEEP, is_too_deep
 from networks.whatsapp.classify import BY_STATUS, classify
 
@@ -99,6 +100,20 @@ class GraphClient:
         headers = {} if body is None else {"Content-Type": "application/json"}
         data = None if body is None else orjson.dumps(body)
         return await self.post(method, path, token, headers, data, params=params)
+
+    async def call_for(
+        self,
+        sender: Sender,
+        method: str,
+        edge: str,
+        *,
+        content: Mapping[str, Any] | None = None,
+        params: Mapping[str, str] | None = None,
+    ) -> Any:
+        """Like call(), for an edge of a number. ``content`` is the body without the product."""
+        path, token = f"{sender.phone_number_id}/{edge}", sender.access_token
+        body = None if content is None else {"messaging_product": "whatsapp", **content}
+        return await self.call(method, path, token=token, body=body, params=params)
 
     async def list_all(self, path: str, token: str, fields: str) -> list[Any]:
         """The objects of all pages of a list. Raises a class of networks.exceptions."""
