@@ -41,7 +41,7 @@ from models.deliveries.claim import (
 )
 from tasks import bells
 from tasks.attempt_log import attempt_span, count_recorded, report_attempt
-from tasks.trouble import Trouble
+from tasks.claim_pause import ClaimPause
 from webhooks import signing
 from webhooks.client import Answer, MayStart, WebhookClient, WithdrawnError
 from webhooks.faults import MachineError
@@ -144,7 +144,7 @@ class Engine:
         self._wake_asked = False
         # Some outcomes could not be recorded yet. The engine claims nothing meanwhile.
         self._has_unrecorded = False
-        self._trouble = Trouble(self._loop.time)
+        self._claim_pause = ClaimPause(self._loop.time)
         self._outcomes: asyncio.Queue[tuple[str, Outcome]] = asyncio.Queue()  # By account.
         # One thread runs all of the engine's queries, so that the loop never waits for the database.
         self._database = ThreadPoolExecutor(1, thread_name_prefix="deliver-db")
@@ -263,7 +263,7 @@ class Engine:
                     await asyncio.wait([asyncio.create_task(self._attempt(claimed, claimed_at))])
 
     def _may_claim(self) -> bool:
-        return not (self._stopping or self._has_unrecorded or self._trouble.is_pausing)
+        return not (self._stopping or self._has_unrecorded or self._claim_pause.is_pausing)
 
     async def _claim(self, claim: Callable[[], Result]) -> Result | None:
         try:
@@ -317,13 +317,13 @@ class Engine:
                 proven_url=webhook.url if answer.success and webhook.on_trial else None,
             )
             report_attempt(claimed, outcome)
-        if self._trouble.pause and answer.status_code is not None:
-            self._trouble.end()
+        if self._claim_pause.pause and answer.status_code is not None:
+            self._claim_pause.end()
         self._outcomes.put_nowait((webhook.account_id, outcome))
 
     async def _pause(self, error: MachineError) -> None:
         """Claim nothing for a while: no attempt can be made on this machine."""
-        if (seconds := self._trouble.note(error)) is None:
+        if (seconds := self._claim_pause.note(error)) is None:
             return
         self._loop.call_later(seconds, self._resume)
         try:
@@ -332,7 +332,7 @@ class Engine:
             logger.warning("/readyz does not show it: %s", unavailable)
 
     def _resume(self) -> None:
-        self._trouble.resume()
+        self._claim_pause.resume()
         self._wake_lanes()
 
     async def _give_back(self, claimed: ClaimedDelivery) -> None:

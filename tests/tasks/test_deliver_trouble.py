@@ -13,8 +13,8 @@ from models.accounts.account import Account
 from models.database.heartbeat import Heartbeat
 from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import Delivery, DeliveryState
-from tasks import deliver, trouble
-from tasks.trouble import Trouble
+from tasks import claim_pause, deliver
+from tasks.claim_pause import ClaimPause
 from tests import factories
 from tests.receiver import Receiver
 from tests.tasks.engines import Troubled
@@ -45,10 +45,10 @@ def test_deliveries_wait_and_their_attempts_do_not_count(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(trouble, "FIRST_PAUSE_SECONDS", 0.02)
+    monkeypatch.setattr(claim_pause, "FIRST_PAUSE_SECONDS", 0.02)
     webhook = factories.webhook(account, receiver.url())
     factories.deliveries(account, webhook, count=5)
-    before = trouble.ERRORS.labels(cause=DESCRIPTORS)._value.get()
+    before = claim_pause.ERRORS.labels(cause=DESCRIPTORS)._value.get()
     open_ones = Delivery.select().where(Delivery.state != DeliveryState.DELIVERED)
 
     def is_done() -> bool:
@@ -58,10 +58,10 @@ def test_deliveries_wait_and_their_attempts_do_not_count(
 
     with caplog.at_level(logging.ERROR), _running(Troubled(12)) as engine:
         until(is_done, "all deliveries")
-        assert engine._trouble.pause == 0, "the next pause is short again"
+        assert engine._claim_pause.pause == 0, "the next pause is short again"
     assert [row.attempt_count for row in Delivery.select()] == [1] * 5
     assert [row.success for row in Attempt.select()] == [True] * 5
-    assert trouble.ERRORS.labels(cause=DESCRIPTORS)._value.get() == before + 12
+    assert claim_pause.ERRORS.labels(cause=DESCRIPTORS)._value.get() == before + 12
     assert len([each for each in caplog.records if each.levelno == logging.ERROR]) == 1
     assert Heartbeat.troubles_since(clock.now() - 10_000) == [DESCRIPTORS]
 
@@ -69,8 +69,8 @@ def test_deliveries_wait_and_their_attempts_do_not_count(
 def test_nothing_is_claimed_during_the_pause(
     account: Account, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trouble, "FIRST_PAUSE_SECONDS", 60)
-    monkeypatch.setattr(trouble, "LONGEST_PAUSE_SECONDS", 60)
+    monkeypatch.setattr(claim_pause, "FIRST_PAUSE_SECONDS", 60)
+    monkeypatch.setattr(claim_pause, "LONGEST_PAUSE_SECONDS", 60)
     factories.deliveries(account, factories.webhook(account, receiver.url()), count=5)
     client = Troubled(NEVER)
     with _running(client) as engine:
@@ -84,7 +84,7 @@ def test_nothing_is_claimed_during_the_pause(
 
 
 def test_the_pause_grows_until_a_receiver_responds() -> None:
-    noted = Trouble()
+    noted = ClaimPause()
     pauses = []
     for _ in range(6):
         pauses.append(noted.note(MachineError(DESCRIPTORS)))
@@ -97,10 +97,10 @@ def test_the_pause_grows_until_a_receiver_responds() -> None:
 
 def test_a_cause_is_logged_once_in_a_while(caplog: pytest.LogCaptureFixture) -> None:
     at = [100.0]
-    noted = Trouble(lambda: at[0])
+    noted = ClaimPause(lambda: at[0])
     assert noted.pause == 0, "no trouble yet"
     counts = []
-    for elapsed in (0, trouble.LOG_SECONDS - 1, trouble.LOG_SECONDS):
+    for elapsed in (0, claim_pause.LOG_SECONDS - 1, claim_pause.LOG_SECONDS):
         at[0] = 100 + elapsed
         noted.note(MachineError(DESCRIPTORS))
         counts.append(len(caplog.records))

@@ -25,12 +25,12 @@ for _cause in HINTS:
     ERRORS.labels(cause=_cause)
 
 
-class Trouble:
-    """What is missing on this machine for one worker. Belongs to one thread."""
+class ClaimPause:
+    """The pauses of one worker, after errors of this machine. Belongs to one thread."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
-        # The length of the last pause in seconds, 0 without trouble.
+        # The length of the last pause in seconds, 0 without an error.
         self.pause = 0.0
         self.is_pausing = False
         self._logged: dict[str, float] = {}
