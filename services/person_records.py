@@ -24,6 +24,8 @@ from networks.registry import parse
 # Rows of a page. A raw callback has up to some hundred kilobytes.
 FEW, MANY = 100, 1_000
 Rows = list[Any]
+# Rows that mention the person, each with the bodies that replace it.
+Replaced = Sequence[tuple[Any, list[bytes]]]
 
 
 def remove(erasure: Erasure) -> Iterator[Counter[str]]:
@@ -83,20 +85,17 @@ class _Person:
 
     def remove_callbacks(self, page: Rows) -> int:
         """Remove raw callbacks. If one is not ingested yet, the items of other people are kept."""
-        found = [
-            (row, kept) for row in page if (kept := self._of_others(bytes(row.body))) is not None
-        ]
-        if found:
-            _replace_callbacks(found)
-        return len(found)
+        return self._replace(page, _replace_callbacks)
 
     def remove_aside(self, page: Rows) -> int:
         """Remove items set aside. If one is a whole callback, the items of other people are kept."""
-        found = [
-            (row, kept) for row in page if (kept := self._of_others(bytes(row.body))) is not None
-        ]
+        return self._replace(page, _replace_aside)
+
+    def _replace(self, page: Rows, replace: Callable[[Replaced], None]) -> int:
+        kept = [(row, self._of_others(bytes(row.body))) for row in page]
+        found = [(row, bodies) for row, bodies in kept if bodies is not None]
         if found:
-            _replace_aside(found)
+            replace(found)
         return len(found)
 
     def _of_others(self, body: bytes) -> list[bytes] | None:
@@ -152,7 +151,7 @@ def _mentions(identifiers: list[str]) -> Callable[[str], bool]:
 
 
 @exclusively
-def _replace_callbacks(found: Sequence[tuple[Any, list[bytes]]]) -> None:
+def _replace_callbacks(found: Replaced) -> None:
     _delete(Callback, [row for row, _ in found])
     for row, kept in found:
         if row.ingested_at is None:
@@ -160,7 +159,7 @@ def _replace_callbacks(found: Sequence[tuple[Any, list[bytes]]]) -> None:
 
 
 @exclusively
-def _replace_aside(found: Sequence[tuple[Any, list[bytes]]]) -> None:
+def _replace_aside(found: Replaced) -> None:
     _delete(SetAside, [row for row, _ in found])
     for row, kept in found:
         for body in kept if row.settled_at is None else ():

@@ -20,6 +20,7 @@ from opentelemetry.trace import SpanKind
 
 from gateway.settings import get_settings
 from models import clock
+from models.accounts import secret
 from models.accounts.secret import SecretUnreadableError
 from models.database import UnsureError, answers_at_once, commit, read, write, writing
 from models.database.outage import UNAVAILABLE
@@ -229,7 +230,7 @@ def _check_sender(account_id: str, number_id: str) -> Number:
 
 def _sender(number: Number) -> Sender:
     try:
-        return Sender(number.phone_number_id, number.access_token)
+        return Sender(number.phone_number_id, secret.decrypt(number.sealed_token))
     except SecretUnreadableError as error:
         raise unreadable_token(number, error, "sent") from None
 
