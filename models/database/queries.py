@@ -10,7 +10,7 @@ request or callback are prepared: ordinary peewee queries with slots instead of 
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, partial, wraps
@@ -285,6 +285,14 @@ class BaseModel(Model):
             setattr(self, name, value)
         self.save(only=list(values))
 
+    def assign(self, changes: Mapping[str, Any]) -> None:
+        """Change these columns inside the caller's transaction, by a prepared query."""
+        if changes:
+            key: Any = self._meta.primary_key
+            values = self.__data__[key.name], *changes.values()
+            _assign(type(self), *changes).execute(*values)
+            self.__data__.update(changes)
+
     @classmethod
     def create(cls, *, once: bool = False, **values: Any) -> Self:
         """Insert a row. With ``once``, do nothing if another row has the same unique value.
@@ -296,6 +304,27 @@ class BaseModel(Model):
         insert = _insert(cls, tuple(data), once=once)
         insert.execute(*(fields[name].db_value(data[name]) for name in data))
         return row
+
+
+def matching(model: type[BaseModel], *names: str) -> Prepared:
+    """The rows with these values of their columns."""
+    fields = [getattr(model, name) for name in names]
+    return Prepared(
+        lambda *values: model.select().where(
+            *(f == v for f, v in zip(fields, values, strict=True))
+        ),
+        model,
+    )
+
+
+@cache
+def _assign(model: type[BaseModel], *names: str) -> Prepared:
+    key = model._meta.primary_key  # noqa: SLF001 - peewee's documented attribute
+    return Prepared(
+        lambda wanted, *values: model.update(dict(zip(names, values, strict=True))).where(
+            key == wanted
+        )
+    )
 
 
 @cache

@@ -13,7 +13,7 @@ from models import clock
 from models.accounts import secret
 from models.accounts.account import Owned
 from models.clock import new_id
-from models.database import Prepared, Rows, exclusively, is_in
+from models.database import Prepared, Rows, exclusively, is_in, matching
 from models.messages.message import Message
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 - a prefix, no secret
@@ -235,9 +235,7 @@ class Webhook(Owned):
 
 
 Webhook.add_index(Webhook.deleted_at, where=SQL("deleted_at IS NOT NULL"), name="webhook_deleted")
-_OF_ACCOUNT = Prepared(
-    (lambda account_id: Webhook.select().where(Webhook.account == account_id)), Webhook
-)
+_OF_ACCOUNT = matching(Webhook, "account")
 _OF_MESSAGES = Prepared(
     (
         lambda network_ids, ids: Webhook.select().where(

@@ -209,12 +209,6 @@ class Contact(Owned):
             self._note_change(name, getattr(self, name), value, because, at)
         self.assign(new)
 
-    def assign(self, new: Mapping[str, Any]) -> None:
-        """Change these columns, inside the caller's transaction."""
-        if new:
-            _assign(*new).execute(self.id, *new.values())
-            self.__data__.update(new)
-
     def _note_change(self, field: str, old: Any, new: Any, because: Source, at: int) -> None:
         _NOTE.execute(self.id, field, old, new, because, at)
 
@@ -336,16 +330,6 @@ Contact.add_index(
 )
 NOTED = ("contact_id", "field", "old", "new", "because", "at")
 WRITTEN = ("id", "account", "number", "created_at", *IDENTITY)
-
-
-@cache
-def _assign(*columns: str) -> Prepared:
-    """Assign these columns, in their order, of the contact with the identifier that comes first."""
-    return Prepared(
-        lambda contact_id, *values: Contact.update(dict(zip(columns, values, strict=True))).where(
-            Contact.id == contact_id
-        )
-    )
 
 
 _NOTE = Prepared(lambda *values: ContactChange.insert(dict(zip(NOTED, values, strict=True))))

@@ -11,7 +11,7 @@ from peewee import BigAutoField, BigIntegerField, ForeignKeyField, IntegerField,
 
 from models import clock
 from models.accounts.account import Account
-from models.database import BaseModel, Prepared, reading
+from models.database import BaseModel, Prepared, matching, reading
 from models.messages.message import Message
 
 WINDOW_MS = 24 * 3_600_000
@@ -94,12 +94,7 @@ class IdempotencyKey(BaseModel):
         return int(cls.delete().where(cls.id.in_(old), is_old).execute())
 
 
-_BY_KEY = Prepared(
-    lambda account_id, key: IdempotencyKey.select().where(
-        IdempotencyKey.account == account_id, IdempotencyKey.key == key
-    ),
-    IdempotencyKey,
-)
+_BY_KEY = matching(IdempotencyKey, "account", "key")
 # Insert a row, or replace an expired one and its response.
 _CLAIM = Prepared(
     lambda account_id, key, fingerprint, message_id, now, expired: IdempotencyKey.insert(

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from functools import cache
 from itertools import chain, pairwise
 from typing import Any, Self
 
@@ -227,9 +226,7 @@ class Message(BaseModel):
             }
         changes |= self._repricing(status, pricing)
         _KEEP_STEP.execute(self.id, status, at, code, text)
-        if changes:
-            _assign(*changes).execute(self.id, *changes.values())
-            self.__data__.update(changes)
+        self.assign(changes)
         return forwards
 
     def placed(self, status: MessageStatus, at: int) -> int:
@@ -347,13 +344,3 @@ def _quoted(body: dict[str, Any]) -> str | None:
     context = body.get("context")
     found = context.get("id") if isinstance(context, dict) else None
     return found if isinstance(found, str) and found else None
-
-
-@cache
-def _assign(*columns: str) -> Prepared:
-    """Set these columns of a message. The values are its identifier, then the columns in order."""
-    return Prepared(
-        lambda message_id, *values: Message.update(dict(zip(columns, values, strict=True))).where(
-            Message.id == message_id
-        )
-    )

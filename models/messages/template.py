@@ -14,7 +14,7 @@ from peewee import SQL, BigIntegerField, IntegerField, TextField
 from models import clock
 from models.accounts.account import Owned
 from models.clock import new_id
-from models.database import Prepared, reading
+from models.database import Prepared, matching, reading
 from models.numbers.number import Number, NumberStatus
 from models.page import Page, fetch_page
 from models.work import Work
@@ -199,30 +199,13 @@ def active_numbers(account_id: str, waba_id: str) -> list[Number]:
         )
 
 
-_LIST = Prepared(
-    (
-        lambda account_id, waba_id: TemplateList.select().where(
-            TemplateList.account == account_id, TemplateList.waba_id == waba_id
-        )
-    ),
-    TemplateList,
-)
+_LIST = matching(TemplateList, "account", "waba_id")
 _ASK = Prepared(
     lambda row_id, account_id, waba_id, now: TemplateList.insert(
         id=row_id, account=account_id, waba_id=waba_id, due_at=now
     ).on_conflict_ignore()
 )
-_EXACT = Prepared(
-    (
-        lambda account_id, waba_id, name, language: Template.select().where(
-            Template.account == account_id,
-            Template.waba_id == waba_id,
-            Template.name == name,
-            Template.language == language,
-        )
-    ),
-    Template,
-)
+_EXACT = matching(Template, "account", "waba_id", "name", "language")
 _LANGUAGES = Prepared(
     lambda account_id, waba_id, name: (
         Template.select(Template.language)

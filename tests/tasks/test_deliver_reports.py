@@ -13,7 +13,7 @@ from models.database.heartbeat import Heartbeat
 from models.deliveries.attempt import Attempt, Outcome
 from models.deliveries.claim import Claim, Terms
 from models.deliveries.delivery import Delivery, DeliveryState
-from tasks import deliver, trouble
+from tasks import claim_pause, deliver
 from tests import factories
 from tests.receiver import Receiver
 from tests.tasks.engines import TIMEOUT, Troubled, make_engine
@@ -74,7 +74,7 @@ def test_after_the_pause_the_engine_claims_without_a_poll(
     account: Account, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The delivery is given back before the pause ends.
-    monkeypatch.setattr(trouble, "FIRST_PAUSE_SECONDS", 0.3)
+    monkeypatch.setattr(claim_pause, "FIRST_PAUSE_SECONDS", 0.3)
     factories.deliveries(account, factories.webhook(account, receiver.url()))
     engine = _troubled(1)
     engine.start()
@@ -92,7 +92,7 @@ def test_trouble_pauses_though_the_database_is_away(
     engine.start()
     until(lambda: "/readyz does not show it" in caplog.text, "a warning")
     engine.stop()
-    assert engine._trouble.pause > 0
+    assert engine._claim_pause.pause > 0
     assert f"{delivery.id} keeps its lease" in caplog.text
 
 
@@ -101,8 +101,8 @@ def test_only_a_response_ends_the_trouble(
 ) -> None:
     engine = make_engine()
     ended: list[None] = []
-    monkeypatch.setattr(engine._trouble, "end", lambda: ended.append(None))
-    engine._trouble.pause = 1
+    monkeypatch.setattr(engine._claim_pause, "end", lambda: ended.append(None))
+    engine._claim_pause.pause = 1
     factories.deliveries(account, factories.webhook(account, "http://127.0.0.1:1/"))
     engine.start()
     until(lambda: Attempt.select().exists(), "an attempt without a response")
