@@ -13,19 +13,16 @@ PERSON = re.compile(r"[1-9][0-9]{6,14}|[A-Z]{2}\.(ENT\.)?[A-Za-z0-9]{1,128}", re
 LISTING = Asked(
     verb="list its blocked people",
     done="changed",
-    thing="request",
     unclear="so the list could not be read. Try again.",
 )
 BLOCKING = Asked(
     verb="block people",
     done="blocked",
-    thing="request",
     unclear="so some people may have been blocked. Block them again. A repetition does no harm.",
 )
 UNBLOCKING = Asked(
     verb="unblock people",
     done="unblocked",
-    thing="request",
     unclear="so the person may have been unblocked. Unblock them again. A repetition does no harm.",
 )
 

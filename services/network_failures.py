@@ -41,8 +41,8 @@ class Asked:
 
     verb: str
     done: str
-    thing: str
     unclear: str
+    thing: str = "request"
     later: str = "Try again later."
 
 

@@ -9,7 +9,6 @@ from services.network_failures import Asked, calling
 READING = Asked(
     verb="read its profile",
     done="changed",
-    thing="request",
     unclear="so the profile could not be read. Try again.",
 )
 CHANGING = Asked(

@@ -14,7 +14,6 @@ from services.owned import inactive, owned
 MARKING = Asked(
     verb="mark messages",
     done="marked",
-    thing="request",
     unclear="so the message may have been marked. Mark it again. A repetition does no harm.",
 )
 

@@ -25,7 +25,6 @@ MARKETING = "MARKETING"
 READING = Asked(
     verb="read templates",
     done="read",
-    thing="request",
     unclear="so the templates could not be read. Try again.",
 )
 CREATING = Asked(
@@ -37,7 +36,6 @@ CREATING = Asked(
 DELETING = Asked(
     verb="delete templates",
     done="deleted",
-    thing="request",
     unclear="so the template may have been deleted. List the templates before you delete it again.",
 )
 # A list is read again if a callback or another request changed the rows meanwhile.

@@ -10,14 +10,13 @@ from peewee import BigIntegerField, ForeignKeyField, TextField
 
 from models import clock
 from models.accounts import secret
-from models.accounts.account import Account
 from models.accounts.audit import Audit
 from models.accounts.invitation import spend
 from models.accounts.sign_in import PendingSignIn
-from models.accounts.user import User, hash_password
+from models.accounts.user import User, find_with_user, hash_password
 from models.accounts.user_session import UserSession
 from models.clock import new_id
-from models.database import BaseModel, reading, writing
+from models.database import BaseModel, writing
 
 LIFETIME_MS = 24 * 3_600_000
 RESET = "user.password_reset"
@@ -48,14 +47,8 @@ class PasswordReset(BaseModel):
     @classmethod
     def find(cls, token: str) -> Self | None:
         """The open link with its user, or None."""
-        query = cls.select(cls, User, Account).join(User).join(Account)
-        with reading():
-            found: Self | None = query.where(
-                cls.digest == secret.digest(token),
-                cls.expires_at > clock.certain(),
-                Account.suspended_at.is_null(),
-            ).first()
-        return found
+        is_open = cls.digest == secret.digest(token), cls.expires_at > clock.certain()
+        return find_with_user(cls, *is_open)
 
     def use(self, password: str, address: str) -> User:
         """Set the password, and end every session of the user. Raises LinkClosedError."""

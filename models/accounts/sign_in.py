@@ -12,12 +12,11 @@ from peewee import BigIntegerField, ForeignKeyField, TextField
 
 from models import clock
 from models.accounts import secret, two_factor
-from models.accounts.account import Account
 from models.accounts.audit import Audit
-from models.accounts.user import User
+from models.accounts.user import User, find_with_user
 from models.accounts.user_session import CODE, SignInAttempt, UserSession
 from models.clock import new_id
-from models.database import BaseModel, reading, writing
+from models.database import BaseModel, writing
 
 PENDING_MS = 5 * 60_000
 SIGNED_IN, FAILED, CODE_FAILED = "session.begun", "session.refused", "session.code_refused"
@@ -64,14 +63,8 @@ class PendingSignIn(BaseModel):
     @classmethod
     def find(cls, token: str, visitor: str) -> Self | None:
         """The pending sign-in of this token and visitor, with its user, or None."""
-        query = cls.select(cls, User, Account).join(User).join(Account)
-        with reading():
-            found: Self | None = query.where(
-                cls.digest == _bound(token, visitor),
-                cls.created_at > clock.certain() - PENDING_MS,
-                Account.suspended_at.is_null(),
-            ).first()
-        return found
+        is_new = cls.created_at > clock.certain() - PENDING_MS
+        return find_with_user(cls, cls.digest == _bound(token, visitor), is_new)
 
     @classmethod
     def end_all(cls, user: User) -> None:

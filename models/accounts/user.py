@@ -8,7 +8,7 @@ import re
 import secrets
 import threading
 from enum import StrEnum
-from typing import Self
+from typing import Any, Self, TypeVar
 
 from argon2 import PasswordHasher
 from argon2.exceptions import VerifyMismatchError
@@ -17,7 +17,9 @@ from peewee import BigIntegerField, TextField
 from models import clock
 from models.accounts.account import Account, Owned
 from models.clock import new_id
-from models.database import reading, writing
+from models.database import BaseModel, reading, writing
+
+OfUser = TypeVar("OfUser", bound=BaseModel)
 
 MIN_PASSWORD, MAX_PASSWORD = 12, 1024
 # Text without blanks around one at sign. Whether mail arrives there is unknown.
@@ -133,6 +135,14 @@ class User(Owned):
         # Read inside the transaction: if two owners remove each other at the same time, one stays.
         if [owner.id for owner in self.owners(self.account_id)] == [self.id]:
             raise LastOwnerError(self.email)
+
+
+def find_with_user(model: type[OfUser], *conditions: Any) -> OfUser | None:
+    """The row that meets the conditions, with its user and account. None while the account is suspended."""
+    query = model.select(model, User, Account).join(User).join(Account)
+    with reading():
+        found: OfUser | None = query.where(*conditions, Account.suspended_at.is_null()).first()
+        return found
 
 
 def normalise(email: str) -> str:

@@ -16,7 +16,7 @@ from models import clock
 from models.accounts import secret
 from models.accounts.account import Account
 from models.accounts.client_address import one_client
-from models.accounts.user import User, normalise
+from models.accounts.user import User, find_with_user, normalise
 from models.clock import new_id
 from models.database import BaseModel, reading, writing
 
@@ -161,10 +161,7 @@ class UserSession(BaseModel):
     def resume(cls, token: str) -> Self | None:
         """The session of the token with its user and account, or None if it has ended."""
         now = clock.now()
-        query = cls.select(cls, User, Account).join(User).join(Account)
-        is_wanted = cls.digest == secret.digest(token), Account.suspended_at.is_null()
-        with reading():
-            session: Self | None = query.where(cls._is_open(), *is_wanted).first()
+        session = find_with_user(cls, cls.digest == secret.digest(token), cls._is_open())
         if session is not None and now - session.last_used_at >= USE_GRANULARITY_MS:
             session.amend(last_used_at=now)
         return session
