@@ -13,7 +13,7 @@ from models.database import read
 from models.deliveries.event import Event
 from models.deliveries.feed import START, LostPlaceError, Place, Wanted, newest
 from models.numbers.number import Number
-from resources.event_record import event_record
+from resources.event import event_record
 from services.errors import ConflictError, InvalidError
 from services.owned import owned
 from services.streams import Stream, streams

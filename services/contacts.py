@@ -30,7 +30,7 @@ def sender(number: Number, item: InboundMessage, at: int) -> Contact | None:
     if item.type == "text":
         is_changed |= _apply_keyword(contact, item.content.get("body"), at)
     if is_changed:
-        _emit(contact, number)
+        emit_contact(contact, number)
     return contact
 
 
@@ -61,16 +61,10 @@ def _apply_keyword(contact: Contact, text: object, at: int) -> bool:
     return False
 
 
-def update(contact: Contact, identity: Mapping[str, str | None], because: Source, at: int) -> None:
-    """Update a contact from a status or from the response to a send."""
-    if contact.update_identity(identity, because, at):
-        _emit(contact)
-
-
 def opt(contact: Contact, *, out: bool, because: Source, at: int) -> None:
     """Opt a person out of marketing, or in again."""
     if contact.opt(out=out, because=because, at=at):
-        _emit(contact)
+        emit_contact(contact)
 
 
 def update_contact(account_id: str, contact_id: str, **changes: Any) -> Contact:
@@ -107,12 +101,12 @@ def apply_update(item: PersonUpdate) -> bool:
     if item.opted_out is not None:
         is_changed |= contact.opt(out=item.opted_out, because=Source.NETWORK, at=at)
     if is_changed:
-        _emit(contact, number)
+        emit_contact(contact, number)
     return True
 
 
-def _emit(contact: Contact, number: Number | None = None) -> None:
-    """Emit ``contact.updated``. ``number`` spares a query if it is known."""
+def emit_contact(contact: Contact, number: Number | None = None) -> None:
+    """Emit ``contact.updated``, once for each change. ``number`` spares a query if it is known."""
     kind = EventKind.CONTACT_UPDATED
     payload = envelope(kind, clock.now(), contact_object(contact, number))
     number_ids = [contact.number_id]

@@ -19,7 +19,7 @@ from models.accounts.user_session import UserSession
 from models.database import reading
 from models.deliveries.event import Event
 from models.deliveries.feed import LostPlaceError, Place, Wanted
-from resources.event_record import event_record
+from resources.event import event_record
 from services.fair_share import Share
 from services.live_updates import Backlog, Block, Blocks, LiveBlocks, Source
 

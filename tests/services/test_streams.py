@@ -18,7 +18,7 @@ from models.deliveries.claim import Terms
 from models.deliveries.event import Event
 from models.deliveries.event_history import EventHistory
 from models.deliveries.feed import START, Place, Wanted
-from resources.event_record import event_record
+from resources.event import event_record
 from services import live_updates
 from services import streams as module
 from services.fair_share import TooMuchAtOnceError
