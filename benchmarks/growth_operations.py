@@ -141,10 +141,9 @@ def _deliver(owner: Owner) -> tuple[float, float]:
             event = Event.append(
                 owner.account.id,
                 "message.received",
+                {},
                 number_id=owner.numbers[0].id,
                 subject_id="msg_growth",
-                payload='{"event":"message.received"}',
-                once=False,
             )
             Delivery.schedule(event, [owner.webhook])
     claimed: list[ClaimedDelivery] = []

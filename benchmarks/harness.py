@@ -1,5 +1,6 @@
 """Shared by the benchmarks: a separate database, a worker process, webhooks and events."""
 
+import json
 import os
 import subprocess
 import sys
@@ -77,10 +78,9 @@ def emit(webhooks: Sequence[Webhook], name: str, *, wake: bool = True) -> None:
         event = Event.append(
             webhooks[0].account_id,
             KIND,
+            json.loads(event_body(name))["data"],
             number_id="num_bench",
             subject_id=name,
-            payload=event_body(name),
-            once=False,
         )
         Delivery.schedule(event, webhooks)
     if wake:

@@ -3,7 +3,6 @@
 Arguments: the account's identifier, a name, the number of events, and seconds between transactions.
 """
 
-import json
 import random
 import sys
 import time
@@ -17,20 +16,9 @@ from models.deliveries.event import Event
 def write(account_id: str, name: str, count: int, pause: float) -> None:
     """Events with ``data.id`` from ``name-0``. Every second transaction stays open for a moment."""
     for number in range(count):
-        envelope = {
-            "event": "number.updated",
-            "timestamp": "2026-11-20T09:30:00.000Z",
-            "data": {"id": f"{name}-{number}", "writtenAt": time.time()},
-        }
+        data = {"id": f"{name}-{number}", "writtenAt": time.time()}
         with appending():
-            Event.append(
-                account_id,
-                "number.updated",
-                number_id="num_1",
-                subject_id=name,
-                payload=json.dumps(envelope),
-                once=False,
-            )
+            Event.append(account_id, "number.updated", data, number_id="num_1", subject_id=name)
             if number % 2:
                 # It has its position now, but commits after later ones.
                 database.execute_sql("SELECT 1")

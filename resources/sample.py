@@ -4,13 +4,13 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from models.deliveries.event import envelope
 from models.messages.contact import Contact
 from models.messages.message import Direction, Message
 from models.messages.template import Template
 from models.numbers.number import Number
 from networks.registry import get_network
 from resources.contact import contact_with_times
-from resources.event import envelope
 from resources.message import message_object
 from resources.number import number_object
 from resources.template import template_object

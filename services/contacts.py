@@ -16,7 +16,6 @@ from models.messages.message import Message
 from models.numbers.number import Number
 from networks.items import InboundMessage, PersonUpdate
 from resources.contact import contact_object
-from resources.event import envelope
 from services import doorbells
 from services.owned import own_contact
 from webhooks.kinds import EventKind
@@ -107,7 +106,6 @@ def apply_update(item: PersonUpdate) -> bool:
 
 def emit_contact(contact: Contact, number: Number | None = None) -> None:
     """Emit ``contact.updated``, once for each change. ``number`` spares a query if it is known."""
-    kind = EventKind.CONTACT_UPDATED
-    payload = envelope(kind, clock.now(), contact_object(contact, number))
-    number_ids = [contact.number_id]
-    Delivery.emit(contact.account_id, kind, payload, subject_id=contact.id, number_ids=number_ids)
+    kind, number_ids = EventKind.CONTACT_UPDATED, [contact.number_id]
+    data = contact_object(contact, number)
+    Delivery.emit(contact.account_id, kind, data, subject_id=contact.id, number_ids=number_ids)

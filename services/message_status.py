@@ -19,7 +19,6 @@ from models.reports.usage import UsageCount
 from networks.interface import Acceptance
 from networks.items import StatusUpdate
 from networks.registry import network_of
-from resources.event import envelope
 from resources.message import message_object
 from services import contacts, doorbells, number_status
 from webhooks.kinds import EventKind
@@ -198,9 +197,10 @@ def emit_message(
     event = Event.append(
         message.account_id,
         kind,
+        message_object(message, contact, error),
         number_id=message.number_id,
         subject_id=message.id,
-        payload=envelope(kind, at or clock.now(), message_object(message, contact, error)),
+        at=at,
         once=True,
     )
     Delivery.schedule(event, webhooks)

@@ -24,7 +24,6 @@ from networks import items
 from networks.interface import BETWEEN_REASONS, Health, NumberState, Sender
 from networks.items import AccountEffect, AccountUpdate
 from networks.registry import described, network_of, offered, wait_for
-from resources.event import envelope
 from resources.number import number_object
 from services import doorbells
 from webhooks.kinds import EventKind
@@ -168,8 +167,8 @@ def _update(number: Number, news: dict[str, str | None]) -> None:
 
 
 def _emit(kind: EventKind, number: Number) -> None:
-    payload = envelope(kind, clock.now(), number_object(number))
-    Delivery.emit(number.account_id, kind, payload, subject_id=number.id, number_ids=[number.id])
+    data, ids = number_object(number), [number.id]
+    Delivery.emit(number.account_id, kind, data, subject_id=number.id, number_ids=ids)
 
 
 def _expect(numbers: Iterable[Number], reason: str) -> None:

@@ -19,7 +19,6 @@ from models.messages.template import Template, TemplateList, TemplateStatus, act
 from models.numbers.number import Number
 from networks.interface import TemplateDefinition
 from networks.items import TemplateChange
-from resources.event import envelope
 from resources.template import template_object
 from webhooks.kinds import EventKind
 
@@ -193,8 +192,10 @@ def _emit(
     # An account without an active number cannot use the templates and gets no event.
     if numbers:
         kind = EventKind.TEMPLATE_UPDATED
-        payload = envelope(kind, at or clock.now(), template_object(row, numbers, status))
-        Delivery.emit(row.account_id, kind, payload, subject_id=row.network_id, number_ids=numbers)
+        data = template_object(row, numbers, status)
+        Delivery.emit(
+            row.account_id, kind, data, subject_id=row.network_id, number_ids=numbers, at=at
+        )
 
 
 def _numbers_of(row: Template) -> list[str]:

@@ -118,9 +118,9 @@ def event(
     """An event of a number or of another subject, without deliveries."""
     subject = subject_id or number_id
     with writing():
-        return Event.append(
-            account.id, kind, number_id=number_id, subject_id=subject, payload=payload, once=False
-        )
+        row = Event.append(account.id, kind, {}, number_id=number_id, subject_id=subject)
+        row.amend(payload=payload)
+    return row
 
 
 def deliveries(account: Account, *webhooks: Webhook, count: int = 1) -> list[Delivery]:

@@ -4,7 +4,7 @@ A pending delivery is ``due``, or waits until ``due_at``: for a retry, or for th
 that of all work (models.work). Its claims are fair (models.deliveries.claim).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Self
 
@@ -116,15 +116,17 @@ class Delivery(Lease):
         cls,
         account_id: str,
         kind: str,
-        payload: str,
+        data: Mapping[str, Any],
         *,
         subject_id: str,
         number_ids: Sequence[str],
+        at: int | None = None,
     ) -> None:
         """Write an event about these numbers, and its deliveries, inside the caller's transaction."""
-        webhooks = Webhook.rows_of(account_id)
-        ids = {"number_id": number_ids[0], "subject_id": subject_id}
-        event = Event.append(account_id, kind, **ids, payload=payload, once=False)
+        webhooks, number_id = Webhook.rows_of(account_id), number_ids[0]
+        event = Event.append(
+            account_id, kind, data, number_id=number_id, subject_id=subject_id, at=at
+        )
         cls.schedule(event, webhooks, number_ids)
 
     @classmethod

@@ -6,7 +6,8 @@ erased events are listed until retention would remove them, and retention record
 removed of each account.
 """
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 from peewee import SQL, BigIntegerField, ForeignKeyField, TextField, fn
@@ -15,6 +16,9 @@ from models import clock
 from models.accounts.account import Account
 from models.clock import new_id
 from models.database import BaseModel, Prepared, answers_at_once, reading
+
+# orjson fails for half of a surrogate pair, which a text of the network may contain.
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class Event(BaseModel):
@@ -43,16 +47,18 @@ class Event(BaseModel):
         cls,
         account_id: str,
         kind: str,
+        data: Mapping[str, Any],
         *,
         number_id: str,
         subject_id: str,
-        payload: str,
-        once: bool,
+        at: int | None = None,
+        once: bool = False,
     ) -> Self:
-        """Write an event inside the caller's transaction.
+        """Write an event inside the caller's transaction. ``at`` is the time in it, by default now.
 
         With ``once``, an existing event of the same key stays, and this one is not stored.
         """
+        payload = envelope(kind, at or clock.now(), data)
         row = cls(
             id=new_id("evt"),
             account=account_id,
@@ -71,6 +77,11 @@ class Event(BaseModel):
         with reading():
             query = cls.select().where(cls.subject_id == subject_id, cls.account == account_id)
             return list(query.order_by(cls.id))
+
+
+def envelope(kind: str, at: int, data: Mapping[str, Any]) -> str:
+    """An event as the JSON text whose UTF-8 bytes are sent (docs/webhooks.md)."""
+    return _encode({"event": kind, "timestamp": clock.timestamp(at), "data": data})
 
 
 class ErasedEvent(BaseModel):

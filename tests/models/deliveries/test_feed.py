@@ -22,7 +22,7 @@ WAIT_SECONDS = 10
 
 def _append(account: Account, subject: str, kind: str = EventKind.NUMBER_UPDATED) -> None:
     """An event in the current transaction."""
-    Event.append(account.id, kind, number_id="num_1", subject_id=subject, payload="{}", once=False)
+    Event.append(account.id, kind, {}, number_id="num_1", subject_id=subject)
 
 
 def _all_after(account: Account, place: Place, limit: int = 3) -> tuple[list[str], Place]:

@@ -3,7 +3,7 @@
 import pytest
 
 from models.clock import moment, timestamp
-from resources.event import envelope
+from models.deliveries.event import envelope
 from webhooks.kinds import EventKind
 
 AT = 1_795_167_000_000
