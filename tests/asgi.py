@@ -11,8 +11,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope
 from gateway.api import contract
 from gateway.api.operations import REPLY_WITH_MEDIA, Operations, Part
 from gateway.http.access_log import RequestLog
+from gateway.http.admission import RateLimiter
 from gateway.http.edge import Edge
-from gateway.http.rate_limit import RateLimiter
 
 RULES = (
     "/connect/<slug>",

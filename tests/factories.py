@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from gateway.http.auth import identify
+from gateway.http.admission import identify
 from models import clock
 from models.accounts.account import Account
 from models.database import database, writing

@@ -1,6 +1,6 @@
 """Limits, with the default values and delays.
 
-A refused client passes after Retry-After: tests/gateway/http/test_rate_limit_window.py.
+A refused client passes after Retry-After: tests/gateway/http/test_admission_window.py.
 """
 
 import threading

@@ -27,12 +27,11 @@ from gateway.api import contract
 from gateway.api.checks import VALIDATORS, Routing
 from gateway.api.operations import LIVE, METHODS, Operations, Part
 from gateway.http.access_log import RequestLog
-from gateway.http.auth import session_of
+from gateway.http.admission import MEMORY, RateLimiter, session_of
 from gateway.http.callback_endpoint import intake
 from gateway.http.edge import Edge
 from gateway.http.in_process import InProcess
 from gateway.http.live import live
-from gateway.http.rate_limit import MEMORY, RateLimiter
 from gateway.ops import health, metrics, tracing
 from gateway.ops.clock_watch import watch_clock
 from gateway.ops.logs import configure_logging

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.api.operations import BASE, BODY, KEY, LARGE_BODY
 from gateway.api.schema_errors import Complaint, Schema, complaint
-from gateway.http.auth import CALLER, Caller
+from gateway.http.admission import CALLER, Caller
 from networks.nesting import MOST_LEVELS, is_too_deep
 
 MEDIA_TYPE = "application/json"

@@ -27,7 +27,7 @@ from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
 from gateway.api.operations import KEY, METHODS, UNKNOWN, Operation, Part
-from gateway.http.auth import CALLER, NOBODY, Caller
+from gateway.http.admission import CALLER, NOBODY, Caller
 from gateway.http.exception_handlers import as_api_error, response_to
 from gateway.http.request_log import without_text
 from gateway.ops.metrics import REQUEST_LOG_DROPPED, REQUESTS

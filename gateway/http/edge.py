@@ -21,10 +21,9 @@ from gateway.api.operations import (
     Part,
 )
 from gateway.http.access_log import RequestLog, Response, observed
-from gateway.http.auth import CALLER, NOBODY, Admission, Caller
+from gateway.http.admission import CALLER, NOBODY, Admission, Caller, RateLimiter, Window
 from gateway.http.connections import EDGE
 from gateway.http.exception_handlers import ApiError
-from gateway.http.rate_limit import RateLimiter, Window
 from gateway.ops.metrics import RATE_LIMITED
 from services.errors import RateLimitedError
 from services.fair_share import Share

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope
 from dashboard.api_calls import Answer, Body
 from gateway.api.operations import BASE, BODY, Operations
 from gateway.http.access_log import Response
-from gateway.http.auth import CALLER, Caller
+from gateway.http.admission import CALLER, Caller
 from gateway.http.edge import bounded, read
 from models.accounts.account import Account
 

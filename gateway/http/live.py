@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from dashboard.permissions import RULES
-from gateway.http.auth import CALLER, Caller
+from gateway.http.admission import CALLER, Caller
 from handlers.events import EventStream
 from models.accounts.user import Role
 from models.database import read

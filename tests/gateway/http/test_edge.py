@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.api.operations import MEBIBYTE
-from gateway.http import auth
+from gateway.http import admission
 from models.accounts.account import Account
 from models.accounts.api_key import ApiKey
 from tests.asgi import Answered, ask, edge_of, http_scope
@@ -137,10 +137,10 @@ def test_a_refusal_inside_keeps_its_status_and_allow() -> None:
 def test_an_unreachable_database_is_500_in_the_standard_error_shape(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def fail(_key: str | None, _session: str | None) -> None:
+    def fail(*_: object) -> None:
         raise OSError("disk gone")
 
-    monkeypatch.setattr(auth, "identify", fail)
+    monkeypatch.setattr(admission, "identify", fail)
     answered = _ask(_edge())
     assert (answered.status, answered.error["code"]) == (500, "INTERNAL_ERROR")
 

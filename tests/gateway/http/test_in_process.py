@@ -13,7 +13,7 @@ from contract_tests.waiting import WAIT_SECONDS
 from dashboard.api_calls import Answer, Body
 from gateway.api.operations import BODY, KEY
 from gateway.http import in_process
-from gateway.http.auth import CALLER
+from gateway.http.admission import CALLER
 from gateway.http.in_process import InProcess
 from models.accounts.account import Account
 from services.errors import ConflictError

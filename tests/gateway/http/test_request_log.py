@@ -11,8 +11,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from gateway.api.operations import Part
 from gateway.http import access_log, request_log
 from gateway.http.access_log import RequestLog
+from gateway.http.admission import RateLimiter
 from gateway.http.edge import Edge
-from gateway.http.rate_limit import RateLimiter
 from gateway.http.request_log import HIDDEN, plain_query, without_values
 from gateway.ops.metrics import REQUEST_LOG_DROPPED
 from models.accounts.account import Account

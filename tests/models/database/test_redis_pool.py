@@ -13,7 +13,7 @@ from redis.exceptions import ResponseError
 from contract_tests.halting import halted
 from contract_tests.servers import RedisSentinel, RedisServer
 from contract_tests.waiting import free_port, wait_for
-from gateway.http.rate_limit import RateLimiter
+from gateway.http.admission import RateLimiter
 from gateway.settings import Settings, SettingsError
 from gateway.storage import refuse_clusters
 from models import clock

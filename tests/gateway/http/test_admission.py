@@ -1,6 +1,7 @@
-"""Authentication at the edge."""
+"""Callers at the edge: who they are, and when they are looked up in a thread."""
 
 import asyncio
+import threading
 import time
 from functools import partial
 from operator import add
@@ -10,16 +11,28 @@ from peewee import OperationalError
 
 from dashboard.cookies import SESSION, cookie_name
 from gateway.api.app import build_app
-from gateway.http.auth import CALLER, FRESH_SECONDS, credentials_of, identify, note_use, session_of
+from gateway.http import admission
+from gateway.http.admission import (
+    CALLER,
+    FRESH_SECONDS,
+    NOBODY,
+    Admission,
+    Caller,
+    RateLimiter,
+    credentials_of,
+    identify,
+    session_of,
+)
 from models import clock
 from models.accounts.account import Account
 from models.accounts.api_key import ApiKey
 from models.accounts.user import User
 from models.accounts.user_session import UserSession
+from models.database import answers_at_once
 from services.telemetry import request_fields
 from tests import factories
 from tests.another_writer import another_writer
-from tests.asgi import ask, http_scope
+from tests.asgi import PLANS, ask, http_scope
 from tests.conftest import Clock, Configure
 
 
@@ -28,12 +41,12 @@ def _identified(key: str) -> Account | None:
 
     async def ask() -> Account | None:
         request_fields.set({})
-        caller = identify(key, None, clock.now())
+        scope = http_scope(headers={"Authorization": f"Bearer {key}"})
+        await Admission(RateLimiter(PLANS)).admit(scope, clock.now(), is_metered=True)
+        caller: Caller = scope[CALLER]
         # All lines of the log that follow name the account.
         named = {"account_id": caller.account.id} if caller.account else {}
         assert request_fields.get() == named
-        if caller.key is not None and caller.is_use_due:
-            note_use(caller.key)
         await asyncio.wait(
             asyncio.all_tasks() - {asyncio.current_task()} or {_nothing()}, timeout=0.3
         )
@@ -140,3 +153,43 @@ def test_a_session_that_ended_while_the_body_came_is_refused(
     assert found is not scope[CALLER].session
     UserSession.end(token)
     assert session_of({"asgi.scope": scope}) is None
+
+
+KEY = {"Authorization": "Bearer mk_live_some"}
+SESSION_COOKIE = {"Cookie": f"{cookie_name(SESSION)}=some"}
+
+
+@pytest.mark.usefixtures("state")
+@pytest.mark.parametrize(
+    ("headers", "is_metered", "is_shared", "waits"),
+    [
+        ({}, True, False, False),
+        (KEY, True, False, None),
+        (SESSION_COOKIE, False, False, True),
+        ({}, True, True, True),
+        ({}, False, True, False),
+    ],
+    ids=["anonymous", "key", "session", "Redis", "Redis, not metered"],
+)
+def test_only_a_caller_that_is_waited_for_takes_a_thread(
+    monkeypatch: pytest.MonkeyPatch,
+    headers: dict[str, str],
+    *,
+    is_metered: bool,
+    is_shared: bool,
+    waits: bool | None,
+) -> None:
+    seen: list[threading.Thread] = []
+
+    def identify(*_: object) -> Caller:
+        seen.append(threading.current_thread())
+        return NOBODY
+
+    monkeypatch.setattr(admission, "identify", identify)
+    limiter = RateLimiter(PLANS)
+    limiter.answers_at_once = not is_shared
+    scope = http_scope(path="/dashboard/", headers=headers)
+    asyncio.run(Admission(limiter).admit(scope, clock.now(), is_metered=is_metered))
+    # A key is looked up at once in a file of this machine.
+    expected = not answers_at_once() if waits is None else waits
+    assert (seen[0] is not threading.current_thread()) == expected

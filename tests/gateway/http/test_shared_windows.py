@@ -10,8 +10,9 @@ from redis import Redis
 
 from contract_tests import backends
 from contract_tests.halting import halted
-from gateway.http import rate_limit
-from gateway.http.rate_limit import WINDOW_SECONDS, RateLimiter
+from gateway.http import shared_windows
+from gateway.http.admission import RateLimiter
+from gateway.http.shared_windows import WINDOW_SECONDS
 from models import clock
 from models.accounts.account import Account
 from tests.waiting import until
@@ -81,8 +82,8 @@ def test_the_reset_is_the_end_of_the_shared_window(
 def test_counts_are_shared_again_once_redis_responds(
     url: str, client: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rate_limit, "ANSWER_TIMEOUT_SECONDS", 0.5)
-    monkeypatch.setattr(rate_limit, "PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(shared_windows, "ANSWER_TIMEOUT_SECONDS", 0.5)
+    monkeypatch.setattr(shared_windows, "PAUSE_SECONDS", 0.05)
     one, other = RateLimiter(PLANS, url), RateLimiter(PLANS, url)
     assert client.dbsize() == 0
     redis = backends.redis().process
@@ -102,12 +103,12 @@ def test_redis_is_looked_for_with_pauses(silent: str, monkeypatch: pytest.Monkey
     paused = threading.Event()
 
     def sleep(seconds: float) -> None:
-        assert seconds == rate_limit.PAUSE_SECONDS
+        assert seconds == shared_windows.PAUSE_SECONDS
         paused.set()
         threading.Event().wait(seconds)
 
-    monkeypatch.setattr(rate_limit, "ANSWER_TIMEOUT_SECONDS", 0.1)
-    monkeypatch.setattr("gateway.http.rate_limit.time.sleep", sleep)
+    monkeypatch.setattr(shared_windows, "ANSWER_TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr("gateway.http.shared_windows.time.sleep", sleep)
     RateLimiter(PLANS, silent).count(*STARTER, clock.now())
     assert paused.wait(5)
 
@@ -146,8 +147,8 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def test_a_silent_redis_is_waited_for_once(silent: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rate_limit, "ANSWER_TIMEOUT_SECONDS", 0.5)
-    monkeypatch.setattr(rate_limit, "PAUSE_SECONDS", 0.1)
+    monkeypatch.setattr(shared_windows, "ANSWER_TIMEOUT_SECONDS", 0.5)
+    monkeypatch.setattr(shared_windows, "PAUSE_SECONDS", 0.1)
     limiter = RateLimiter(PLANS, silent)
     assert 0.4 < _seconds(lambda: limiter.count(*STARTER, clock.now())) < 1
     for _ in range(5):

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gateway.http.rate_limit import RateLimiter, Window
+from gateway.http.admission import RateLimiter, Window
 from models import clock
 from models.accounts.account import Account
 from tests.gateway.moment import START, Now

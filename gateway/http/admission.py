@@ -1,25 +1,31 @@
 """Admits requests: identifies the caller by API key or session, and counts the request.
 
 The caller is identified once, because the rate limit needs the account too. The API and the pages read the
-result.
+result. The limit holds in a fixed window of 60 s for each account, or client address (docs/rate-limits.md).
+One process counts in its memory, several count together in Redis. While Redis does not answer, each counts
+for itself (docs/decisions/0028-limits-without-redis.md).
 """
 
 import asyncio
 import logging
+import math
+import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from peewee import DatabaseError
+from redis import RedisError
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from dashboard.cookies import session_token
-from gateway.http.rate_limit import RateLimiter, Window
+from gateway.http.shared_windows import WINDOW_SECONDS, SharedWindows
 from gateway.settings import ANONYMOUS
+from models import clock
 from models.accounts.account import Account
 from models.accounts.api_key import ApiKey
 from models.accounts.client_address import one_client
@@ -37,6 +43,9 @@ DASHBOARD = "/dashboard/"
 ADMITTING_THREADS = 20
 # After this time a request's session is looked up again: its body may take minutes, and the session may end.
 FRESH_SECONDS = 1
+MEMORY = "memory"
+# A request counts at the time it came, so others that came later may count first. Seconds.
+LATE_SECONDS = 5
 
 _noting: dict[str, asyncio.Task[None]] = {}
 
@@ -106,6 +115,106 @@ def session_of(environ: Mapping[str, Any]) -> UserSession | None:
     if caller.session is None or time.monotonic() - caller.at < FRESH_SECONDS:
         return caller.session
     return UserSession.resume(credentials_of(scope)[1] or "")
+
+
+@dataclass(frozen=True)
+class Window:
+    """The state of a caller's limit. ``reset`` is Unix time in whole seconds."""
+
+    limit: int
+    remaining: int
+    reset: int
+    exceeded: bool
+
+    @property
+    def headers(self) -> list[tuple[bytes, bytes]]:
+        """The headers that every response carries."""
+        return [
+            (b"x-ratelimit-limit", b"%d" % self.limit),
+            (b"x-ratelimit-remaining", b"%d" % self.remaining),
+            (b"x-ratelimit-reset", b"%d" % self.reset),
+        ]
+
+    @property
+    def retry_after(self) -> int:
+        """Whole seconds until a request is accepted again."""
+        return max(1, self.reset - clock.now() // 1000)
+
+
+class RateLimiter:
+    """Counts requests against the limits of ``plans`` (requests a minute by plan name).
+
+    ``url`` says where: ``memory`` or ``redis://...``. A ``caller`` is an identifier or a client address.
+    ``now`` is when the request came, see models.clock.
+    """
+
+    def __init__(self, plans: dict[str, int], url: str = MEMORY) -> None:
+        self._plans = plans
+        self._own = OwnWindows()
+        self._shared = None if url == MEMORY else SharedWindows(url)
+        # Whether counting needs no round trip.
+        self.answers_at_once = self._shared is None
+
+    def count(self, plan: str, caller: str, now: int) -> Window:
+        """Count one request. It may wait for Redis."""
+        return self._window(plan, *self._add(caller, 1, now))
+
+    def count_here(self, plan: str, caller: str, now: int) -> Window:
+        """Like count(), but in this process only: for the event loop, which must not wait for Redis."""
+        return self._window(plan, *self._own.add(caller, 1, now))
+
+    def look_here(self, plan: str, caller: str, now: int) -> Window:
+        """The window of a caller in this process, for a request that is not limited."""
+        return replace(self._window(plan, *self._own.add(caller, 0, now)), exceeded=False)
+
+    def look(self, account: Account) -> tuple[int, int, int]:
+        """The account's limit, what remains of it and its reset, as in Window. Counts nothing."""
+        window = self._window(account.plan, *self._add(account.id, 0, clock.now()))
+        return window.limit, window.remaining, window.reset
+
+    def _window(self, plan: str, count: int, ends: float) -> Window:
+        limit = self._plans[plan]
+        return Window(limit, max(0, limit - count), math.ceil(ends), count > limit)
+
+    def _add(self, caller: str, requests: int, now: int) -> tuple[int, float]:
+        """Add one request or none. Returns the caller's count, and when the window ends (Unix time)."""
+        if self._shared is not None and self._shared.is_there:
+            try:
+                return self._shared.add(caller, requests)
+            except RedisError as error:
+                logger.warning("limits are counted by each process alone: %s", error)
+                self._shared.await_its_return()
+        return self._own.add(caller, requests, now)
+
+
+class OwnWindows:
+    """The windows in the memory of this process. A window begins with its first request."""
+
+    def __init__(self) -> None:
+        # Of each caller when the window ends (Unix time), and how many requests it has.
+        self._open: dict[str, tuple[float, int]] = {}
+        self._tidy_at = 0.0
+        self._lock = threading.Lock()
+
+    def add(self, caller: str, requests: int, now: int) -> tuple[int, float]:
+        """See RateLimiter."""
+        at = now / 1000
+
+        def is_open(ends: float) -> bool:
+            # A later end than any window can have: the clock was set back.
+            return at < ends <= at + WINDOW_SECONDS + LATE_SECONDS
+
+        with self._lock:
+            if not is_open(self._tidy_at):
+                # Delete the windows that have ended.
+                self._open = {caller: w for caller, w in self._open.items() if is_open(w[0])}
+                self._tidy_at = at + WINDOW_SECONDS
+            ends, count = self._open.get(caller, (0.0, 0))
+            if not is_open(ends):
+                ends, count = at + WINDOW_SECONDS, 0
+            if requests:
+                self._open[caller] = ends, count + requests
+            return count + requests, ends
 
 
 class Admission:
