@@ -5,17 +5,17 @@ Public, designed for phones. Every response is a page for people, also errors.
 
 import logging
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from urllib.parse import unquote_to_bytes
 
 from flask import Blueprint, Request, Response, request
 
-from dashboard import signup_results
-from dashboard.pages import CONTENT_TYPE, RenderedPage, render
-from dashboard.signup_results import Next, Outcome
+from dashboard.pages import render
 from gateway.settings import Settings, get_settings
-from models.numbers.number import Number, NumberTakenError
+from models.numbers.number import NumberTakenError
 from models.numbers.signup import SignupLink
+from networks import exceptions as network
 from networks.exceptions import NetworkError
 from services import onboarding
 from services.onboarding import SignupClaim, SignupError
@@ -38,6 +38,7 @@ FIELDS = {
 }
 PIN = re.compile(r"[0-9]{6}")
 FORM_TYPE = "application/x-www-form-urlencoded"
+RETRY_AFTER = {"Retry-After": "60"}
 
 
 @dataclass(frozen=True)
@@ -69,24 +70,60 @@ class BadPinError(Exception):
         self.claim = claim
 
 
+class Next(StrEnum):
+    """The next step on the page. START begins again; RETRY and PIN post the same claim again."""
+
+    NOTHING = "nothing"
+    START = "start"
+    RETRY = "retry"
+    PIN = "pin"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of a posted signup. ``kind`` names its page in templates/connect/outcome.html.
+
+    ``text`` is the reason, as the platform or the service gives it.
+    """
+
+    kind: str
+    status: int
+    next: Next = Next.NOTHING
+    text: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+BAD_PIN = Outcome("bad-pin", 422, Next.PIN)
+BAD_FORM = Outcome("bad-form", 400, Next.START)
+_UNREACHABLE = Outcome("unreachable", 503, Next.RETRY, headers=RETRY_AFTER)
+_FIXED: dict[type[Exception], Outcome] = {
+    onboarding.LinkUnknownError: Outcome("unknown", 404),
+    NumberTakenError: Outcome("taken", 409, Next.START),
+    onboarding.PinMismatchError: Outcome("pin", 422, Next.PIN),
+    onboarding.CodeExpiredError: Outcome("code-expired", 422, Next.START),
+    network.NotReachedError: _UNREACHABLE,
+    network.AmbiguousError: _UNREACHABLE,
+    network.ThrottledError: Outcome("throttled", 429, Next.RETRY, headers=RETRY_AFTER),
+}
+_OF_THE_NUMBER = network.NumberBannedError | network.NumberLostError | network.NumberInDoubtError
+
+
 @blueprint.get("/connect/<slug>")
 def invite(slug: str) -> Response:
     """The invitation page, where the platform's SDK creates the claim."""
     try:
         link = onboarding.open_link(slug)
     except SignupError as error:
-        return _respond(_outcome(signup_results.of_error(error), slug))
+        return _outcome(of_error(error), slug)
     settings = get_settings()
     platform = platform_of(settings)
-    return _respond(
-        render(
-            "connect/invite.html",
-            sources=platform.sources,
-            slug=link.slug,
-            account=link.account.name,
-            platform=platform,
-            settings=settings,
-        )
+    return render(
+        "connect/invite.html",
+        sources=platform.sources,
+        slug=link.slug,
+        account=link.account.name,
+        platform=platform,
+        settings=settings,
     )
 
 
@@ -97,27 +134,23 @@ def connect(slug: str) -> Response:
         link = onboarding.open_link(slug)
         claim = read_claim(request)
     except SignupError as error:
-        return _respond(_outcome(signup_results.of_error(error), slug))
+        return _outcome(of_error(error), slug)
     except BadPinError as error:
-        return _respond(_outcome(signup_results.BAD_PIN, slug, error.claim))
+        return _outcome(BAD_PIN, slug, error.claim)
     except BadFormError as error:
-        return _respond(_outcome(signup_results.BAD_FORM, slug, status=error.status))
-    return _respond(_carry_out(link, claim))
+        return _outcome(BAD_FORM, slug, status=error.status)
+    return _carry_out(link, claim)
 
 
-def _carry_out(link: SignupLink, claim: SignupClaim) -> RenderedPage:
+def _carry_out(link: SignupLink, claim: SignupClaim) -> Response:
     try:
         number = onboarding.connect_number(link, claim)
     except (SignupError, NumberTakenError, NetworkError) as error:
-        return _outcome(signup_results.of_error(error), link.slug, claim)
+        return _outcome(of_error(error), link.slug, claim)
     except Exception as error:
         # Handled here instead of at the edge, because the retry form needs the claim.
         logger.exception("a signup crashed")
-        return _outcome(signup_results.of_error(error), link.slug, claim)
-    return _connected(link, number)
-
-
-def _connected(link: SignupLink, number: Number) -> RenderedPage:
+        return _outcome(of_error(error), link.slug, claim)
     return render(
         "connect/connected.html",
         account=link.account.name,
@@ -128,7 +161,7 @@ def _connected(link: SignupLink, number: Number) -> RenderedPage:
 
 def _outcome(
     outcome: Outcome, slug: str, claim: SignupClaim | None = None, *, status: int | None = None
-) -> RenderedPage:
+) -> Response:
     posts_again = outcome.next in {Next.RETRY, Next.PIN}
     return render(
         "connect/outcome.html",
@@ -140,8 +173,24 @@ def _outcome(
     )
 
 
-def _respond(page: RenderedPage) -> Response:
-    return Response(page.body, page.status, page.headers, content_type=CONTENT_TYPE)
+def of_error(error: Exception) -> Outcome:
+    """The page for an error of onboarding. Any other error is a bug."""
+    if fixed := _FIXED.get(type(error)):
+        return fixed
+    match error:
+        case onboarding.LinkClosedError():
+            return Outcome(error.reason, 410)
+        case onboarding.SignupError(retry_after=int(seconds)):
+            # The platform states the wait, for example after too many PINs.
+            return Outcome("waiting", 429, Next.RETRY, str(error), {"Retry-After": str(seconds)})
+        case onboarding.SignupError():
+            return Outcome("refused", 422, Next.START, str(error))
+        case network.NetworkError():
+            said = f"The platform says: {error.reason} (code {error.code})."
+            is_blocked = isinstance(error, _OF_THE_NUMBER)
+            kind, status = ("blocked", 409) if is_blocked else ("refused", 422)
+            return Outcome(kind, status, Next.START, said)
+    return Outcome("crashed", 500, Next.RETRY)
 
 
 def platform_of(settings: Settings) -> Platform:

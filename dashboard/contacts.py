@@ -4,7 +4,6 @@ The page of a contact shows consent, a note, its history, and the last messages.
 """
 
 import re
-from dataclasses import dataclass, field
 
 from flask import Response, request
 
@@ -31,20 +30,12 @@ MAX_NOTE = 1000  # As in the contract, UpdateContactRequest.
 MAX_MESSAGES = 20
 
 
-@dataclass(frozen=True)
-class Words:
-    """The form of the words as filled in, and the error of each invalid field: stop, start."""
-
-    typed: dict[str, str]
-    problems: dict[str, str] = field(default_factory=dict)
-
-
 @blueprint.get("/contacts")
 def contacts() -> Response:
     """The account's contacts that match the filter, newest first."""
     owner = account()
     kept = {"stop": owner.stop_words, "start": owner.start_words}
-    return _list(Words({name: ", ".join(words) for name, words in kept.items()}))
+    return _list({name: ", ".join(words) for name, words in kept.items()}, {})
 
 
 @blueprint.post("/contacts")
@@ -58,7 +49,7 @@ def change_words() -> Response:
         except ValueError as error:
             problems[name] = str(error)
     if problems:
-        return _list(Words(typed, problems), 422)
+        return _list(typed, problems)
     account().set_opt_words(**words)
     return go(PATH, say="words-saved")
 
@@ -69,14 +60,15 @@ def _split(text: str) -> list[str]:
     return [part for part in parts if part.strip()]
 
 
-def _list(words: Words, status: int = 200) -> Response:
+def _list(words: dict[str, str], problems: dict[str, str]) -> Response:
+    """The page, with the form of the words as filled in, and the error of each invalid one: stop, start."""
     chosen = {name: request.args.get(name, "").strip() for name in ("text", "number_id")}
     found = _search(chosen)
     wrote_at = last_inbound(found.rows)
     numbers = {number.id: number for number in Number.all(account().id)}
     return show(
         "contacts.html",
-        status,
+        422 if problems else 200,
         found=found,
         chosen=chosen,
         max_text=MAX_TEXT,
@@ -87,6 +79,7 @@ def _list(words: Words, status: int = 200) -> Response:
             for row in found.rows
         },
         words=words,
+        problems=problems,
         max_words=MAX_WORDS,
         max_word=MAX_WORD,
     )

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from flask import Response, g, request
 from peewee import DatabaseError, IntegrityError, InterfaceError
 
+from dashboard.connect import Outcome
 from dashboard.guard import NotAllowedError, account
-from dashboard.pages import RenderedPage, render
-from dashboard.signup_results import Outcome
+from dashboard.pages import render
 from dashboard.site import blueprint, section, show
 from models.accounts.user import Role, User
 
@@ -29,7 +29,7 @@ def _is_dashboard(path: str) -> bool:
     return f"{path}/".startswith(f"{DASHBOARD}/")
 
 
-def error_page(status: int, headers: Mapping[str, str], path: str = PREFIX) -> RenderedPage:
+def error_page(status: int, headers: Mapping[str, str], path: str = PREFIX) -> Response:
     """The page of an HTTP error, with the headers of its status (Allow, Retry-After)."""
     if _is_dashboard(path):
         headers = {"Referrer-Policy": "same-origin", **headers}

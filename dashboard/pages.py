@@ -3,18 +3,17 @@
 import hashlib
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from flask import Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from dashboard.filters import FILTERS
 from gateway.settings import get_settings
 from networks.registry import network_of
 
-CONTENT_TYPE = "text/html; charset=utf-8"
 STATIC = Path(__file__).parent / "static"
 # Browsers cache styles and scripts until they change.
 LIFETIME_SECONDS = 365 * 24 * 3600
@@ -57,15 +56,6 @@ _POLICY = {
 }
 
 
-@dataclass(frozen=True)
-class RenderedPage:
-    """Status, headers and body of a page."""
-
-    status: int
-    body: bytes
-    headers: dict[str, str] = field(default_factory=dict)
-
-
 def render(
     template: str,
     status: int = 200,
@@ -73,7 +63,7 @@ def render(
     sources: Mapping[str, str] | None = None,
     headers: Mapping[str, str] | None = None,
     **values: Any,
-) -> RenderedPage:
+) -> Response:
     """Render a template of dashboard/templates.
 
     ``sources`` adds other origins to the Content-Security-Policy, by directive. Inline styles and scripts
@@ -81,10 +71,10 @@ def render(
     """
     nonce = secrets.token_urlsafe(16)
     body = TEMPLATES.get_template(template).render(values, nonce=nonce)
-    return RenderedPage(
-        status,
+    return Response(
         # UTF-8 cannot encode a lone surrogate in a typed text.
         body.encode(errors="replace"),
+        status,
         {
             "Content-Security-Policy": _policy(nonce, sources or {}),
             "Referrer-Policy": "no-referrer",
@@ -92,6 +82,7 @@ def render(
             "Cache-Control": "no-store",
             **(headers or {}),
         },
+        content_type="text/html; charset=utf-8",
     )
 
 

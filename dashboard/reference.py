@@ -6,7 +6,7 @@ tooling/vendor.py fetches the two libraries. Both pages load the contract from t
 from flask import Blueprint, Response, request
 
 from dashboard import guard
-from dashboard.pages import CONTENT_TYPE, render
+from dashboard.pages import render
 
 _FETCH = {"connect-src": "'self'"}
 _REDOC = {
@@ -47,5 +47,4 @@ def to_dashboard() -> Response:
 
 
 def _show(template: str, sources: dict[str, str]) -> Response:
-    page = render(template, sources=sources, headers={"X-Frame-Options": "DENY"})
-    return Response(page.body, page.status, page.headers, content_type=CONTENT_TYPE)
+    return render(template, sources=sources, headers={"X-Frame-Options": "DENY"})

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from flask import Response, abort, g, request, url_for
 
 from dashboard import cookies, guard
-from dashboard.pages import CACHE_CONTROL, CONTENT_TYPE, render
+from dashboard.pages import CACHE_CONTROL, render
 from gateway.settings import get_settings
 
 # View, label, group and icon (templates/icons.html). Paths below that of the view belong to the same section.
@@ -50,7 +50,7 @@ blueprint.before_request(guard.check_request)
 def show(template: str, status: int = 200, **values: Any) -> Response:
     """Render a page of the dashboard, with the account, the navigation and the CSRF token."""
     said = cookies.cookie(cookies.FLASH) or ""
-    page = render(
+    response = render(
         f"dashboard/{template}",
         status,
         sources={"connect-src": "'self'"},
@@ -70,7 +70,6 @@ def show(template: str, status: int = 200, **values: Any) -> Response:
         user=g.session.user if g.session else None,
         **values,
     )
-    response = Response(page.body, page.status, page.headers, content_type=CONTENT_TYPE)
     if said:
         cookies.clear_cookie(response, cookies.FLASH)
     if "new_visitor" in g:

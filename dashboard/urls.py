@@ -21,7 +21,6 @@ from dashboard import (  # noqa: F401 - importing a module registers its views
     signing_in,
     single_use_links,
     users,
-    webhook_forms,
     webhooks,
     you,
 )

@@ -1,15 +1,16 @@
-"""/dashboard/webhooks: the account's webhooks, their states, and their actions."""
+"""/dashboard/webhooks: the account's webhooks, their states, forms and actions."""
 
 import asyncio
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from flask import Response
+from flask import Response, request
 
 from dashboard.activity_charts import of_webhook
 from dashboard.deliveries import missed
-from dashboard.guard import account, unchanged
+from dashboard.guard import about, account, unchanged
 from dashboard.list_filters import as_typed
 from dashboard.site import PER_PAGE, blueprint, confirm, go, mine, offset, show
 from gateway.settings import get_settings
@@ -21,7 +22,10 @@ from models.deliveries.delivery_filter import DeliveryFilter, answer_of, last_at
 from models.deliveries.webhook import Deactivation, Webhook
 from models.numbers.number import Number
 from services import webhooks as service
+from services.fair_share import TooMuchAtOnceError
 from services.webhook_client import send_test_delivery
+from services.webhooks import NotCheckedError, TooManyWebhooksError
+from webhooks.address import AddressRefusedError
 from webhooks.client import Answer
 from webhooks.kinds import EventKind
 
@@ -29,6 +33,16 @@ PATH = "/dashboard/webhooks"
 ACTIVE, PARTLY, FAILING, OFF = "active", "some failures", "failing", "disabled"
 # The number of newest deliveries of each state whose causes are counted.
 MOST = 200
+
+
+@dataclass(frozen=True)
+class Filled:
+    """The form as filled in, with errors by field: url, events, numbers; form for the whole form."""
+
+    url: str = ""
+    events: list[str] = field(default_factory=list)
+    number_ids: list[str] = field(default_factory=list)
+    problems: dict[str, str] = field(default_factory=dict)
 
 
 @blueprint.get("/webhooks")
@@ -112,6 +126,47 @@ def delete_webhook(webhook_id: str) -> Response:
     return go(PATH, say="webhook-deleted")
 
 
+@blueprint.get("/webhooks/new")
+def new_webhook() -> Response:
+    """The empty form."""
+    return _form(Filled())
+
+
+@blueprint.post("/webhooks")
+def create_webhook() -> Response:
+    """Create a webhook and show its secret once."""
+    filled = _read()
+    if filled.problems:
+        return _form(filled, 422)
+    try:
+        row = service.create(account().id, filled.url, filled.events, filled.number_ids)
+    except TooManyWebhooksError as error:
+        return _form(replace(filled, problems={"form": str(error)}), 409)
+    about(row.id, events=row.events)
+    return show("webhook_secret.html", webhook=row, is_new=True)
+
+
+@blueprint.get("/webhooks/<webhook_id>/edit")
+def edit_webhook(webhook_id: str) -> Response:
+    """The form with the webhook's values."""
+    row = find(webhook_id)
+    return _form(Filled(row.url, row.events, row.number_ids), row=row)
+
+
+@blueprint.post("/webhooks/<webhook_id>/edit")
+def change_webhook(webhook_id: str) -> Response:
+    """Change the webhook to the form's values."""
+    row = find(webhook_id)
+    before = {"url": row.url, "events": row.events, "numbers": row.number_ids}
+    filled = _read(row.url)
+    if filled.problems:
+        return _form(filled, 422, row=row)
+    service.change(row, url=filled.url, events=filled.events, number_ids=filled.number_ids)
+    after = {"url": filled.url, "events": filled.events, "numbers": filled.number_ids}
+    about(fields=[name for name in after if after[name] != before[name]])
+    return go(path_of(row), say="webhook-changed")
+
+
 def find(webhook_id: str) -> Webhook:
     """The account's webhook. Ends the request with a 404 page if there is none."""
     return mine(Webhook.by_id(webhook_id))
@@ -192,3 +247,47 @@ def _causes(webhook_id: str) -> list[tuple[Attempt, int]]:
     failed.sort(key=lambda attempt: attempt.id)
     newest = {(attempt.status_code, attempt.error): attempt for attempt in failed}
     return [(newest[cause], count) for cause, count in counts.most_common()]
+
+
+def _read(present_url: str | None = None) -> Filled:
+    url = request.form.get("url", "").strip()
+    events, numbers = request.form.getlist("events"), request.form.getlist("numbers")
+    known = [number.id for number in Number.all(account().id)]
+    problems = {
+        "url": "" if url == present_url else _url_problem(url),
+        "events": _events_problem(events),
+        "numbers": "" if set(numbers) <= set(known) else "Choose among this account's numbers.",
+    }
+    return Filled(
+        url,
+        [kind for kind in EventKind if kind in events],
+        [number_id for number_id in known if number_id in numbers],
+        {name: problem for name, problem in problems.items() if problem},
+    )
+
+
+def _url_problem(url: str) -> str:
+    try:
+        service.check_url(url, account().id)
+    except (AddressRefusedError, NotCheckedError, TooMuchAtOnceError) as error:
+        return str(error)
+    return ""
+
+
+def _events_problem(events: list[str]) -> str:
+    if not set(events) <= set(EventKind):
+        return "Choose among these events."
+    return "" if events else "Choose at least one event."
+
+
+def _form(filled: Filled, status: int = 200, *, row: Webhook | None = None) -> Response:
+    return show(
+        "webhook_form.html",
+        status,
+        filled=filled,
+        kinds=[*EventKind],
+        numbers=Number.all(account().id),
+        webhook=row,
+        max_url=service.MAX_URL,
+        back=path_of(row) if row else PATH,
+    )

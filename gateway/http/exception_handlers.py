@@ -10,7 +10,6 @@ from starlette.responses import Response
 from werkzeug.exceptions import HTTPException as FlaskError
 
 from dashboard.error_pages import error_page, is_page
-from dashboard.pages import CONTENT_TYPE as HTML
 from models.database import UnsureError
 from resources.error import CODES, STATUS, error_text
 from services.errors import DomainError
@@ -58,7 +57,7 @@ def response_to(error: ApiError, path: str) -> Response:
     """The error response at ``path``: a page for people, JSON elsewhere."""
     if is_page(path):
         page = error_page(error.status, error.headers, path)
-        return Response(page.body, page.status, {**page.headers, "Content-Type": HTML})
+        return Response(page.data, page.status_code, dict(page.headers))
     headers = error.headers | {"Content-Type": "application/json"}
     if error.status == http.HTTPStatus.UNAUTHORIZED:
         # RFC 9110 requires it for every 401.

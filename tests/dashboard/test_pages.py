@@ -3,12 +3,12 @@
 import re
 
 import pytest
+from flask import Response
 
-from dashboard.connect import platform_of
+from dashboard.connect import Next, Outcome, platform_of
 from dashboard.error_pages import error_page, is_page
 from dashboard.filters import breakable
-from dashboard.pages import RenderedPage, render
-from dashboard.signup_results import Next, Outcome
+from dashboard.pages import render
 from tests.conftest import Configure
 
 PRODUCTION = {
@@ -20,19 +20,19 @@ PRODUCTION = {
 }
 
 
-def _policy(page: RenderedPage) -> dict[str, str]:
+def _policy(page: Response) -> dict[str, str]:
     parts = page.headers["Content-Security-Policy"].split("; ")
     return {name: sources for name, _, sources in (part.partition(" ") for part in parts)}
 
 
-def _page(text: str = "Text") -> RenderedPage:
+def _page(text: str = "Text") -> Response:
     outcome = Outcome("refused", 409, Next.START, text)
     return render("connect/outcome.html", 409, outcome=outcome, slug="abc", fields={})
 
 
 def test_a_page_carries_the_headers_that_guard_it() -> None:
     page = _page()
-    assert page.status == 409
+    assert page.status_code == 409
     assert page.headers["Referrer-Policy"] == "no-referrer"
     assert page.headers["X-Content-Type-Options"] == "nosniff"
     assert page.headers["Cache-Control"] == "no-store"
@@ -47,13 +47,13 @@ def test_a_page_carries_the_headers_that_guard_it() -> None:
 
 def test_styles_and_scripts_carry_a_nonce_that_is_new_each_time() -> None:
     first, second = _page(), _page()
-    [nonce] = set(re.findall(r'rel="stylesheet".* nonce="([^"]+)"', first.body.decode()))
+    [nonce] = set(re.findall(r'rel="stylesheet".* nonce="([^"]+)"', first.data.decode()))
     assert _policy(first)["style-src"] == _policy(first)["script-src"] == f"'nonce-{nonce}'"
-    assert nonce not in second.body.decode()
+    assert nonce not in second.data.decode()
 
 
 def test_text_never_becomes_markup() -> None:
-    body = _page("<script>alert('1')</script>&\"").body.decode()
+    body = _page("<script>alert('1')</script>&\"").data.decode()
     assert "<script" not in body
     assert "&lt;script&gt;" in body
 
@@ -64,7 +64,7 @@ def test_a_url_may_break_after_the_slashes_of_its_path_and_stays_text() -> None:
 
 
 def test_text_that_is_no_unicode_spoils_nothing() -> None:
-    assert b"?" in _page("\ud800").body
+    assert b"?" in _page("\ud800").data
 
 
 def test_in_production_the_policy_allows_only_the_platform(configure: Configure) -> None:
@@ -91,8 +91,8 @@ def test_with_the_sandbox_everything_comes_from_it(configure: Configure) -> None
 @pytest.mark.parametrize("status", [400, 404, 405, 413, 415, 429, 500])
 def test_an_error_around_the_views_is_a_page(status: int) -> None:
     page = error_page(status, {"Retry-After": "7", "Allow": "GET"})
-    assert page.status == status
-    assert page.body.startswith(b"<!doctype html>")
+    assert page.status_code == status
+    assert page.data.startswith(b"<!doctype html>")
     assert page.headers["Retry-After"] == "7"
     assert page.headers["Allow"] == "GET"
 

@@ -87,7 +87,7 @@ def test_no_other_page_leaves_the_path(account: Account, path: str) -> None:
 
 @pytest.mark.parametrize("path", ["/connect/none", "/dashboard/none"])
 def test_no_error_page_leaves_the_path(path: str) -> None:
-    page = error_pages.error_page(404, {}, path).body.decode()
+    page = error_pages.error_page(404, {}, path).data.decode()
     assert ROOT in page
     assert list(_strays(page)) == []
 

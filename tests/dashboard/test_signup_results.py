@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from dashboard import signup_results
+from dashboard import connect
+from dashboard.connect import Next, Outcome
 from dashboard.pages import render
-from dashboard.signup_results import Next, Outcome
 from models.numbers.number import NumberTakenError
 from networks import exceptions as network
 from networks.whatsapp.rules import SIGNUP_PROBLEMS
@@ -22,7 +22,7 @@ NETWORK_ERRORS = [
 
 def _texts(outcome: Outcome) -> list[str]:
     """The title and the paragraphs of its page."""
-    page = render("connect/outcome.html", outcome=outcome, slug="abc", fields={}).body.decode()
+    page = render("connect/outcome.html", outcome=outcome, slug="abc", fields={}).data.decode()
     return re.findall(r"<(?:h1|p)>(.*?)</(?:h1|p)>", page)
 
 
@@ -51,7 +51,7 @@ def _texts(outcome: Outcome) -> list[str]:
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
 )
 def test_an_error_has_its_page(error: Exception, kind: str, status: int, following: Next) -> None:
-    outcome = signup_results.of_error(error)
+    outcome = connect.of_error(error)
     assert (outcome.kind, outcome.status, outcome.next) == (kind, status, following)
     title, *paragraphs = _texts(outcome)
     assert title
@@ -71,7 +71,7 @@ def test_no_error_of_onboarding_or_the_network_passes_for_a_crash() -> None:
     assert len(own) > 10
     for error in own:
         assert error is not None
-        assert signup_results.of_error(error).kind != "crashed"
+        assert connect.of_error(error).kind != "crashed"
 
 
 @pytest.mark.parametrize(
@@ -85,11 +85,11 @@ def test_no_error_of_onboarding_or_the_network_passes_for_a_crash() -> None:
     ],
 )
 def test_the_wait_is_shown_and_sent_as_retry_after(seconds: int, title: str) -> None:
-    outcome = signup_results.of_error(onboarding.SignupError("Too many PINs.", seconds))
+    outcome = connect.of_error(onboarding.SignupError("Too many PINs.", seconds))
     assert _texts(outcome)[:2] == [title, "Too many PINs."]
     assert outcome.headers == {"Retry-After": str(seconds)}
 
 
 def test_the_platforms_error_is_shown_with_its_code() -> None:
-    outcome = signup_results.of_error(network.RefusedError("2200", "No callback"))
+    outcome = connect.of_error(network.RefusedError("2200", "No callback"))
     assert "The platform says: No callback (code 2200)." in _texts(outcome)
