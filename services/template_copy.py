@@ -12,7 +12,6 @@ from dataclasses import fields
 from typing import Any
 
 from models import clock
-from models.clock import new_id
 from models.database import writing
 from models.deliveries.delivery import Delivery
 from models.messages.template import Template, TemplateList, TemplateStatus, active_numbers
@@ -136,7 +135,7 @@ def definition_of(row: Template) -> TemplateDefinition:
 def _create(account_id: str, waba_id: str, definition: TemplateDefinition) -> Template:
     values = _values(definition)
     return Template.create(
-        id=new_id("tpl"),
+        id=clock.new_id("tpl"),
         account=account_id,
         waba_id=waba_id,
         network_id=definition.id,

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from gateway.settings import get_settings
 from models import clock
-from models.clock import new_id
 from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import Delivery
 from models.deliveries.webhook import Webhook
@@ -71,15 +70,15 @@ async def send_test_delivery(
     TooMuchAtOnceError.
     """
     kind, now = kind or EventKind(webhook.events[0]), clock.now()
-    body = (payload or sample_event(kind, now, new_id)).encode()
+    body = (payload or sample_event(kind, now, clock.new_id)).encode()
     with TESTS.of(webhook.account_id):
         headers = signing.headers(
             webhook.secrets_at(now),
             body,
             now,
-            event_id=new_id("evt"),
+            event_id=clock.new_id("evt"),
             kind=kind,
-            delivery_id=new_id("dlv"),
+            delivery_id=clock.new_id("dlv"),
             number=1,
         )
         return await post_once(webhook.url, body, headers)

@@ -6,7 +6,6 @@ from typing import Self
 from peewee import BigIntegerField, ForeignKeyField, TextField
 
 from models import clock
-from models.clock import new_id
 from models.database import BaseModel, reading, writing
 from models.page import Page, fetch_page
 
@@ -47,7 +46,7 @@ class Account(BaseModel):
     @classmethod
     def open(cls, name: str, plan: str) -> Self:
         with writing():
-            return cls.create(id=new_id("acc"), name=name, plan=plan, created_at=clock.now())
+            return cls.create(id=clock.new_id("acc"), name=name, plan=plan, created_at=clock.now())
 
     def suspend(self) -> None:
         """Suspend it. A suspended account keeps the time of its suspension."""

@@ -9,7 +9,6 @@ from peewee import BigIntegerField, TextField
 
 from models import clock
 from models.accounts.account import Account, Owned
-from models.clock import new_id
 from models.database import Prepared, is_in, reading, writing
 
 PREFIX = "mk_live_"
@@ -35,7 +34,7 @@ class ApiKey(Owned):
         key = PREFIX + secrets.token_urlsafe(32)
         with writing():
             row = cls.create(
-                id=new_id("key"),
+                id=clock.new_id("key"),
                 account=account,
                 name=name,
                 digest=_digest(key),

@@ -11,7 +11,6 @@ from peewee import BigIntegerField, ForeignKeyField, TextField
 from models import clock
 from models.accounts.account import Account, Owned
 from models.accounts.user import User
-from models.clock import new_id
 from models.database import writing
 from models.page import Page, fetch_page
 
@@ -59,7 +58,7 @@ class Audit(Owned):
         action, subject, detail = what
         with writing():
             cls.create(
-                id=new_id(PREFIX),
+                id=clock.new_id(PREFIX),
                 account=account_id,
                 at=clock.now(),
                 user_id=user_id,

@@ -14,7 +14,6 @@ from models.accounts import secret
 from models.accounts.account import Account, Owned
 from models.accounts.audit import Audit
 from models.accounts.user import EmailTakenError, Role, User, hash_password, normalise
-from models.clock import new_id
 from models.database import BaseModel, reading, writing
 
 LIFETIME_MS = 7 * 24 * 3_600_000
@@ -47,7 +46,7 @@ class Invitation(Owned):
                 raise EmailTakenError(email)
             cls.delete().where(cls.account == account.id, cls.email == email).execute()
             row = cls.create(
-                id=new_id("inv"),
+                id=clock.new_id("inv"),
                 account=account,
                 email=email,
                 role=role,

@@ -15,7 +15,6 @@ from models.accounts.invitation import spend
 from models.accounts.sign_in import PendingSignIn
 from models.accounts.user import User, find_with_user, hash_password
 from models.accounts.user_session import UserSession
-from models.clock import new_id
 from models.database import BaseModel, writing
 
 LIFETIME_MS = 24 * 3_600_000
@@ -37,7 +36,7 @@ class PasswordReset(BaseModel):
         with writing():
             cls.delete().where(cls.user == user.id).execute()
             cls.create(
-                id=new_id("pwr"),
+                id=clock.new_id("pwr"),
                 user=user,
                 digest=secret.digest(token),
                 expires_at=clock.now() + LIFETIME_MS,

@@ -15,7 +15,6 @@ from models.accounts import secret, two_factor
 from models.accounts.audit import Audit
 from models.accounts.user import User, find_with_user
 from models.accounts.user_session import CODE, SignInAttempt, UserSession
-from models.clock import new_id
 from models.database import BaseModel, writing
 
 PENDING_MS = 5 * 60_000
@@ -56,7 +55,10 @@ class PendingSignIn(BaseModel):
         token = secrets.token_urlsafe(32)
         with writing():
             cls.create(
-                id=new_id("psi"), user=user, digest=_bound(token, visitor), created_at=clock.now()
+                id=clock.new_id("psi"),
+                user=user,
+                digest=_bound(token, visitor),
+                created_at=clock.now(),
             )
         return token
 

@@ -13,7 +13,6 @@ from peewee import ForeignKeyField, TextField
 from models import clock
 from models.accounts import secret, totp
 from models.accounts.user import User
-from models.clock import new_id
 from models.database import BaseModel, reading, writing
 
 RECOVERY_CODES = 10
@@ -36,7 +35,7 @@ class RecoveryCode(BaseModel):
         with writing():
             cls.forget(user)
             for code in codes:
-                cls.create(id=new_id("rec"), user=user, digest=_digest(user, code))
+                cls.create(id=clock.new_id("rec"), user=user, digest=_digest(user, code))
         return codes
 
     @classmethod

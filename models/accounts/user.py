@@ -16,7 +16,6 @@ from peewee import BigIntegerField, TextField
 
 from models import clock
 from models.accounts.account import Account, Owned
-from models.clock import new_id
 from models.database import BaseModel, reading, writing
 
 OfUser = TypeVar("OfUser", bound=BaseModel)
@@ -77,7 +76,7 @@ class User(Owned):
             if cls.find(email) is not None:
                 raise EmailTakenError(email)
             return cls.create(
-                id=new_id("usr"),
+                id=clock.new_id("usr"),
                 account=account,
                 email=normalise(email),
                 password_hash=hashed,

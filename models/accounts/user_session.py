@@ -17,7 +17,6 @@ from models.accounts import secret
 from models.accounts.account import Account
 from models.accounts.client_address import one_client
 from models.accounts.user import User, find_with_user, normalise
-from models.clock import new_id
 from models.database import BaseModel, reading, writing
 
 LIFETIME_MS = 12 * 3_600_000
@@ -67,7 +66,7 @@ class SignInAttempt(BaseModel):
             cls._bound(pair, pair_limit, now)
             cls._bound(by_address, ADDRESS_LIMIT, now)
             for subject in subjects:
-                cls.create(id=new_id("sia"), subject=subject, at=now)
+                cls.create(id=clock.new_id("sia"), subject=subject, at=now)
         return is_attacked
 
     @classmethod
@@ -76,7 +75,7 @@ class SignInAttempt(BaseModel):
         subject, now = _proof(user, kind), clock.now()
         with writing():
             cls._bound(subject, PROOF_LIMIT, now)
-            cls.create(id=new_id("sia"), subject=subject, at=now)
+            cls.create(id=clock.new_id("sia"), subject=subject, at=now)
 
     @classmethod
     def forget_proof(cls, user: User, kind: str) -> None:
@@ -88,7 +87,7 @@ class SignInAttempt(BaseModel):
     def pretend(cls) -> None:
         """Write a row without effect for an unknown email, which takes the same time."""
         with writing():
-            cls.create(id=new_id("sia"), subject=secrets.token_hex(32), at=clock.now())
+            cls.create(id=clock.new_id("sia"), subject=secrets.token_hex(32), at=clock.now())
 
     @classmethod
     def _bound(cls, subject: str, limit: int, now: int) -> None:
@@ -147,7 +146,7 @@ class UserSession(BaseModel):
         with writing():
             user.amend(signed_in_at=now)
             cls.create(
-                id=new_id("ses"),
+                id=clock.new_id("ses"),
                 user=user,
                 digest=secret.digest(token),
                 created_at=now,

@@ -18,7 +18,6 @@ from peewee import (
 )
 
 from models import clock
-from models.clock import new_id
 from models.database import BaseModel, Prepared, database_time, is_in, reading, write, writing
 from models.deliveries.delivery import CLAIMS, Delivery, DeliveryState
 from models.deliveries.webhook import Deactivation, Webhook
@@ -73,7 +72,7 @@ class Attempt(BaseModel):
         """Store the result of attempt ``number``, inside the caller's transaction."""
         names = ("started_at", "duration_ms", "success", "status_code", "error", "response_body")
         kept = {name: getattr(outcome, name) for name in names}
-        cls.create(id=new_id("att"), delivery=outcome.delivery_id, number=number, **kept)
+        cls.create(id=clock.new_id("att"), delivery=outcome.delivery_id, number=number, **kept)
 
     @classmethod
     def of(cls, delivery: Delivery) -> list[Self]:

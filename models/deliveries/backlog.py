@@ -8,7 +8,6 @@ from typing import Any, Self
 from peewee import SQL, fn
 
 from models import clock
-from models.clock import id_bound
 from models.database import Prepared, read, reading
 from models.deliveries.delivery import IS_PENDING, IS_UNDELIVERED, Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
@@ -106,7 +105,7 @@ def failed_in_a_day(webhook_ids: Sequence[str], now: int) -> dict[str, int]:
         Delivery.webhook.in_(list(webhook_ids)),
         IS_UNDELIVERED,
         Delivery.state == DeliveryState.FAILED,
-        Delivery.id >= id_bound("dlv", a_day_before(now)),
+        Delivery.id >= clock.id_bound("dlv", a_day_before(now)),
     )
     with reading():
         return {webhook: int(count) for webhook, count in query.group_by(Delivery.webhook).tuples()}

@@ -20,7 +20,6 @@ from peewee import (
 )
 
 from models import clock
-from models.clock import id_bound, new_id
 from models.database import Prepared, database_now, exclusively, reading
 from models.deliveries.event import Event
 from models.deliveries.webhook import Webhook
@@ -101,7 +100,7 @@ class Delivery(Lease):
         for webhook in webhooks:
             if webhook.wants(event.kind, event.number_id, *number_ids):
                 _schedule.execute(
-                    new_id("dlv"),
+                    clock.new_id("dlv"),
                     webhook.id,
                     DeliveryState.PENDING if webhook.active else DeliveryState.SKIPPED,
                     now if webhook.active else None,
@@ -313,10 +312,10 @@ def _created_between(since: int | None, until: int | None) -> list[Any]:
     """Conditions on the time of creation. Those on the identifier can use an index."""
     conditions = []
     if since is not None:
-        conditions.append(Delivery.id >= id_bound("dlv", since - ID_SLACK_MS))
+        conditions.append(Delivery.id >= clock.id_bound("dlv", since - ID_SLACK_MS))
         conditions.append(Delivery.created_at >= since)
     if until is not None:
-        conditions.append(Delivery.id < id_bound("dlv", until + ID_SLACK_MS))
+        conditions.append(Delivery.id < clock.id_bound("dlv", until + ID_SLACK_MS))
         conditions.append(Delivery.created_at < until)
     return conditions
 

@@ -14,7 +14,6 @@ from peewee import SQL, BigIntegerField, ForeignKeyField, TextField, fn
 
 from models import clock
 from models.accounts.account import Account
-from models.clock import new_id
 from models.database import BaseModel, Prepared, answers_at_once, reading
 
 # orjson fails for half of a surrogate pair, which a text of the network may contain.
@@ -60,7 +59,7 @@ class Event(BaseModel):
         """
         payload = envelope(kind, at or clock.now(), data)
         row = cls(
-            id=new_id("evt"),
+            id=clock.new_id("evt"),
             account=account_id,
             kind=kind,
             number_id=number_id,

@@ -16,7 +16,6 @@ from peewee import JOIN, SQL, Cast, Join, Select, Tuple, fn
 from ulid import ULID
 
 from models import clock
-from models.clock import id_bound
 from models.database import (
     Prepared,
     Rows,
@@ -187,7 +186,7 @@ class Wanted:
         if answers_at_once():
             # A position is never below the time.
             return min(max(0, self.since) * 1000, MAX_POSITION), ""
-        bound = id_bound("evt", self.since - SLACK_MS)
+        bound = clock.id_bound("evt", self.since - SLACK_MS)
         first = Event.select(Event.position).where(Event.id > bound).order_by(Event.id).first()
         return END.key if first is None else (first.position, bound)
 
@@ -242,7 +241,9 @@ def is_held_back(before: int) -> bool:
     if answers_at_once():
         return False
     with reading():
-        latest = Event.select().where(Event.id < id_bound("evt", before)).order_by(Event.id.desc())
+        latest = (
+            Event.select().where(Event.id < clock.id_bound("evt", before)).order_by(Event.id.desc())
+        )
         is_hidden = Event.position >= _horizon()
         [hidden] = [*latest.select(is_hidden).limit(1).tuples(), (False,)][:1]
         return bool(hidden[0])

@@ -12,7 +12,6 @@ from peewee import SQL, BigIntegerField, BooleanField, IntegerField, TextField
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Owned
-from models.clock import new_id
 from models.database import Prepared, Rows, exclusively, is_in, matching
 from models.messages.message import Message
 
@@ -107,7 +106,7 @@ class Webhook(Owned):
     @exclusively
     def register(cls, account_id: str, url: str, events: list[str], number_ids: list[str]) -> Self:
         return cls.create(
-            id=new_id("wh"),
+            id=clock.new_id("wh"),
             account=account_id,
             url=url,
             sealed_secret=_new_sealed_secret(),

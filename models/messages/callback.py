@@ -7,7 +7,6 @@ from typing import Any, Self
 from peewee import SQL, BigIntegerField, BlobField, IntegerField, TextField, fn
 
 from models import clock
-from models.clock import new_id
 from models.database import BaseModel, Prepared, appending, database_now, is_in, reading, writing
 from models.messages.message import Direction, Message
 from models.numbers.number import Number
@@ -46,7 +45,9 @@ class Callback(Work):
         """Keep raw bodies, all or none."""
         with appending():
             return [
-                cls.create(id=new_id("cb"), body=body, received_at=clock.now(), due_at=AT_ONCE)
+                cls.create(
+                    id=clock.new_id("cb"), body=body, received_at=clock.now(), due_at=AT_ONCE
+                )
                 for body in bodies
             ]
 
@@ -136,7 +137,7 @@ class SetAside(BaseModel):
         ``known`` are ``phone_number_id``, ``wa_message_id`` and ``error``, if there are any.
         """
         cls.insert(
-            id=new_id("sa"),
+            id=clock.new_id("sa"),
             reason=reason,
             body=body,
             fingerprint=hashlib.sha256(body).hexdigest(),

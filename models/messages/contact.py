@@ -16,7 +16,6 @@ from peewee import SQL, BigAutoField, BigIntegerField, ForeignKeyField, TextFiel
 
 from models import clock
 from models.accounts.account import Account, Owned
-from models.clock import new_id
 from models.database import BaseModel, Prepared, Rows, is_among, is_in, reading, writing
 from models.messages.message import Direction, Message
 from models.numbers.number import Number
@@ -119,7 +118,7 @@ class Contact(Owned):
     @classmethod
     def _write(cls, number: Number, identity: Mapping[str, str | None], at: int) -> "Contact":
         contact = cls(
-            id=new_id("ctc"),
+            id=clock.new_id("ctc"),
             account=number.account_id,
             number=number.id,
             created_at=at,
@@ -195,7 +194,7 @@ class Contact(Owned):
         self.change(new, because, at)
         if phone and given:
             Contact.create(
-                id=new_id("ctc"),
+                id=clock.new_id("ctc"),
                 account=self.account_id,
                 number=self.number_id,
                 phone=given,

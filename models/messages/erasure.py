@@ -13,7 +13,6 @@ from peewee import BigIntegerField, ForeignKeyField, TextField
 
 from models import clock
 from models.accounts.account import Account, Owned
-from models.clock import new_id
 from models.database import database_now, exclusively, reading
 from models.deliveries.delivery import Delivery
 from models.deliveries.event import ErasedEvent, Event
@@ -66,7 +65,7 @@ class Erasure(Owned, Work):
         contact = Contact.find(contact.id) or contact
         contact_ids = [contact.id, *_merged_into(contact)]
         erasure = cls.create(
-            id=new_id("ers"),
+            id=clock.new_id("ers"),
             account=contact.account_id,
             number_id=contact.number_id,
             contact_id=contact.id,

@@ -14,7 +14,6 @@ from peewee import EXCLUDED, SQL, BigAutoField, BigIntegerField, ForeignKeyField
 
 from models import clock
 from models.accounts.account import Account
-from models.clock import new_id
 from models.database import BaseModel, Prepared, is_in, reading
 from models.numbers.number import Number
 
@@ -179,7 +178,7 @@ class Message(BaseModel):
         **values: Any,
     ) -> Self:
         return cls.create(
-            id=new_id("msg"),
+            id=clock.new_id("msg"),
             created_at=clock.now() if at is None else at,
             account=number.account_id,
             number=number.id,

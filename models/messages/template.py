@@ -13,7 +13,6 @@ from peewee import SQL, BigIntegerField, IntegerField, TextField
 
 from models import clock
 from models.accounts.account import Owned
-from models.clock import new_id
 from models.database import Prepared, matching, reading
 from models.numbers.number import Number, NumberStatus
 from models.page import Page, fetch_page
@@ -65,7 +64,7 @@ class TemplateList(Owned, Work):
     @classmethod
     def ask(cls, number: Number) -> None:
         """Schedule the first read, inside the caller's transaction."""
-        _ASK.execute(new_id("tls"), number.account_id, number.waba_id, clock.now())
+        _ASK.execute(clock.new_id("tls"), number.account_id, number.waba_id, clock.now())
 
     @classmethod
     def touch(cls, account_id: str, waba_id: str) -> None:

@@ -11,7 +11,6 @@ from peewee import BigIntegerField, ForeignKeyField, TextField, fn
 
 from models import clock
 from models.accounts import secret
-from models.clock import new_id
 from models.database import BaseModel, reading, writing
 from models.numbers.number import Number
 
@@ -60,7 +59,7 @@ class Notice(BaseModel):
                 return None
             return cls.create(
                 once=True,
-                id=new_id("ntc"),
+                id=clock.new_id("ntc"),
                 digest=digest,
                 waba_id=waba_id,
                 number=ours.scalar(),

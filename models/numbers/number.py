@@ -15,7 +15,6 @@ from peewee import SQL, BigIntegerField, IntegerField, IntegrityError, TextField
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Owned
-from models.clock import new_id
 from models.database import Prepared, Rows, database, exclusively, is_in, reading
 from models.work import Work
 
@@ -123,7 +122,7 @@ class Number(Owned, Work):
             known.amend(**values)
             return known
         return cls.create(
-            id=new_id("num"),
+            id=clock.new_id("num"),
             account=account_id,
             phone_number_id=phone_number_id,
             status=NumberStatus.PROVISIONING,

@@ -15,7 +15,6 @@ from peewee import BigIntegerField, ForeignKeyField, TextField
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Account, Owned
-from models.clock import new_id
 from models.database import BaseModel, exclusively, reading
 from models.numbers.number import Number
 
@@ -54,7 +53,7 @@ class SignupLink(Owned):
         if cls.select().where(cls.slug == slug).exists():
             raise SlugTakenError(slug)
         return cls.create(
-            id=new_id("sl"),
+            id=clock.new_id("sl"),
             account=account,
             slug=slug,
             created_at=now,
@@ -125,7 +124,7 @@ class Signup(BaseModel):
     def begin(cls, link: SignupLink, code: str, access_token: str) -> Self:
         """Record the exchanged code."""
         return cls.create(
-            id=new_id("sgn"),
+            id=clock.new_id("sgn"),
             link=link.id,
             code_hash=secret.digest(code),
             sealed_token=secret.encrypt(access_token),

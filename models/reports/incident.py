@@ -13,7 +13,6 @@ from peewee import SQL, BigIntegerField, Case, ForeignKeyField, IntegerField, Te
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Account, Owned
-from models.clock import new_id
 from models.database import BaseModel, database_time, reading, writing
 from models.work import Work
 
@@ -106,7 +105,7 @@ class Incident(Owned, Work):
         now = clock.now()
         cls.create(
             once=True,
-            id=new_id("inc"),
+            id=clock.new_id("inc"),
             account=account_id,
             kind=kind,
             subject=subject,

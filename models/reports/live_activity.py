@@ -9,7 +9,6 @@ from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
 from models import clock
-from models.clock import id_bound
 from models.database import Prepared, is_in, reading
 from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import Delivery
@@ -63,14 +62,14 @@ class Latest:
     def __init__(self, model: type[Attempt | Notice], prefix: str) -> None:
         self._newer = _newer(model)
         self._prefix = prefix
-        self._after = id_bound(prefix, clock.now())
+        self._after = clock.id_bound(prefix, clock.now())
         self._seen: set[str] = set()
 
     def read(self, rows: Callable[[list[str]], list[Row]]) -> list[Row]:
         """Calls ``rows`` with the new identifiers. If it raises, the next poll repeats them."""
         now = clock.now()
-        bound = id_bound(self._prefix, now - LOOK_BACK_MS)
-        if self._after > id_bound(self._prefix, now + AHEAD_MS):
+        bound = clock.id_bound(self._prefix, now - LOOK_BACK_MS)
+        if self._after > clock.id_bound(self._prefix, now + AHEAD_MS):
             # The clock was set back.
             self._after = bound
         with reading():
