@@ -77,7 +77,7 @@ def update_contact(account_id: str, contact_id: str, **changes: Any) -> Contact:
 def _update(account_id: str, contact_id: str, changes: Mapping[str, Any]) -> Contact:
     contact = own_contact(account_id, contact_id)
     if "note" in changes:
-        contact.annotate(changes["note"] or None)
+        contact.assign({"note": changes["note"] or None})
     if "opted_out" in changes:
         opt(contact, out=changes["opted_out"], because=Source.API, at=clock.now())
     return contact

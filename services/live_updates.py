@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from models.clock import timestamp
 from models.deliveries.attempt import Attempt
 from models.numbers.notice import Notice
+from models.numbers.number import Number
 from models.reports.live_activity import (
     Latest,
     RecordedAttempt,
-    RecordedNotice,
     recorded_attempts,
     recorded_notices,
 )
@@ -93,8 +93,10 @@ class LiveBlocks:
                 blocks[Source.ATTEMPTS, row.account_id].append(_of_attempt(row))
         with self._guarded(Source.NOTICES):
             accounts = wanted.get(Source.NOTICES, set())
-            for notice in self._notices.read(partial(recorded_notices, account_ids=accounts)):
-                blocks[Source.NOTICES, notice.account_id].append(_of_notice(notice))
+            for notice, number in self._notices.read(
+                partial(recorded_notices, account_ids=accounts)
+            ):
+                blocks[Source.NOTICES, number.account_id].append(_of_notice(notice, number))
         return blocks
 
     @contextmanager
@@ -126,14 +128,15 @@ def _of_attempt(row: RecordedAttempt) -> Block:
     return _block(f"{Source.ATTEMPTS}.{end}", data)
 
 
-def _of_notice(row: RecordedNotice) -> Block:
+def _of_notice(notice: Notice, number: Number) -> Block:
     data = {
-        "id": row.id,
-        "timestamp": timestamp(row.at),
-        "numberId": row.number_id,
-        "phoneNumber": row.phone_number,
-        "field": row.field,
-        "event": row.event,
+        "id": notice.id,
+        "timestamp": timestamp(notice.at),
+        "numberId": number.id,
+        # A notice without a number is about the business account.
+        "phoneNumber": None if notice.number_id is None else number.phone_number,
+        "field": notice.field,
+        "event": notice.event,
     }
     return _block(Source.NOTICES, data)
 

@@ -53,10 +53,10 @@ def update_list(seen: TemplateList, listed: Sequence[TemplateDefinition]) -> boo
     ``seen`` was read, because the list is then out of date.
     """
     with writing():
-        if not seen.settle(_next_read_at()):
+        if not seen.settle(clock.now() + varied(MAX_AGE_MS)):
             return False
         rows = {row.network_id: row for row in Template.of_account(seen.account_id, seen.waba_id)}
-        numbers = [each.id for each in seen.numbers()]
+        numbers = number_ids_of(seen)
         for definition in listed:
             row = rows.pop(definition.id, None)
             if row is not None:
@@ -78,7 +78,7 @@ def add(number: Number, definition: TemplateDefinition) -> Template:
             # A concurrent read of the list has stored it already.
             return known
         made = _create(number.account_id, number.waba_id, definition)
-        _emit(made, _numbers_of(made))
+        _emit(made, number_ids_of(made))
     return made
 
 
@@ -86,7 +86,7 @@ def remove(number: Number, rows: Sequence[Template]) -> None:
     """Remove templates that were deleted through the gateway, and emit events with the status DELETED."""
     with writing():
         TemplateList.touch(number.account_id, number.waba_id)
-        _remove(rows, [each.id for each in active_numbers(number.account_id, number.waba_id)])
+        _remove(rows, number_ids_of(number))
 
 
 def apply_change(waba_id: str, change: TemplateChange, at: int) -> None:
@@ -95,25 +95,17 @@ def apply_change(waba_id: str, change: TemplateChange, at: int) -> None:
         lists = TemplateList.select().where(TemplateList.waba_id == waba_id)
         for known in list(lists):
             TemplateList.touch(known.account_id, known.waba_id)
-            for row in _rows_of(known, change.template_id):
+            ours = Template.account == known.account_id, Template.waba_id == known.waba_id
+            rows = Template.select().where(*ours, Template.network_id == change.template_id)
+            for row in list(rows):
                 _apply(row, change.values, at or clock.now())
-
-
-def _rows_of(known: TemplateList, network_id: str) -> list[Template]:
-    return list(
-        Template.select().where(
-            Template.account == known.account_id,
-            Template.waba_id == known.waba_id,
-            Template.network_id == network_id,
-        )
-    )
 
 
 def _apply(row: Template, changes: dict[str, str | None], at: int) -> None:
     if at < row.changed_at:
         return
     Template.update(changed_at=at).where(Template.id == row.id).execute()
-    numbers = _numbers_of(row)
+    numbers = number_ids_of(row)
     if changes.get("status") == TemplateStatus.DELETED:
         _remove([row], numbers, at)
     elif changes:
@@ -197,17 +189,14 @@ def _emit(
         )
 
 
-def _numbers_of(row: Template) -> list[str]:
+def number_ids_of(row: Number | Template | TemplateList) -> list[str]:
+    """The active numbers of a business account, the oldest first."""
     return [each.id for each in active_numbers(row.account_id, row.waba_id)]
 
 
 def _encoded(components: list[Any]) -> str:
     # Sorted, so that another order of the keys is no change.
     return json.dumps(components, sort_keys=True)
-
-
-def _next_read_at() -> int:
-    return clock.now() + varied(MAX_AGE_MS)
 
 
 def varied(pause_ms: float) -> int:

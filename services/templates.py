@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from models.database import commit, read
 from models.messages.contact import Contact
-from models.messages.template import Template, TemplateList, active_numbers
+from models.messages.template import Template, TemplateList
 from models.numbers.number import Number
 from models.page import Page
 from networks.exceptions import ContentError
@@ -56,7 +56,9 @@ async def list_templates(
     number = await _up_to_date(account_id, number_id)
 
     def find() -> Found:
-        return Found(Template.search(number, limit, offset, **wanted), _numbers_of(number))
+        return Found(
+            Template.search(number, limit, offset, **wanted), template_copy.number_ids_of(number)
+        )
 
     return await read(find)
 
@@ -75,7 +77,7 @@ async def create_template(
         made = await network.create_template(sender, number.waba_id, dict(submitted))
     template = await commit(partial(template_copy.add, number, made))
     doorbells.deliveries.ring()
-    return template, await read(partial(_numbers_of, number))
+    return template, await read(partial(template_copy.number_ids_of, number))
 
 
 async def delete_template(
@@ -177,7 +179,3 @@ def _refuse_known(number: Number, name: str, language: str) -> None:
                 f" {known.shown_status}. Choose another name, or delete it first.",
                 field="/name",
             )
-
-
-def _numbers_of(number: Number) -> list[str]:
-    return [each.id for each in active_numbers(number.account_id, number.waba_id)]

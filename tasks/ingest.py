@@ -238,7 +238,7 @@ def _receive(item: InboundMessage, count: UsageCount) -> Reason | None:
     number = Number.find_connected(item.phone_number_id)
     if number is None:
         return Reason.FOREIGN_NUMBER
-    if Message.is_known(number, item.wa_message_id):
+    if Message.named(number, item.wa_message_id) is not None:
         return None
     at = item.at or clock.now()
     contact = contacts.sender(number, item, at)

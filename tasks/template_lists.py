@@ -3,7 +3,7 @@
 import logging
 
 from models.database import writing
-from models.messages.template import TemplateList
+from models.messages.template import TemplateList, active_numbers
 from networks import exceptions as network
 from networks.interface import Sender, Templates
 from networks.registry import network_of, offered, wait_for
@@ -33,7 +33,7 @@ def read_due() -> None:
 
 def _read(known: TemplateList) -> bool:
     """Read a claimed list. Returns False if the network is unreachable: the next ones would time out too."""
-    numbers = known.numbers()
+    numbers = active_numbers(known.account_id, known.waba_id)
     try:
         templates = offered(Templates, network_of(numbers[0])) if numbers else None
     except network.NotOfferedError:

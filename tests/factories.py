@@ -69,7 +69,7 @@ def outbound(number: Number, to: str = "15551234567", text: str = "Hello") -> Me
 def inbound(number: Number, wa_message_id: str = "wamid.IN") -> Message | None:
     """A received text, or None if it is stored already."""
     with writing():
-        if Message.is_known(number, wa_message_id):
+        if Message.named(number, wa_message_id) is not None:
             return None
         contact, _ = Contact.record(number, {"phone": "15551234567"}, Source.MESSAGE, clock.now())
         return Message.write_inbound(

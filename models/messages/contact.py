@@ -205,11 +205,8 @@ class Contact(Owned):
     def change(self, new: Mapping[str, Any], because: Source, at: int) -> None:
         """Change these columns, with a line in the history for each, inside the caller's transaction."""
         for name, value in new.items():
-            self._note_change(name, getattr(self, name), value, because, at)
+            _NOTE.execute(self.id, name, getattr(self, name), value, because, at)
         self.assign(new)
-
-    def _note_change(self, field: str, old: Any, new: Any, because: Source, at: int) -> None:
-        _NOTE.execute(self.id, field, old, new, because, at)
 
     def _absorb(self, other: "Contact", because: Source, at: int) -> None:
         """Merge another contact into this one: its messages, its history, and values that this one lacks."""
@@ -222,7 +219,7 @@ class Contact(Owned):
         mine = {name: getattr(other, name) for name in names if getattr(self, name) is None}
         other.assign(dict.fromkeys(IDS) | {"merged_into": self.id})
         self.assign(mine)
-        self._note_change(CONTACT, other.id, self.id, because, at)
+        _NOTE.execute(self.id, CONTACT, other.id, self.id, because, at)
 
     def opt(self, *, out: bool, because: Source, at: int) -> bool:
         """Opt out of marketing, or in again, in the caller's transaction. Returns whether that changed.
@@ -240,13 +237,10 @@ class Contact(Owned):
             return False
         opt_out = {"opted_out_at": at, "opted_out_because": because}
         with writing():
-            self._note_change(OPTED_OUT, str(not out).lower(), str(out).lower(), because, at)
+            old, new = str(not out).lower(), str(out).lower()
+            _NOTE.execute(self.id, OPTED_OUT, old, new, because, at)
             self.assign(opt_out if out else dict.fromkeys(opt_out))
         return True
-
-    def annotate(self, note: str | None) -> None:
-        """Keep the account's own note, inside the caller's transaction."""
-        self.assign({"note": note})
 
     @classmethod
     def find(cls, contact_id: str) -> "Contact | None":

@@ -129,11 +129,6 @@ class Message(BaseModel):
         )
 
     @classmethod
-    def is_known(cls, number: Number, wa_message_id: str) -> bool:
-        """Whether a message of the number has this identifier, inside the caller's transaction."""
-        return cls.named(number, wa_message_id) is not None
-
-    @classmethod
     def named(cls, number: Number, wa_message_id: str) -> str | None:
         """The gateway's identifier of the number's message with this one, inside the caller's transaction."""
         row = _IDS_OF_NETWORK_ID.first(wa_message_id, number.id)

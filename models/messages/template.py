@@ -83,10 +83,6 @@ class TemplateList(Owned, Work):
             .execute()
         )
 
-    def numbers(self) -> list[Number]:
-        """The active numbers of the business account, the oldest first."""
-        return active_numbers(self.account_id, self.waba_id)
-
     def forget(self) -> None:
         """Delete it with its templates, inside the caller's transaction."""
         Template.delete().where(

@@ -41,21 +41,6 @@ class RecordedAttempt(NamedTuple):
     error: str | None
 
 
-class RecordedNotice(NamedTuple):
-    """A notice about a number of the account, or about its business account (``phone_number`` is None).
-
-    ``number_id`` is a number whose page shows it.
-    """
-
-    account_id: str
-    id: str
-    number_id: str
-    phone_number: str | None
-    field: str
-    event: str
-    at: int
-
-
 class Latest:
     """Polls the new rows of a model. ``prefix`` is that of their identifiers."""
 
@@ -94,36 +79,29 @@ def recorded_attempts(
     return sorted((row for row in found if row.account_id in account_ids), key=lambda row: row.id)
 
 
-def recorded_notices(notice_ids: list[str], account_ids: Collection[str]) -> list[RecordedNotice]:
-    """The notices of these accounts among the identifiers, oldest first."""
+def recorded_notices(
+    notice_ids: list[str], account_ids: Collection[str]
+) -> list[tuple[Notice, Number]]:
+    """The notices among the identifiers, oldest first, each with one number of each of these accounts.
+
+    That is a number whose page shows it: its own, or for a business account the first one.
+    """
     notices = list(Notice.select().where(Notice.id.in_(notice_ids)).order_by(Notice.id))
     numbers = Number.select(Number.id, Number.account, Number.waba_id, Number.phone_number).where(
         Number.waba_id.in_({notice.waba_id for notice in notices}), Number.account.in_(account_ids)
     )
-    ours = sorted(numbers, key=lambda number: number.id)
-    return [row for notice in notices for row in _of_accounts(notice, ours)]
+    ours = sorted(numbers, key=lambda number: number.id, reverse=True)
+    return [(notice, number) for notice in notices for number in _of_accounts(notice, ours)]
 
 
-def _of_accounts(notice: Notice, numbers: Iterable[Number]) -> list[RecordedNotice]:
-    """The notice for each account with its number. For a business account, its first number."""
+def _of_accounts(notice: Notice, numbers: Iterable[Number]) -> Iterable[Number]:
+    """The number of each account. ``numbers`` begin with the last one."""
     meant = [
         number
         for number in numbers
         if number.waba_id == notice.waba_id and notice.number_id in {None, number.id}
     ]
-    by_account = {str(number.account_id): number for number in reversed(meant)}
-    return [
-        RecordedNotice(
-            account_id,
-            str(notice.id),
-            str(number.id),
-            None if notice.number_id is None else str(number.phone_number),
-            str(notice.field),
-            str(notice.event),
-            int(notice.at),
-        )
-        for account_id, number in by_account.items()
-    ]
+    return {str(number.account_id): number for number in meant}.values()
 
 
 @cache

@@ -119,7 +119,7 @@ def test_a_note_is_kept(
 ) -> None:
     contact = factories.contact(number, **ANA)
     with writing():
-        contact.annotate("before")
+        contact.assign({"note": "before"})
     submit(f"contacts/{contact.id}", note=typed)
     assert Contact.get_by_id(contact.id).note == kept
     assert f">{kept or ''}</textarea>" in visit(f"contacts/{contact.id}")

@@ -96,7 +96,7 @@ def _store_everything_about(
     contact = Contact.by_id(Message.get_by_id(sent.id).contact_id)
     assert contact is not None
     with writing():
-        contact.annotate(f"a friend of {told['name']}")
+        contact.assign({"note": f"a friend of {told['name']}"})
         contacts.opt(contact, out=True, because=Source.API, at=clock.now())
     return contact
 

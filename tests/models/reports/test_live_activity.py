@@ -1,5 +1,6 @@
 """Rows since the last poll: each exactly once, also those that commit late."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ from models.deliveries.attempt import Attempt
 from models.numbers.number import Number
 from models.reports import live_activity
 from models.reports.live_activity import LOOK_BACK_MS, Latest
+from services.live_updates import LiveBlocks, Source
 from tests import factories
 from tests.conftest import Clock
 
@@ -88,12 +90,15 @@ def test_a_notice_is_for_the_accounts_of_its_number_or_business_account(number: 
         Account.open("Other", "pro"), "1002", "2001", phone_number="15550002222"
     )
     accounts = {number.account_id, other.account_id}
+    live = LiveBlocks()
 
     def shown(phone_number: str | None) -> list[tuple[str, str, str | None]]:
-        notice = factories.notice(phone_number=phone_number)
-        assert notice is not None
-        rows = live_activity.recorded_notices([notice.id], accounts)
-        return sorted((row.account_id, row.number_id, row.phone_number) for row in rows)
+        factories.notice(phone_number=phone_number)
+        blocks = live.read({Source.NOTICES: accounts})
+        read = {
+            key: json.loads(block.text.partition("data: ")[2]) for key, [block] in blocks.items()
+        }
+        return sorted((key[1], data["numberId"], data["phoneNumber"]) for key, data in read.items())
 
     assert shown("15550002222") == [(other.account_id, other.id, "15550002222")]
     both = [(each.account_id, each.id, None) for each in (number, other)]
