@@ -107,12 +107,14 @@ def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -
         contacts.emit_contact(contact)
     if message.wa_message_id is None:
         _accept(message, Acceptance(update.wa_message_id), at, contact, webhooks)
-    if status is MessageStatus.FAILED and not message.has_been(status):
-        _apply_errors_to_number(message, update)
-    if contact is not None and _says_opt_out(message, update):
-        # An earlier item may have merged the contact, or opted it out or in.
-        fresh = Contact.find(contact.id) or contact
-        contacts.opt(fresh, out=True, because=Source.ERROR, at=at)
+    if update.errors:
+        number = Number.get_by_id(message.number_id)
+        if status is MessageStatus.FAILED and not message.has_been(status):
+            _apply_errors(number, update)
+        if contact is not None and _says_opt_out(number, update):
+            # An earlier item may have merged the contact, or opted it out or in.
+            fresh = Contact.find(contact.id) or contact
+            contacts.opt(fresh, out=True, because=Source.ERROR, at=at)
     shown_at = message.placed(status, at)
     before = message.pricing_json
     pricing = vars(update.pricing) if update.pricing else None
@@ -143,16 +145,13 @@ def _accept(
     emit_message(EventKind.MESSAGE_SENT, message, shown_at, contact=contact, webhooks=webhooks)
 
 
-def _says_opt_out(message: Message, update: StatusUpdate) -> bool:
-    if not update.errors:
-        return False
-    network = network_of(Number.get_by_id(message.number_id))
+def _says_opt_out(number: Number, update: StatusUpdate) -> bool:
+    network = network_of(number)
     return any(network.is_opt_out(code) for code, _ in update.errors)
 
 
-def _apply_errors_to_number(message: Message, update: StatusUpdate) -> None:
+def _apply_errors(number: Number, update: StatusUpdate) -> None:
     """Apply the errors of a failed status to the number, like those of a response to a send."""
-    number = Number.get_by_id(message.number_id)
     if number.status != NumberStatus.ACTIVE:
         return
     for code, reason in update.errors:
