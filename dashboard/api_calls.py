@@ -56,17 +56,15 @@ class Call(Protocol):
     ) -> Answer: ...
 
 
-def call_api(account: Account, method: str, path: str, payload: object, key: str) -> Answer:
-    """Call an operation with a body in JSON and an Idempotency-Key."""
+def send_message(account: Account, payload: object, key: str) -> Answer:
+    """Call the operation that sends a message, with an Idempotency-Key."""
     # JSON escapes a lone surrogate, which UTF-8 cannot encode. The contract refuses it.
     content = json.dumps(payload).encode()
     body = Body("application/json", len(content), [content])
-    return call_with(account, method, path, {"idempotency-key": key}, body)
+    return post(account, "/messages/send", {"idempotency-key": key}, body)
 
 
-def call_with(
-    account: Account, method: str, path: str, headers: Mapping[str, str], body: Body
-) -> Answer:
+def post(account: Account, path: str, headers: Mapping[str, str], body: Body) -> Answer:
     """Call an operation with a body of any content type."""
     call = cast("Call", current_app.extensions[EXTENSION])
-    return call(account, method, path, headers, body)
+    return call(account, "POST", path, headers, body)

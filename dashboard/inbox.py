@@ -9,12 +9,11 @@ import secrets
 from collections.abc import Mapping
 from datetime import date
 from itertools import groupby
-from typing import Any
 from urllib.parse import urlencode
 
 from flask import Response, abort, request
 
-from dashboard.api_calls import Answer, call_api
+from dashboard.api_calls import Answer, send_message
 from dashboard.guard import account, unchanged
 from dashboard.messages import STATUS_LIKELY_MS
 from dashboard.replies import MEDIA, NoMediaError, request_body, send_media, slots
@@ -77,7 +76,7 @@ def reply(contact_id: str) -> Response:
     if typed.get("reply") == "template" and template is None:
         return _page(row, typed, problem="Choose a template.", once=key)
     body = request_body(row, typed, template)
-    return _outcome(row, call_api(account(), "POST", "/messages/send", body, key), key)
+    return _outcome(row, send_message(account(), body, key), key)
 
 
 @blueprint.get("/inbox/<contact_id>/media")
@@ -159,6 +158,8 @@ def _page(
     kind = typed.get("reply", "")
     kind = kind if kind in KINDS else "text" if open_until else "template"
     template = _chosen(row, typed) if kind == "template" else None
+    # A reply or a status is likely soon.
+    is_fresh = bool(found.rows) and clock.now() - found.rows[0].created_at < STATUS_LIKELY_MS
     return show(
         "conversation.html",
         422 if problem else 200,
@@ -178,7 +179,7 @@ def _page(
         templates=_templates(number) if kind == "template" else [],
         chosen=template,
         slots=slots(template) if template else [],
-        is_live=before is None and _is_fresh(found),
+        is_live=before is None and is_fresh,
         limits={"text": MAX_TEXT, "caption": MAX_CAPTION, "link": MAX_LINK, "slot": MAX_PARAMETER},
     )
 
@@ -187,8 +188,3 @@ def _by_day(found: Newest[Message]) -> list[tuple[date, list[Message]]]:
     """The messages from oldest to newest, grouped by day in UTC."""
     days = groupby(reversed(found.rows), lambda row: timestamp(row.created_at)[:10])
     return [(date.fromisoformat(day), list(rows)) for day, rows in days]
-
-
-def _is_fresh(found: Newest[Any]) -> bool:
-    """True if a reply or a status is likely soon."""
-    return bool(found.rows) and clock.now() - found.rows[0].created_at < STATUS_LIKELY_MS

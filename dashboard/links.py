@@ -55,7 +55,9 @@ def link(link_id: str) -> Response:
 @blueprint.get("/links/<link_id>/revoke")
 def confirm_revoke_link(link_id: str) -> Response:
     """Ask for confirmation."""
-    row = _open_link(link_id)
+    row = mine(SignupLink.by_id(link_id))
+    if row.why_closed():
+        abort(404)
     return confirm("revoke-link", row.slug, back=PATH)
 
 
@@ -79,13 +81,6 @@ def url_of(row: SignupLink) -> str:
 def state_of(row: SignupLink) -> str:
     """``open``, ``used``, ``revoked`` or ``expired``."""
     return row.why_closed() or "open"
-
-
-def _open_link(link_id: str) -> SignupLink:
-    row = mine(SignupLink.by_id(link_id))
-    if state_of(row) != "open":
-        abort(404)
-    return row
 
 
 def _list(status: int = 200, *, problem: str = "", name: str = "", exact: bool = False) -> Response:

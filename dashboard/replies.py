@@ -15,7 +15,7 @@ from typing import IO, Any
 from flask import request
 from werkzeug.datastructures import FileStorage
 
-from dashboard.api_calls import Answer, Body, call_api, call_with
+from dashboard.api_calls import Answer, Body, post, send_message
 from dashboard.guard import account
 from models.database import reading, writing
 from models.messages.contact import Contact
@@ -91,14 +91,6 @@ def request_body(contact: Contact, typed: Mapping[str, str], template: Template 
     return _body(contact, "text", {"body": typed.get("text", "")})
 
 
-def _media_body(
-    contact: Contact, kind: str, content: Mapping[str, str], typed: Mapping[str, str]
-) -> Any:
-    """The request for media of this kind, with the typed caption if the kind has one."""
-    caption = typed.get("caption", "").strip() if MEDIA.get(kind) else ""
-    return _body(contact, kind, {**content, **({"caption": caption} if caption else {})})
-
-
 def _media_kind(mime_type: str) -> str:
     """The media type with which a file of this content type is sent."""
     kind = mime_type.partition("/")[0]
@@ -142,7 +134,7 @@ def _send_file(contact: Contact, typed: Mapping[str, str], file: FileStorage, ke
     mark = _mark(key, file.stream)
     if first := _first_content(key, mark):
         return _send(contact, typed, *first, key)
-    uploaded = _upload(contact, file)
+    uploaded = post(account(), f"/numbers/{contact.number_id}/media", {}, _form_of(file))
     if uploaded.status == UNSUPPORTED:
         accepted = network_of(Number.get_by_id(contact.number_id)).files.extensions
         raise NoMediaError(
@@ -165,9 +157,10 @@ def _send_file(contact: Contact, typed: Mapping[str, str], file: FileStorage, ke
 def _send(
     contact: Contact, typed: Mapping[str, str], kind: str, content: dict[str, str], key: str
 ) -> Answer:
-    return call_api(
-        account(), "POST", "/messages/send", _media_body(contact, kind, content, typed), key
-    )
+    """Send media of this kind, with the typed caption if the kind has one."""
+    caption = typed.get("caption", "").strip() if MEDIA.get(kind) else ""
+    captioned = {**content, **({"caption": caption} if caption else {})}
+    return send_message(account(), _body(contact, kind, captioned), key)
 
 
 def _mark(key: str, content: IO[bytes]) -> str:
@@ -206,11 +199,6 @@ def _message_of(known: IdempotencyKey | None) -> Message | None:
     if known is None or known.message_id is None:
         return None
     return Message.by_id(known.message_id)
-
-
-def _upload(contact: Contact, file: FileStorage) -> Answer:
-    path = f"/numbers/{contact.number_id}/media"
-    return call_with(account(), "POST", path, {}, _form_of(file))
 
 
 def _form_of(file: FileStorage) -> Body:

@@ -88,10 +88,10 @@ def sign_out() -> Response:
     return response
 
 
-def enter(token: str, target: str, say: str | None = None) -> Response:
+def enter(token: str, target: str) -> Response:
     """Give the browser a new session instead of its old one."""
     _end_session()
-    response = go(target, say)
+    response = go(target)
     cookies.set_cookie(response, cookies.SESSION, token)
     cookies.clear_cookie(response, cookies.VISITOR)
     if cookies.cookie(cookies.PENDING):

@@ -37,13 +37,7 @@ def erase(contact_id: str, *, yes: bool) -> dict[str, Any]:
         raise click.ClickException(f"There is no contact {contact_id}. See: GET /api/contacts")
     if contact is not None and not yes:
         click.confirm(WARNING.format(contact.id), abort=True, err=True)
-    return {"id": contact_id, "erased": True, **_counts(_erase(contact, unfinished))}
-
-
-def _erase(contact: Contact | None, unfinished: Erasure | None) -> Counter[str]:
     removed = erasing.erase(contact, seconds=None) if contact else Counter[str]()
-    return removed + erasing.resume(unfinished) if unfinished else removed
-
-
-def _counts(removed: Counter[str]) -> dict[str, int]:
-    return {kind: removed[kind] for kind in KINDS}
+    if unfinished:
+        removed += erasing.resume(unfinished)
+    return {"id": contact_id, "erased": True, **{kind: removed[kind] for kind in KINDS}}
