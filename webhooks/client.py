@@ -11,7 +11,6 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Self
 
 from webhooks.address import Origin, Target, parse_target
@@ -147,12 +146,7 @@ class WebhookClient:
         )
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._pool.close()
         if self._connector is not None:
             await self._connector.close()

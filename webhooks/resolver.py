@@ -3,7 +3,6 @@
 import asyncio
 import socket
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Self
 
 import aiodns
@@ -100,12 +99,7 @@ class Resolver:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
 
