@@ -3,11 +3,9 @@
 import ast
 import importlib
 import inspect
-import textwrap
 from collections.abc import Iterator
 from functools import cache, cached_property
 from pathlib import Path
-from typing import cast
 
 import pytest
 
@@ -60,9 +58,11 @@ class Module:
     def _used(self, tree: ast.AST, own: dict[str, Names]) -> Iterator[str]:
         """``own`` are the known names of the object, the class and its bases."""
         for node in ast.iter_child_nodes(tree):
-            owner, name = _access(node)
-            if _is_private(name) and name not in own.get(owner, self._defined_here):
-                yield f"{owner}.{name}"
+            accessed, name = _access(node)
+            if accessed is not None and _is_private(name):
+                owner = ast.unparse(accessed)
+                if name not in own.get(owner, self._defined_here):
+                    yield f"{owner}.{name}"
             inside = self._own(node) if isinstance(node, ast.ClassDef) else own
             yield from self._used(node, inside)
 
@@ -100,14 +100,14 @@ def _imported(node: ast.AST) -> list[str]:
     return []
 
 
-def _access(node: ast.AST) -> tuple[str, str]:
+def _access(node: ast.AST) -> tuple[ast.AST | None, str]:
     """The object and the name of ``object.name``, also if written with ``getattr``."""
     match node:
         case ast.Attribute(value=value, attr=name):
-            return ast.unparse(value), name
+            return value, name
         case ast.Call(func=ast.Name(id=function), args=[value, ast.Constant(value=str(name)), *_]):
-            return (ast.unparse(value), name) if function in BY_NAME else ("", "")
-    return "", ""
+            return (value, name) if function in BY_NAME else (None, "")
+    return None, ""
 
 
 def _defined(cls: ast.ClassDef) -> Names:
@@ -176,15 +176,33 @@ def _hidden(cls: type) -> Names:
     return frozenset(names) & frozenset().union(*map(_written, others))
 
 
-@cache
 def _written(cls: type) -> Names:
     """The names that a class defines, if it is written in Python."""
     try:
-        [node] = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
-    except (OSError, SyntaxError, TypeError, ValueError):
-        # psycopg names another module than that of its file. Python 3.13 reads the class's line from there.
+        file = inspect.getsourcefile(cls)
+    except (OSError, TypeError):
         return frozenset()
-    return _defined(cast("ast.ClassDef", node))
+    return _classes_of(file).get(cls.__qualname__, frozenset()) if file else frozenset()
+
+
+# inspect.getsource() would parse the file again for each class.
+@cache
+def _classes_of(file: str) -> dict[str, Names]:
+    return {
+        name: _defined(cls) for name, cls in _classes_in(ast.parse(Path(file).read_bytes()), "")
+    }
+
+
+def _classes_in(tree: ast.AST, prefix: str) -> Iterator[tuple[str, ast.ClassDef]]:
+    """The classes with their ``__qualname__``."""
+    for node in ast.iter_child_nodes(tree):
+        inside = prefix
+        if isinstance(node, ast.ClassDef):
+            yield prefix + node.name, node
+            inside = f"{prefix}{node.name}."
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            inside = f"{prefix}{node.name}.<locals>."
+        yield from _classes_in(node, inside)
 
 
 def _hidden_in(name: str) -> set[str]:
