@@ -12,18 +12,18 @@ from contract_tests.harness import ROOT, WAIT_SECONDS
 
 # The tests that run a page's blocks of one language. test_docs.py runs all others.
 RUN_BY = {
-    ("docs/clients.md", "sh"): "contract_tests/test_generated_clients.py",
-    ("docs/clients.md", "python"): "contract_tests/test_generated_clients.py",
-    ("docs/clients.md", "ts"): "contract_tests/test_generated_clients.py",
+    ("docs/clients.md", "sh"): "contract_tests/shared/test_generated_clients.py",
+    ("docs/clients.md", "python"): "contract_tests/shared/test_generated_clients.py",
+    ("docs/clients.md", "ts"): "contract_tests/shared/test_generated_clients.py",
     ("docs/clients.md", "java"): "contract_tests/clients/make_clients.py",
     ("docs/clients.md", "go"): "contract_tests/clients/make_clients.py",
     ("docs/clients.md", "rust"): "contract_tests/clients/make_clients.py",
     ("docs/clients.md", "php"): "contract_tests/clients/make_clients.py",
-    ("docs/receiving.md", "python"): "contract_tests/test_doc_signatures.py",
-    ("docs/receiving.md", "js"): "contract_tests/test_doc_signatures.py",
-    ("docs/receiving.md", "go"): "contract_tests/test_doc_signatures.py",
-    ("docs/receiving.md", "php"): "contract_tests/test_doc_signatures.py",
-    ("docs/receiving.md", "ruby"): "contract_tests/test_doc_signatures.py",
+    ("docs/receiving.md", "python"): "contract_tests/shared/test_doc_signatures.py",
+    ("docs/receiving.md", "js"): "contract_tests/shared/test_doc_signatures.py",
+    ("docs/receiving.md", "go"): "contract_tests/shared/test_doc_signatures.py",
+    ("docs/receiving.md", "php"): "contract_tests/shared/test_doc_signatures.py",
+    ("docs/receiving.md", "ruby"): "contract_tests/shared/test_doc_signatures.py",
     ("docs/events.md", "python"): "contract_tests/test_events.py",
     ("docs/testing.md", "bash"): "contract_tests/stranger.py",
 }
