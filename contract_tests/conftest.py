@@ -1,4 +1,4 @@
-"""Fixtures: a running service and a browser for each test module, and a receiver."""
+"""Fixtures: accounts and a browser for each module, and a receiver. Folders and modules have the services."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +10,7 @@ from xdist.scheduler import LoadFileScheduling
 
 from contract_tests.backends import keep_those_of_the_backend
 from contract_tests.chromium import launched
-from contract_tests.harness import Customer, Gateway, Receiver, running
+from contract_tests.harness import Customer, Gateway, Receiver
 
 # These modules or folders take the longest. If they started last, one process would run long after the
 # others.
@@ -45,6 +45,7 @@ SHARING = (
     "contract_tests/connect/",
     "contract_tests/dashboard/",
     "contract_tests/phone/",
+    "contract_tests/shared/",
     "contract_tests/third_party/",
 )
 
@@ -74,15 +75,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return places.get(item.path.name, behind)
 
     items.sort(key=place)
-
-
-# Not of session scope: a start takes 3 s of CPU time, as much as two minutes of an idle service.
-@pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """A running service, shared by a module's tests."""
-    folder: Path = tmp_path_factory.mktemp("gateway")
-    with running(folder, GATEWAY_RETRY_SCHEDULE="0.2,0.2,0.2") as service:
-        yield service
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,1 @@
+"""Tests of a service with the usual settings. The modules share it."""
