@@ -77,7 +77,9 @@ def _typed(page: str) -> Any:
 def test_the_sample_of_an_event_is_there_to_be_edited_and_sent(
     visit: Visit, submit: Submit, hook: Webhook, receiver: Receiver, kind: str
 ) -> None:
-    sample = _typed(visit(f"webhooks/{hook.id}/compose?kind={kind}"))
+    form = visit(f"webhooks/{hook.id}/compose?kind={kind}")
+    assert re.findall(r'<option value="([^"]+)" selected', form) == [kind]
+    sample = _typed(form)
     assert sample["event"] == kind
     page = submit(f"webhooks/{hook.id}/compose", 200, kind=kind, payload=json.dumps(sample)).text
     assert "The receiver returned 200." in page
