@@ -222,8 +222,8 @@ class Admission:
 
     def __init__(self, limiter: RateLimiter) -> None:
         self.limiter = limiter
-        # These threads ask the database and Redis.
         self._reads_at_once = answers_at_once()
+        # These threads ask the database and Redis.
         self._threads = ThreadPoolExecutor(ADMITTING_THREADS, "admit")
 
     async def admit(self, scope: Scope, now: int, *, is_metered: bool) -> Window:
