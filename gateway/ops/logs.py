@@ -28,7 +28,18 @@ import orjson
 from gateway.ops.outages import limit_outages
 from services.telemetry import LOG_DROPPED, request_fields
 
-OURS = ("gateway", "handlers", "dashboard", "tasks", "models", "networks", "webhooks")
+# The packages of the wheel. Their loggers log INFO.
+OURS = (
+    "gateway",
+    "handlers",
+    "services",
+    "resources",
+    "models",
+    "tasks",
+    "networks",
+    "webhooks",
+    "dashboard",
+)
 # Loggers that warn of clients' mistakes: refused requests, invalid traceparents, invalid forms.
 REFUSALS = ("uvicorn.error", "opentelemetry.trace.propagation", "python_multipart")
 STDOUT, STDERR = 1, 2

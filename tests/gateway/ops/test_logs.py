@@ -3,7 +3,9 @@
 import json
 import logging
 import sys
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +19,7 @@ from gateway.ops.logs import (
 )
 from services.telemetry import request_fields
 
+PROJECT = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())
 KEY = "mk_live_" + "k" * 43
 SECRET = "whsec_s/" + "s" * 40 + "+="
 
@@ -95,6 +98,12 @@ def test_the_password_in_an_address_is_blotted_out() -> None:
     line = TextFormatter().format(_record("cannot use %s", urls))
     assert "postgresql://gateway:****@db/gateway and redis://:****@redis:6379/0" in line
     assert "s3cret" not in line
+
+
+def test_every_package_of_the_wheel_logs_info() -> None:
+    """Otherwise no one would see that an outcome was recorded late, or that a person is erased."""
+    wheel = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    assert sorted(OURS) == sorted(wheel)
 
 
 def _configured(monkeypatch: pytest.MonkeyPatch, log_format: str) -> logging.Formatter | None:
