@@ -35,6 +35,9 @@ PYTEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --durations=
 # behind PgBouncer. test_chaos.py, test_outage.py and test_several_webs.py start the other servers themselves.
 # `make backends` runs all tests on PostgreSQL, and on PostgreSQL and Redis.
 OF_DATABASE := tests/models tests/tasks/test_ingest.py tests/tasks/test_sweep.py
+# These start servers for themselves, so they run once, with all the others.
+OF_SERVERS := $(addprefix tests/models/database/test_,failover.py pipeline.py postgresql.py postgresql_lost.py \
+	redis_pool.py resolver.py session.py silence.py)
 OF_PROCESSES := contract_tests/test_two_workers.py contract_tests/test_idempotency.py
 # Texts, times, identifiers, lists, search, events and the doctor, over HTTP.
 OF_SETTINGS := $(addprefix contract_tests/,conformance callbacks test_idempotency.py test_events.py test_redelivery.py \
@@ -62,7 +65,7 @@ run: $(VENV)/.runtime ## Start the whole service on this machine, with the sandb
 test: $(VENV)/.docs node_modules/.installed | chromium runtimes servers ## Run all tests (PYTEST_ARGS="-k retry")
 	@failed=0; \
 	$(call alone) || failed=1; \
-	$(call on,postgresql,$(OF_DATABASE)) || failed=1; \
+	$(call on,postgresql,$(OF_DATABASE) $(OF_SERVERS:%=--ignore=%)) || failed=1; \
 	$(call on,pgbouncer,-n 2 $(OF_PROCESSES)) || failed=1; \
 	$(PYTEST) tests contract_tests sandbox/tests $(PYTEST_ARGS) || failed=1; \
 	exit $$failed
