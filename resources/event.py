@@ -1,4 +1,4 @@
-"""The EventRecord object of the contract."""
+"""The EventRecord object of the contract. models.deliveries.event writes the envelope in it."""
 
 from models.deliveries.event import Event
 from models.deliveries.feed import Place
