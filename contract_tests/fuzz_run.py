@@ -90,9 +90,9 @@ class Fuzzer:
             group = {*linked, *itertools.chain(*linked.values())}
             return missing, [*stateful, *_including(sorted(group))]
         if unmet := [o for o in linked if not report.checked[o]["stateful"]]:
-            # In turns: a pass may miss its operation, and must not keep the others waiting.
-            wanted = unmet[self.passes % len(unmet)]
-            return chains // 5, [*stateful, *_including([wanted, *linked[wanted]])]
+            # All together, because a pass takes two seconds to start. It may miss some.
+            sources = itertools.chain(*(linked[operation] for operation in unmet))
+            return chains // 5, [*stateful, *_including(sorted({*unmet, *sources}))]
         return None
 
     def _pass(self, report: Report, examples: int, options: list[str]) -> None:
