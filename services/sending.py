@@ -173,8 +173,8 @@ def _begin(
 
     def begin() -> _Send:
         number = _check_sender(account_id, body["number_id"])
-        target = quoted(body, number)
         sender = _sender(number)
+        target = quoted(body, number)
         contact = Contact.of_recipient(number, to)
         if type_ == "template":
             templates.check_message(number, contact, body["template"])

@@ -44,8 +44,6 @@ ADMITTING_THREADS = 20
 # After this time a request's session is looked up again: its body may take minutes, and the session may end.
 FRESH_SECONDS = 1
 MEMORY = "memory"
-# A request counts at the time it came, so others that came later may count first. Seconds.
-LATE_SECONDS = 5
 
 _noting: dict[str, asyncio.Task[None]] = {}
 
@@ -145,7 +143,6 @@ class RateLimiter:
     """Counts requests against the limits of ``plans`` (requests a minute by plan name).
 
     ``url`` says where: ``memory`` or ``redis://...``. A ``caller`` is an identifier or a client address.
-    ``now`` is when the request came, see models.clock.
     """
 
     def __init__(self, plans: dict[str, int], url: str = MEMORY) -> None:
@@ -155,28 +152,28 @@ class RateLimiter:
         # Whether counting needs no round trip.
         self.answers_at_once = self._shared is None
 
-    def count(self, plan: str, caller: str, now: int) -> Window:
+    def count(self, plan: str, caller: str) -> Window:
         """Count one request. It may wait for Redis."""
-        return self._window(plan, *self._add(caller, 1, now))
+        return self._window(plan, *self._add(caller, 1))
 
-    def count_here(self, plan: str, caller: str, now: int) -> Window:
+    def count_here(self, plan: str, caller: str) -> Window:
         """Like count(), but in this process only: for the event loop, which must not wait for Redis."""
-        return self._window(plan, *self._own.add(caller, 1, now))
+        return self._window(plan, *self._own.add(caller, 1))
 
-    def look_here(self, plan: str, caller: str, now: int) -> Window:
+    def look_here(self, plan: str, caller: str) -> Window:
         """The window of a caller in this process, for a request that is not limited."""
-        return replace(self._window(plan, *self._own.add(caller, 0, now)), exceeded=False)
+        return replace(self._window(plan, *self._own.add(caller, 0)), exceeded=False)
 
     def look(self, account: Account) -> tuple[int, int, int]:
         """The account's limit, what remains of it and its reset, as in Window. Counts nothing."""
-        window = self._window(account.plan, *self._add(account.id, 0, clock.now()))
+        window = self._window(account.plan, *self._add(account.id, 0))
         return window.limit, window.remaining, window.reset
 
     def _window(self, plan: str, count: int, ends: float) -> Window:
         limit = self._plans[plan]
         return Window(limit, max(0, limit - count), math.ceil(ends), count > limit)
 
-    def _add(self, caller: str, requests: int, now: int) -> tuple[int, float]:
+    def _add(self, caller: str, requests: int) -> tuple[int, float]:
         """Add one request or none. Returns the caller's count, and when the window ends (Unix time)."""
         if self._shared is not None and self._shared.is_there:
             try:
@@ -184,7 +181,7 @@ class RateLimiter:
             except RedisError as error:
                 logger.warning("limits are counted by each process alone: %s", error)
                 self._shared.await_its_return()
-        return self._own.add(caller, requests, now)
+        return self._own.add(caller, requests)
 
 
 class OwnWindows:
@@ -196,15 +193,16 @@ class OwnWindows:
         self._tidy_at = 0.0
         self._lock = threading.Lock()
 
-    def add(self, caller: str, requests: int, now: int) -> tuple[int, float]:
+    def add(self, caller: str, requests: int) -> tuple[int, float]:
         """See RateLimiter."""
-        at = now / 1000
-
-        def is_open(ends: float) -> bool:
-            # A later end than any window can have: the clock was set back.
-            return at < ends <= at + WINDOW_SECONDS + LATE_SECONDS
-
         with self._lock:
+            # Not the time that the request came: a request that waited would see windows of the future.
+            at = clock.now() / 1000
+
+            def is_open(ends: float) -> bool:
+                # A later end than any window can have: the clock was set back.
+                return at < ends <= at + WINDOW_SECONDS
+
             if not is_open(self._tidy_at):
                 # Delete the windows that have ended.
                 self._open = {caller: w for caller, w in self._open.items() if is_open(w[0])}
@@ -236,7 +234,7 @@ class Admission:
         def identified() -> tuple[Caller, Window]:
             caller = identify(key, session, now)
             counted = caller.counted(scope.get("client"))
-            return caller, (limiter.count if is_metered else limiter.look_here)(*counted, now)
+            return caller, (limiter.count if is_metered else limiter.look_here)(*counted)
 
         waits = (is_metered and not limiter.answers_at_once) or session is not None
         # A thread costs several times as much as reading two rows of a local file here.

@@ -9,6 +9,7 @@ import asyncio
 import http
 import logging
 import math
+from contextvars import Context
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, cast
@@ -197,7 +198,8 @@ class GatewayProtocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """A response was sent. The rest of an unread body has little time."""
-        super().on_response_complete()
+        # uvicorn's timer of an idle connection would keep the context of the request, and with it the body.
+        Context().run(super().on_response_complete)
         if self._awaited is Awaited.BODY:
             self._body_due = min(self._body_due, self.loop.time() + self.bounds.piece)
             self._due = min(self._due, self._body_due)
@@ -256,7 +258,7 @@ class GatewayProtocol(HttpToolsProtocol):
         headers = response.raw_headers
         if EDGE in self.app_state:
             counted = NOBODY.counted(self.client)
-            headers += self.app_state[EDGE].limiter.count_here(*counted, clock.now()).headers
+            headers += self.app_state[EDGE].limiter.count_here(*counted).headers
         lines = [b"HTTP/1.1 %d %s" % (status, status.phrase.encode())]
         lines += [b"%s: %s" % header for header in headers]
         self.transport.write(b"\r\n".join(lines) + b"\r\n\r\n" + response.body)

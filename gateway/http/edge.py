@@ -137,7 +137,7 @@ class Edge:
             window = await self._admission.admit(scope, response.at, is_metered=is_metered)
         except Exception:
             counted = NOBODY.counted(scope.get("client"))
-            response.headers += self.limiter.look_here(*counted, response.at).headers
+            response.headers += self.limiter.look_here(*counted).headers
             raise
         response.headers += window.headers
         return window
@@ -222,7 +222,7 @@ def _normalised(scope: Scope, body: bytes | None) -> Scope:
         for k, v in scope["headers"]
         if k not in dropped and b"_" not in k
     ]
-    # Not in the server's scope, which an idle connection holds.
+    # Not in the server's scope, which an idle connection keeps.
     return {**scope, "headers": headers + size, BODY: body}
 
 

@@ -43,6 +43,16 @@ def _send(number: Number, key: str = "order-1") -> Answer:
     return asyncio.run(sending.send(number.account_id, body, key))
 
 
+def test_it_is_said_before_a_quoted_message_is_looked_for(number: Number) -> None:
+    secret.use_key(ANOTHER)
+    body = {"number_id": number.id, "to": "15551234567", "type": "text", "text": {"body": "Hi"}}
+    with pytest.raises(DomainError) as caught:
+        asyncio.run(
+            sending.send(number.account_id, body | {"context": {"message_id": "msg_1"}}, None)
+        )
+    assert caught.value.code == "INTERNAL_ERROR"
+
+
 def test_a_send_stores_nothing_and_its_key_stays_free(
     number: Number, asked: list[OutboundMessage], caplog: pytest.LogCaptureFixture
 ) -> None:

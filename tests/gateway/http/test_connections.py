@@ -1,15 +1,18 @@
 """A client that is too slow, or has too many connections, is disconnected."""
 
 import asyncio
+import gc
 import json
 import socket
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
+from contextvars import ContextVar
 from dataclasses import replace
 from http.client import HTTPResponse
 from typing import Any
+from weakref import WeakSet
 
 import pytest
 import uvicorn
@@ -18,6 +21,7 @@ from starlette.types import Receive, Scope, Send
 from contract_tests.raw_http import SECONDS
 from gateway.http.address_limit import AddressLimit
 from gateway.http.connections import Bounds, GatewayProtocol
+from tests.waiting import until
 
 HEAD = b"GET /echo HTTP/1.1\r\nHost: localhost\r\n\r\n"
 POST = b"POST /%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n"
@@ -42,14 +46,26 @@ class LimitedLoopback(AddressLimit):
         return False
 
 
+class Request:
+    """Stands for what a request holds in memory."""
+
+
+in_progress: ContextVar[Request] = ContextVar("in_progress")
+
+
 class App:
     """Responds according to the path, and signals when a request is complete or lost."""
 
     def __init__(self) -> None:
         self.left = threading.Event()
+        self.requests = WeakSet[Request]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
+        request = Request()
+        self.requests.add(request)
+        # As Connexion does with the scope. The context ends with the task.
+        in_progress.set(request)
         if scope["path"] == "/early":
             await _answer(send, b"early")
             return
@@ -271,6 +287,20 @@ def test_a_kept_connection_is_closed_when_idle(client: Client) -> None:
     assert client.hear().status == 200
     assert client.is_ended()
     assert client.age >= IDLE_SECONDS
+
+
+def test_an_idle_connection_keeps_nothing_of_its_last_request(
+    server: Server, client: Client
+) -> None:
+    client.say(HEAD)
+    assert client.hear().status == 200
+
+    def is_released() -> bool:
+        gc.collect()
+        return not server.app.requests
+
+    until(is_released, "the end of the request")
+    assert client.age < IDLE_SECONDS
 
 
 def test_empty_lines_do_not_extend_an_idle_connection(client: Client) -> None:

@@ -13,7 +13,6 @@ from contract_tests.halting import halted
 from gateway.http import shared_windows
 from gateway.http.admission import RateLimiter
 from gateway.http.shared_windows import WINDOW_SECONDS
-from models import clock
 from models.accounts.account import Account
 from tests.waiting import until
 
@@ -44,7 +43,7 @@ def both(url: str, client: Redis) -> tuple[RateLimiter, RateLimiter]:
 
 
 def test_both_count_the_same_requests(both: tuple[RateLimiter, RateLimiter], client: Redis) -> None:
-    windows = [limiter.count(*STARTER, clock.now()) for limiter in (*both, *both)]
+    windows = [limiter.count(*STARTER) for limiter in (*both, *both)]
     assert [(w.remaining, w.exceeded) for w in windows] == [
         (2, False),
         (1, False),
@@ -62,7 +61,7 @@ def test_reading_the_limit_counts_nothing_and_opens_no_window(
     one, other = both
     assert one.look(ACCOUNT)[:2] == (3, 3)
     assert client.keys() == []
-    one.count(*STARTER, clock.now())
+    one.count(*STARTER)
     assert other.look(ACCOUNT)[:2] == (3, 2)
 
 
@@ -73,10 +72,10 @@ def test_the_reset_is_the_end_of_the_shared_window(
     monkeypatch.setattr("models.clock.now", lambda: start * 1000)
     one, other = both
     assert one.look(ACCOUNT)[2] == start + WINDOW_SECONDS
-    one.count(*STARTER, clock.now())
+    one.count(*STARTER)
     [key] = client.keys()
     client.pexpire(key, 30_500)
-    assert other.count(*STARTER, clock.now()).reset == start + 31
+    assert other.count(*STARTER).reset == start + 31
 
 
 def test_counts_are_shared_again_once_redis_responds(
@@ -88,15 +87,15 @@ def test_counts_are_shared_again_once_redis_responds(
     assert client.dbsize() == 0
     redis = backends.redis().process
     assert redis is not None
-    one.count(*STARTER, clock.now())
+    one.count(*STARTER)
     before = set(threading.enumerate())
     with halted(redis.pid):
-        assert one.count(*ADDRESS, clock.now()).remaining == 1
+        assert one.count(*ADDRESS).remaining == 1
         [looking] = set(threading.enumerate()) - before
     # It does not keep the process alive.
     assert looking.daemon
     until(lambda: not looking.is_alive(), "that Redis was found")
-    assert [each.count(*STARTER, clock.now()).remaining for each in (one, other)] == [1, 0]
+    assert [each.count(*STARTER).remaining for each in (one, other)] == [1, 0]
 
 
 def test_redis_is_looked_for_with_pauses(silent: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +108,7 @@ def test_redis_is_looked_for_with_pauses(silent: str, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(shared_windows, "ANSWER_TIMEOUT_SECONDS", 0.1)
     monkeypatch.setattr("gateway.http.shared_windows.time.sleep", sleep)
-    RateLimiter(PLANS, silent).count(*STARTER, clock.now())
+    RateLimiter(PLANS, silent).count(*STARTER)
     assert paused.wait(5)
 
 
@@ -123,7 +122,7 @@ def test_without_a_thread_a_request_is_counted_and_redis_is_asked_again(
 
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", refuse)
-        assert limiter.count(*STARTER, clock.now()).remaining == PLANS["starter"] - 1
+        assert limiter.count(*STARTER).remaining == PLANS["starter"] - 1
     assert limiter._shared is not None
     assert limiter._shared.is_there
 
@@ -150,15 +149,15 @@ def test_a_silent_redis_is_waited_for_once(silent: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(shared_windows, "ANSWER_TIMEOUT_SECONDS", 0.5)
     monkeypatch.setattr(shared_windows, "PAUSE_SECONDS", 0.1)
     limiter = RateLimiter(PLANS, silent)
-    assert 0.4 < _seconds(lambda: limiter.count(*STARTER, clock.now())) < 1
+    assert 0.4 < _seconds(lambda: limiter.count(*STARTER)) < 1
     for _ in range(5):
         # Longer than the pause between two checks of the server.
         time.sleep(0.15)
-        assert _seconds(lambda: limiter.count(*STARTER, clock.now())) < 0.1
-    assert limiter.count(*STARTER, clock.now()).exceeded
+        assert _seconds(lambda: limiter.count(*STARTER)) < 0.1
+    assert limiter.count(*STARTER).exceeded
 
 
 def test_invalid_http_is_counted_without_redis(silent: str) -> None:
     limiter = RateLimiter(PLANS, silent)
-    assert _seconds(lambda: limiter.count_here(*ADDRESS, clock.now())) < 0.1
-    assert [limiter.count_here(*ADDRESS, clock.now()).exceeded for _ in range(2)] == [False, True]
+    assert _seconds(lambda: limiter.count_here(*ADDRESS)) < 0.1
+    assert [limiter.count_here(*ADDRESS).exceeded for _ in range(2)] == [False, True]

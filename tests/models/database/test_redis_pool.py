@@ -16,7 +16,6 @@ from contract_tests.waiting import free_port, wait_for
 from gateway.http.admission import RateLimiter
 from gateway.settings import Settings, SettingsError
 from gateway.storage import refuse_clusters
-from models import clock
 from models.database.redis_pool import KEEPALIVES, open_pool
 from tasks.queue import open_storage
 
@@ -56,7 +55,7 @@ def trio() -> Iterator[Trio]:
 
 
 def _count(limiter: RateLimiter) -> int:
-    return limiter.count("starter", "somebody", clock.now()).remaining
+    return limiter.count("starter", "somebody").remaining
 
 
 @pytest.mark.parametrize("fault", ["kill", "halt"])
