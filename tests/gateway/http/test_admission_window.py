@@ -120,7 +120,7 @@ def test_no_request_is_lost_when_many_are_counted_at_once() -> None:
 
 
 def test_no_request_is_lost_when_threads_are_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A window begins with the request that is counted first, whenever the others read the clock."""
+    """A thread may wait between reading the clock and counting. The window begins with the first count."""
     ticks = itertools.count()
 
     def interrupted() -> int:
