@@ -1,5 +1,6 @@
 """``make mutants`` finds its modules and tests, and its report says what is missing."""
 
+import ast
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -29,8 +30,19 @@ def test_the_modules_and_their_tests_exist(module: str) -> None:
 @pytest.mark.parametrize("entry", EQUIVALENTS, ids=lambda entry: f"{entry.module} {entry.was}")
 def test_an_equivalent_mutant_is_of_a_line_that_exists(entry: Equivalent) -> None:
     assert entry.module in MODULES
-    assert entry.was in " ".join((ROOT / entry.module).read_text().split())
+    assert entry.was in " ".join(_text_of(entry.module, entry.function).split())
     assert entry.reason
+
+
+def _text_of(module: str, function: str) -> str:
+    """The text of a function or class, or of the whole module if ``function`` is empty."""
+    text = (ROOT / module).read_text()
+    if not function:
+        return text
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    found = (node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds))
+    texts = (ast.get_source_segment(text, node) for node in found if node.name == function)
+    return "\n".join(filter(None, texts))
 
 
 @pytest.mark.parametrize(
