@@ -196,7 +196,7 @@ class OwnWindows:
     def add(self, caller: str, requests: int) -> tuple[int, float]:
         """See RateLimiter."""
         with self._lock:
-            # Not the time that the request came: a request that waited would see windows of the future.
+            # Read under the lock: otherwise another request could open a window that begins later.
             at = clock.now() / 1000
 
             def is_open(ends: float) -> bool:

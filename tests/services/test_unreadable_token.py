@@ -43,7 +43,7 @@ def _send(number: Number, key: str = "order-1") -> Answer:
     return asyncio.run(sending.send(number.account_id, body, key))
 
 
-def test_it_is_said_before_a_quoted_message_is_looked_for(number: Number) -> None:
+def test_an_unreadable_token_is_reported_before_an_unknown_quoted_message(number: Number) -> None:
     secret.use_key(ANOTHER)
     body = {"number_id": number.id, "to": "15551234567", "type": "text", "text": {"body": "Hi"}}
     with pytest.raises(DomainError) as caught:
