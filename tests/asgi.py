@@ -9,10 +9,10 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope
 
 from gateway.api import contract
-from gateway.api.operations import REPLY_WITH_MEDIA, Operations, Part
+from gateway.api.operations import REPLY_WITH_MEDIA, Part
 from gateway.http.access_log import RequestLog
 from gateway.http.admission import RateLimiter
-from gateway.http.edge import Edge
+from gateway.http.edge import Edge, Operations
 
 RULES = (
     "/connect/<slug>",

@@ -28,11 +28,11 @@ from starlette.types import ASGIApp
 from dashboard import api_calls, connect, guard, overview, reference, requests, urls
 from gateway.api import contract
 from gateway.api.checks import VALIDATORS, Routing
-from gateway.api.operations import LIVE, METHODS, Operations, Part
+from gateway.api.operations import LIVE, METHODS, Part
 from gateway.http.access_log import RequestLog
 from gateway.http.admission import MEMORY, RateLimiter, session_of
 from gateway.http.callback_endpoint import intake
-from gateway.http.edge import Edge
+from gateway.http.edge import Edge, Operations
 from gateway.http.in_process import InProcess
 from gateway.http.live import live
 from gateway.ops import health, metrics, tracing

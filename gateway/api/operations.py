@@ -1,21 +1,15 @@
-"""The target of a request, found once by the edge: an operation of the contract, or a page.
+"""The target of a request: an operation of the contract, or a page.
 
-Everything else reads it from the scope: the limits of size and rate, the places for media, the line of the
-log, the name of a span, and Connexion, which calls its handler. Connexion's own search would name only the
-methods of the first route that fits a path in ``Allow``, and would take ``GET /messages/send`` for a message
-called "send". So a path or method that the contract does not have is refused by the edge.
+The edge finds it once. Everything else reads it from the scope: the limits of size and rate, the places for
+media, the line of the log, the name of a span, and Connexion, which calls its handler.
 """
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
 from starlette.exceptions import HTTPException
-from starlette.types import Scope
-from werkzeug.exceptions import NotFound
-from werkzeug.routing import Map, RequestRedirect, Rule
 
 from dashboard.permissions import RULES
 from models.accounts.user import Role
@@ -92,47 +86,17 @@ UPLOAD = Operation(
 NOT_FOUND = Operation(UNKNOWN, refusal=HTTPException(404))
 
 
-class Operations:
-    """The operations of ``contract``, and the pages beside it by Flask's ``rules``."""
+def of_contract(contract: Mapping[str, Any]) -> dict[str, dict[str, Operation]]:
+    """The operations of a contract, by path and method."""
+    return {
+        BASE + path: _by_method(BASE + path, item, contract["security"])
+        for path, item in contract["paths"].items()
+    }
 
-    def __init__(self, contract: Mapping[str, Any], rules: Iterable[str]) -> None:
-        self._pages = {rule: _page(rule) for rule in (*rules, CALLBACK)}
-        self._contract = {
-            BASE + path: _by_method(BASE + path, item, contract["security"])
-            for path, item in contract["paths"].items()
-        }
-        # Without methods: a concrete path wins over a template for every method.
-        found = [
-            Rule(path.replace("{", "<").replace("}", ">"), endpoint=path)
-            for path in (*self._pages, *self._contract)
-        ]
-        self._paths = Map(found, merge_slashes=False).bind("")
 
-    def route(self, scope: Scope) -> Operation:
-        """The target of a request, which is then in its scope, with the parameters in its path.
-
-        One of the contract may be refused: 404, or 405 with the methods it has. A page is not: Flask knows
-        its methods, and has a page for what does not exist.
-        """
-        path = scope["path"]
-        is_ours = f"{path}/".startswith(f"{BASE}/") or "//" in path
-        found = NOT_FOUND if is_ours else UNKNOWN_PAGE
-        parameters: Mapping[str, Any] = {}
-        # Werkzeug ignores further slashes at the start. No identifier has a line feed.
-        if not path.startswith("//") and not (is_ours and "\n" in path):
-            with suppress(NotFound, RequestRedirect):
-                route, parameters = self._paths.match(path)
-                found = self._of(scope["method"], route)
-        scope[KEY], scope["path_params"] = found, dict(parameters)
-        return found
-
-    def _of(self, method: str, route: str) -> Operation:
-        if (operations := self._contract.get(route)) is None:
-            return UPLOAD if (method, route) == ("POST", UPLOAD.route) else self._pages[route]
-        if method not in operations:
-            allowed = ", ".join(sorted(operations))
-            return Operation(route, refusal=HTTPException(405, headers={"Allow": allowed}))
-        return operations[method]
+def of_pages(rules: Iterable[str]) -> dict[str, Operation]:
+    """What is beside the contract, by Flask's rules."""
+    return {rule: _page(rule) for rule in (*rules, CALLBACK)}
 
 
 def _by_method(route: str, item: Mapping[str, Any], security: Any) -> dict[str, Operation]:

@@ -4,21 +4,30 @@ Finds the operation, identifies the caller, counts the request, limits and reads
 limit headers to every response, and turns exceptions into error responses.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, suppress
+from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from werkzeug.exceptions import NotFound
+from werkzeug.routing import Map, RequestRedirect, Rule
 
 from gateway.api.operations import (
+    BASE,
     BODY,
     KEY,
     LARGE_BODY,
     MEBIBYTE,
+    NOT_FOUND,
     UNKNOWN,
+    UNKNOWN_PAGE,
+    UPLOAD,
     Operation,
-    Operations,
     Part,
+    of_contract,
+    of_pages,
 )
 from gateway.http.access_log import RequestLog, Response, observed
 from gateway.http.admission import CALLER, NOBODY, Admission, Caller, RateLimiter, Window
@@ -32,6 +41,49 @@ from services.streams import streams
 METERED = {Part.API, Part.PAGES, Part.UPLOADS, Part.LIVE}
 # Large bodies that are not media: each may be of 4 MiB.
 LARGE_BODIES, LARGE_BODIES_EACH = 32, 4
+
+
+class Operations:
+    """The operations of ``contract``, and the pages beside it by Flask's ``rules``.
+
+    Connexion's own search would name only the methods of the first route that fits a path in ``Allow``, and
+    would take ``GET /messages/send`` for a message called "send".
+    """
+
+    def __init__(self, contract: Mapping[str, Any], rules: Iterable[str]) -> None:
+        self._pages, self._contract = of_pages(rules), of_contract(contract)
+        # Without methods: a concrete path wins over a template for every method.
+        found = [
+            Rule(path.replace("{", "<").replace("}", ">"), endpoint=path)
+            for path in (*self._pages, *self._contract)
+        ]
+        self._paths = Map(found, merge_slashes=False).bind("")
+
+    def route(self, scope: Scope) -> Operation:
+        """The target of a request, which is then in its scope, with the parameters in its path.
+
+        One of the contract may be refused: 404, or 405 with the methods it has. A page is not: Flask knows
+        its methods, and has a page for what does not exist.
+        """
+        path = scope["path"]
+        is_ours = f"{path}/".startswith(f"{BASE}/") or "//" in path
+        found = NOT_FOUND if is_ours else UNKNOWN_PAGE
+        parameters: Mapping[str, Any] = {}
+        # Werkzeug ignores further slashes at the start. No identifier has a line feed.
+        if not path.startswith("//") and not (is_ours and "\n" in path):
+            with suppress(NotFound, RequestRedirect):
+                route, parameters = self._paths.match(path)
+                found = self._of(scope["method"], route)
+        scope[KEY], scope["path_params"] = found, dict(parameters)
+        return found
+
+    def _of(self, method: str, route: str) -> Operation:
+        if (operations := self._contract.get(route)) is None:
+            return UPLOAD if (method, route) == ("POST", UPLOAD.route) else self._pages[route]
+        if method not in operations:
+            allowed = ", ".join(sorted(operations))
+            return Operation(route, refusal=HTTPException(405, headers={"Allow": allowed}))
+        return operations[method]
 
 
 class Edge:

@@ -12,10 +12,10 @@ from starlette.concurrency import iterate_in_threadpool
 from starlette.types import ASGIApp, Message, Receive, Scope
 
 from dashboard.api_calls import Answer, Body
-from gateway.api.operations import BASE, BODY, Operations
+from gateway.api.operations import BASE, BODY
 from gateway.http.access_log import Response
 from gateway.http.admission import CALLER, Caller
-from gateway.http.edge import bounded, read
+from gateway.http.edge import Operations, bounded, read
 from models.accounts.account import Account
 
 # Seconds between two looks whether the loop still runs.
