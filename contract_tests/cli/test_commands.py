@@ -314,19 +314,6 @@ def test_commands_need_a_migrated_database_and_migrations_run_once(empty: Cli) -
     assert empty.text("accounts", "list") == "None.\n"
 
 
-@pytest.mark.parametrize("command", ["migrate", "up"])
-def test_a_database_of_an_older_unreleased_version_is_refused_in_one_line(
-    empty: Cli, command: str
-) -> None:
-    empty.json("migrate")
-    stored = Stored({"GATEWAY_DATA_DIR": str(empty.folder / "var")})
-    stored.change("DELETE FROM schema_migration WHERE name <> '0001_schema'")
-    stored.change("UPDATE schema_migration SET name = '0016_work_for_later'")
-    [line] = empty.refuse(command).splitlines()
-    assert line.startswith("Error: The database is not migrated: 0016_work_for_later is its last")
-    assert "run gateway migrate of the last commit" in line
-
-
 @pytest.mark.parametrize("command", ["migrate", "up", "web", "worker", "accounts list"])
 def test_a_database_that_a_later_release_contracted_is_refused_in_one_line(
     empty: Cli, command: str

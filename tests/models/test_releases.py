@@ -94,6 +94,14 @@ def test_a_migrated_database_has_the_schema_of_a_new_one(tmp_path: Path) -> None
     new.close()
 
 
+def test_the_oldest_release_finds_all_its_migrations_in_a_new_database(tmp_path: Path) -> None:
+    new = database.connect(_empty(tmp_path))
+    assert _applied() <= set(database.migrate())
+    with database.reading():
+        assert _applied() <= set(Runner(new, str(engine.MIGRATIONS)).applied())
+    new.close()
+
+
 def test_a_migration_that_removes_something_says_so_in_its_name() -> None:
     paths = [path for path in engine.MIGRATIONS.glob("[0-9]*.py") if path.stem not in _applied()]
     silent = [path.stem for path in paths if not engine.CONTRACTING.match(path.stem)]
