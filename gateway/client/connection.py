@@ -1,7 +1,6 @@
-"""One request for the stream of events: its parts, and the meaning of its failures."""
+"""The stream of events: its parts, and the meaning of its failures."""
 
 import http.client
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -12,12 +11,9 @@ from requests.auth import AuthBase
 from gateway import __version__
 
 USER_AGENT = f"messaging-gateway-client/{__version__}"
-CONNECT_SECONDS = 10
 READ_SIZE = 64 * 1024
 # More than an event can have.
 MAX_BLOCK = 4 * 1024 * 1024
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_LINE_END = re.compile(rb"\r\n|\n|\r")
 # Statuses after which a retry may succeed.
 PASSING = {408, 425, 429}
 
@@ -74,37 +70,10 @@ class Bearer(AuthBase):
         return request
 
 
-def open_stream(
-    session: requests.Session,
-    url: str,
-    query: Mapping[str, str],
-    headers: Mapping[str, str],
-    silence: float,
-) -> requests.Response:
-    """An open stream. Its reader fails after ``silence`` seconds without a byte.
-
-    Raises ResponseError if a retry cannot succeed, else UnreachableError.
-    """
-    try:
-        response = session.get(
-            url,
-            params=query,
-            headers={"Accept": "text/event-stream", "Accept-Encoding": "identity", **headers},
-            stream=True,
-            timeout=(CONNECT_SECONDS, silence),
-            allow_redirects=False,
-        )
-    except requests.RequestException as error:
-        raise UnreachableError(f"{url} does not answer: {reason_of(error)}.") from None
-    kind = response.headers.get("Content-Type", "")
-    if response.status_code == requests.codes.ok and kind.startswith("text/event-stream"):
-        return response
-    with response:
-        raise _failure(response)
-
-
-def _failure(response: requests.Response) -> Exception:
-    status, pause = response.status_code, _seconds(response.headers.get("Retry-After", ""))
+def failure_of(response: requests.Response) -> ResponseError | UnreachableError:
+    """The error of a response that is no stream: ResponseError if a retry cannot succeed."""
+    status, retry_after = response.status_code, response.headers.get("Retry-After", "")
+    pause = int(retry_after) if retry_after.isascii() and retry_after.isdigit() else 0
     refusal = refusal_of(response)
     if refusal is None:
         return UnreachableError(
@@ -113,10 +82,6 @@ def _failure(response: requests.Response) -> Exception:
     if status in PASSING or status >= requests.codes.server_error:
         return UnreachableError(str(refusal), pause)
     return refusal
-
-
-def _seconds(text: str) -> float:
-    return int(text) if text.isascii() and text.isdigit() else 0
 
 
 def refusal_of(response: requests.Response) -> ResponseError | None:
@@ -175,17 +140,12 @@ def blocks_of(chunks: Iterator[bytes]) -> Iterator[Block]:
 def _lines_of(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """The lines of server-sent events without their ends, from bytes in any pieces. Raises StreamError.
 
-    Only CR and LF end a line. ``str.splitlines`` and many libraries also split at U+2028 and others, which a
-    text in an event may contain.
+    ``str.splitlines`` and many libraries also split at U+2028 and others, which a text in an event may
+    contain. The gateway ends no line with a lone CR.
     """
-    rest, is_begin, was_return = b"", True, False
+    rest = b""
     for chunk in chunks:
-        # The LF of a CRLF may come in the next chunk.
-        more = chunk[1:] if was_return and chunk[:1] == b"\n" else chunk
-        was_return = chunk.endswith(b"\r")
-        *lines, rest = _LINE_END.split(rest + more)
-        for line in lines:
-            yield line.removeprefix(BYTE_ORDER_MARK) if is_begin else line
-            is_begin = False
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from (line.removesuffix(b"\r") for line in lines)
         if len(rest) > MAX_BLOCK:
             raise StreamError("an event is too long")

@@ -25,12 +25,15 @@ from gateway.client.connection import (
     UnreachableError,
     blocks_of,
     chunks_of,
-    open_stream,
+    failure_of,
+    reason_of,
 )
 
 logger = logging.getLogger(__name__)
 
 PATH = "/events/stream"
+HEADERS = {"Accept": "text/event-stream", "Accept-Encoding": "identity"}
+CONNECT_SECONDS = 10
 # Three times the pause between two keep-alives of the server.
 SILENCE_SECONDS = 45.0
 # Seconds before the first retry. Each next pause is twice as long, up to MAX_FAILURES retries.
@@ -68,8 +71,8 @@ class Events:
     silence: float = SILENCE_SECONDS
     pause: float = PAUSE_SECONDS
     user_agent: str = USER_AGENT
-    _began: datetime = field(default_factory=lambda: datetime.now(UTC), init=False)
-    _last_timestamp: str | None = field(default=None, init=False)
+    # That of the last event. Before the first one, the time at the start.
+    _last_timestamp: str = field(default_factory=lambda: datetime.now(UTC).isoformat(), init=False)
     _failures: int = field(default=0, init=False)
     _is_broken: bool = field(default=False, init=False)
     _wait: float = field(default=0, init=False)
@@ -80,13 +83,49 @@ class Events:
         with requests.Session() as session:
             session.auth = Bearer(self.key)
             session.headers["User-Agent"] = self.user_agent
+            session.headers.update(HEADERS)
             while True:
-                response = self._connect(session)
+                self._sleep()
                 try:
-                    with response:
+                    with self._open(session) as response:
+                        self.say("Connected.")
+                        self._is_broken = False
                         yield from self._read(response)
                 except StreamError as error:
                     self._note_failure(f"The connection broke: {error}. Connecting again.")
+                except UnreachableError as error:
+                    self._wait = min(error.pause, LONGEST_RETRY_AFTER)
+                    self._note_failure(f"{error} Trying again.")
+                except ResponseError as error:
+                    if error.status != requests.codes.conflict or self.cursor is None:
+                        raise
+                    self._read_again(error)
+
+    def _open(self, session: requests.Session) -> requests.Response:
+        """A stream. Raises ResponseError if a retry cannot succeed, else UnreachableError."""
+        url = f"{self.api.rstrip('/')}{PATH}"
+        # requests leaves out what is None.
+        query = {
+            "kind": ",".join(self.kinds) or None,
+            "numberId": self.number_id or None,
+            "since": self.since or None,
+        }
+        try:
+            response = session.get(
+                url,
+                params=query,
+                headers={} if self.cursor is None else {"Last-Event-ID": self.cursor},
+                stream=True,
+                timeout=(CONNECT_SECONDS, self.silence),
+                allow_redirects=False,
+            )
+        except requests.RequestException as error:
+            raise UnreachableError(f"{url} does not answer: {reason_of(error)}.") from None
+        kind = response.headers.get("Content-Type", "")
+        if response.status_code == requests.codes.ok and kind.startswith("text/event-stream"):
+            return response
+        with response:
+            raise failure_of(response)
 
     def _read(self, response: requests.Response) -> Iterator[Record]:
         opened = time.monotonic()
@@ -110,42 +149,16 @@ class Events:
         if len(self._seen) > REMEMBERED:
             del self._seen[next(iter(self._seen))]
 
-    def _connect(self, session: requests.Session) -> requests.Response:
-        """Open a stream. Retries until it succeeds."""
-        while True:
-            self._sleep()
-            headers = {} if self.cursor is None else {"Last-Event-ID": self.cursor}
-            url = f"{self.api.rstrip('/')}{PATH}"
-            try:
-                response = open_stream(session, url, self._query(), headers, self.silence)
-            except ResponseError as error:
-                if error.status != requests.codes.conflict or self.cursor is None:
-                    raise
-                self._read_again(error)
-            except UnreachableError as error:
-                self._wait = min(error.pause, LONGEST_RETRY_AFTER)
-                self._note_failure(f"{error} Trying again.")
-            else:
-                self.say("Connected.")
-                self._is_broken = False
-                return response
-
-    def _query(self) -> dict[str, str]:
-        given = {"kind": ",".join(self.kinds), "numberId": self.number_id, "since": self.since}
-        return {name: value for name, value in given.items() if value}
-
     def _read_again(self, refusal: ResponseError) -> None:
         """Continue from a time, because the cursor was refused."""
         since = refusal.details.get("since")
+        if not isinstance(since, str):
+            moment = datetime.fromisoformat(self._last_timestamp) - SLACK
+            since = moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
         # The time that is set now has not brought an event yet.
-        self.since = self.since or (since if isinstance(since, str) else self._last_moment())
+        self.since = self.since or since
         self.cursor = None
         self.on_gap(f"Events may be missing: {refusal.message} Reading again since {self.since}.")
-
-    def _last_moment(self) -> str:
-        last = self._last_timestamp
-        moment = self._began if last is None else datetime.fromisoformat(last)
-        return (moment - SLACK).astimezone(UTC).isoformat().replace("+00:00", "Z")
 
     def _sleep(self) -> None:
         """Wait between two attempts, for a random time that grows, and at least as long as asked for."""
