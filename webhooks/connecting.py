@@ -7,7 +7,9 @@ import functools
 import re
 import socket
 import ssl
+import time
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 import aiohappyeyeballs
@@ -17,7 +19,6 @@ from webhooks.address import Origin, look_up, spelled_address
 from webhooks.connections import Connection
 from webhooks.faults import FIREWALL, NETWORK, PORTS, RESOLVER, TRUST, MachineError, cause_of
 from webhooks.resolver import Resolver
-from webhooks.routes import Routes
 
 # RFC 8305: the pause before the next address of a name is tried too, in seconds.
 NEXT_ADDRESS_SECONDS = 0.25
@@ -33,6 +34,11 @@ _WITHOUT_ROUTE = {
 }
 # The name of a certificate that OpenSSL finds in a folder.
 _HASHED = re.compile(r"[0-9a-f]{8}\.\d+")
+# Addresses of documentations, which the default route leads to.
+_DISTANT = {socket.AF_INET: ("192.0.2.1", 9), socket.AF_INET6: ("2001:db8::1", 9)}
+_FORBIDDEN = (errno.EPERM, errno.EACCES)
+# Bounds the memory for forbidden destinations.
+MOST_FORBIDDEN = 10_000
 TCP_USER_TIMEOUT = getattr(socket, "TCP_USER_TIMEOUT", None)
 
 
@@ -65,7 +71,7 @@ class Connector:
         self._allow_local = allow_local
         self._ssl_context = ssl_context
         self._names = Resolver(nameservers)
-        self._routes = Routes()
+        self._routes = _Routes()
 
     async def look_up(self, origin: Origin) -> list[AddrInfoType]:
         """The checked addresses of a host. Raises AddressRefusedError or MachineError."""
@@ -109,7 +115,72 @@ class Connector:
         await self._names.close()
 
 
-async def _connect(addresses: list[AddrInfoType], routes: Routes) -> socket.socket:
+class _Routes:
+    """Decides whether this machine, or one destination alone, is the reason that no connection was made.
+
+    Belongs to one event loop.
+    """
+
+    def __init__(self) -> None:
+        self._families: set[int] = set()
+        self._last = 0.0
+        # When a destination was first forbidden.
+        self._forbidden: dict[str, float] = {}
+
+    def note(self, addresses: list[AddrInfoType], made: socket.socket) -> None:
+        """A connection to one of the addresses was made."""
+        self._families.add(made.family)
+        self._last = time.monotonic()
+        for info in addresses:
+            self._forbidden.pop(str(info[4][0]), None)
+
+    def has_route(self, families: AbstractSet[int]) -> bool:
+        """Whether this machine has all routes to addresses of these families that it ever had.
+
+        A host with IPv6 only is no reason to doubt a machine that has a route for IPv4. A machine that
+        reaches others by IPv6, and none by IPv4, has no IPv4.
+        """
+        if socket.AF_INET not in families:
+            return _reaches(socket.AF_INET6) or _reaches(socket.AF_INET)
+        has_ipv6_only = self._families == {socket.AF_INET6}
+        return _reaches(socket.AF_INET) or (has_ipv6_only and _reaches(socket.AF_INET6))
+
+    def is_forbidden_alone(self, addresses: list[AddrInfoType]) -> bool:
+        """Whether a destination is forbidden, and others are not.
+
+        Either its route forbids it and the default route works, or another destination was reached since
+        this one was first forbidden.
+        """
+        now, destination = time.monotonic(), str(addresses[0][4][0])
+        if len(self._forbidden) >= MOST_FORBIDDEN:
+            self._forbidden.clear()
+        since = self._forbidden.setdefault(destination, now)
+        by_route = all(map(_is_forbidden_by_route, addresses))
+        return self._last > since or (by_route and self.has_route({info[0] for info in addresses}))
+
+
+def _reaches(family: socket.AddressFamily) -> bool:
+    with contextlib.suppress(OSError):
+        _find_route(family, _DISTANT[family])
+        return True
+    return False
+
+
+def _is_forbidden_by_route(info: AddrInfoType) -> bool:
+    try:
+        _find_route(info[0], info[4])
+    except OSError as error:
+        return error.errno in _FORBIDDEN
+    return False
+
+
+def _find_route(family: int, place: tuple[str, int] | tuple[str, int, int, int]) -> None:
+    # To connect a socket of UDP looks for a route, and sends nothing.
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.connect(place)
+
+
+async def _connect(addresses: list[AddrInfoType], routes: _Routes) -> socket.socket:
     unmade: list[OSError] = []
 
     def make(info: AddrInfoType) -> socket.socket:

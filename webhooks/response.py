@@ -8,11 +8,12 @@ import codecs
 import re
 import zlib
 from collections.abc import Mapping, Sequence
-
-from webhooks.chunks import Chunks
+from enum import Enum, auto
 
 PREFIX = b"HTTP/"
 _STATUS_LINE = re.compile(rb"HTTP/(?:\w\.(\w)|2) +([1-9]\d\d)(?!\d)", re.IGNORECASE)
+# The size of a chunk and its extensions.
+_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?", re.DOTALL)
 _HEAD_END = re.compile(rb"\n\r?\n")
 _LENGTH = re.compile(rb"\d{1,18}")
 _LIMITS = re.compile(rb"\b(timeout|max)\s*=\s*\"?(\d{1,9})", re.IGNORECASE)
@@ -84,6 +85,68 @@ class Excerpt:
         # A character that the limit cuts in two is omitted.
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         return decoder.decode(bytes(body[:KEPT_BYTES]), final=len(body) <= KEPT_BYTES)
+
+
+class _Next(Enum):
+    SIZE = auto()
+    DATA = auto()
+    END_OF_DATA = auto()
+    TRAILER = auto()
+
+
+class Chunks:
+    """Decodes the chunks of a body (RFC 9112, section 7.1), whose lines may end with a bare LF.
+
+    ``is_over`` after the last chunk and its trailers. ``is_broken`` without chunks, or if more follows.
+    """
+
+    def __init__(self) -> None:
+        self.is_over = False
+        self.is_broken = False
+        self._came = bytearray()
+        self._next = _Next.SIZE
+        # The missing bytes of the current chunk.
+        self._left = 0
+
+    def feed(self, data: bytes, room: int) -> bytes:
+        """Decode what came. Stops when at least ``room`` bytes are decoded."""
+        self._came += data
+        body = bytearray()
+        while len(body) < room and not (self.is_over or self.is_broken):
+            if self._next is _Next.DATA:
+                part = self._came[: self._left]
+                del self._came[: len(part)]
+                body += part
+                self._left -= len(part)
+                if self._left:
+                    break
+                self._next = _Next.END_OF_DATA
+            elif (line := self._next_line()) is not None:
+                self._read_line(line)
+            else:
+                break
+        self.is_broken |= self.is_over and bool(self._came)
+        return bytes(body)
+
+    def _next_line(self) -> bytes | None:
+        end = self._came.find(b"\n")
+        if end < 0:
+            return None
+        line = bytes(self._came[:end])
+        del self._came[: end + 1]
+        return line.removesuffix(b"\r")
+
+    def _read_line(self, line: bytes) -> None:
+        if self._next is _Next.SIZE:
+            size = _SIZE.fullmatch(line)
+            self.is_broken = size is None
+            self._left = int(size[1], 16) if size else 0
+            self._next = _Next.DATA if self._left else _Next.TRAILER
+        elif self._next is _Next.END_OF_DATA:
+            self.is_broken = bool(line)
+            self._next = _Next.SIZE
+        else:
+            self.is_over = not line
 
 
 class Response:

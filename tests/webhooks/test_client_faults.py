@@ -46,7 +46,7 @@ def _fail(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
 
 
 def _route(monkeypatch: pytest.MonkeyPatch, *families: int) -> None:
-    monkeypatch.setattr("webhooks.routes._reaches", lambda family: family in families)
+    monkeypatch.setattr("webhooks.connecting._reaches", lambda family: family in families)
 
 
 def _cause(url: str = TEN, **options: object) -> str:
@@ -144,7 +144,7 @@ def test_one_forbidden_destination_is_a_result_once_another_was_reached(
 
 def test_a_destination_that_a_route_forbids_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
     _fail_at(monkeypatch, "127.0.0.2", errno.EACCES)
-    monkeypatch.setattr("webhooks.routes._is_forbidden_by_route", lambda _: True)
+    monkeypatch.setattr("webhooks.connecting._is_forbidden_by_route", lambda _: True)
     _route(monkeypatch, socket.AF_INET)
     assert post_one("http://127.0.0.2:9/").error == "No response: could not connect."
     _route(monkeypatch)
