@@ -9,7 +9,9 @@ from markupsafe import Markup, escape
 
 from models.clock import timestamp
 from models.messages.message import Message
+from models.numbers.number import Number
 from networks.registry import explained, network_of
+from resources.number import status_reason
 
 TIER, UNLIMITED = "TIER_", "TIER_UNLIMITED"
 Path = tuple[str | int, ...]
@@ -108,6 +110,12 @@ def span(milliseconds: int, units: int = 2) -> str:
     return " ".join(parts[:units]) or "0 s"
 
 
+def reason(number: Number) -> str:
+    """Why a number is banned or disconnected, in words. Empty without a reason."""
+    given = status_reason(number)
+    return network_of(number).in_words(given) if given else ""
+
+
 FILTERS = {
     "beside_badge": beside_badge,
     "breakable": breakable,
@@ -123,7 +131,7 @@ FILTERS = {
     "party": lambda who: f"+{who}" if who and who.isdecimal() else who,
     "pretty": lambda value: json.dumps(value, indent=2, ensure_ascii=False),
     "qr_code": qr_code,
-    "reason": lambda number: network_of(number).in_words(number.status_reason),
+    "reason": reason,
     "span": span,
     "words": words,
 }

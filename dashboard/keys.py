@@ -8,7 +8,7 @@ from flask import Response, abort, request
 from dashboard.guard import about, account, unchanged
 from dashboard.site import PER_PAGE, blueprint, confirm, go, mine, offset, show
 from gateway.settings import get_settings
-from models.accounts.api_key import ApiKey
+from models.accounts.account import ApiKey
 from models.numbers.number import Number, NumberStatus
 
 PATH = "/dashboard/keys"

@@ -11,8 +11,7 @@ from dashboard.deliveries import missed
 from dashboard.guard import account
 from dashboard.site import blueprint, show
 from models import clock
-from models.accounts.account import Account
-from models.accounts.api_key import ApiKey
+from models.accounts.account import Account, ApiKey
 from models.database import reading
 from models.deliveries.backlog import failed_in_a_day, oldest_waiting
 from models.deliveries.webhook import Deactivation, Webhook

@@ -10,7 +10,7 @@ from flask import Response, current_app, request
 from dashboard.guard import account
 from dashboard.site import PER_PAGE, blueprint, mine, show
 from gateway.settings import get_settings
-from models.accounts.api_key import ApiKey
+from models.accounts.account import ApiKey
 from models.accounts.api_request import ApiRequest, RequestFilter
 from models.page import Newest
 from networks.registry import explanation

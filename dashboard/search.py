@@ -14,7 +14,7 @@ from dashboard.guard import account
 from dashboard.messages import find_messages
 from dashboard.site import SEARCH as PATH
 from dashboard.site import blueprint, go, show
-from models.accounts.api_key import ApiKey
+from models.accounts.account import ApiKey
 from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import Delivery
 from models.deliveries.event import Event

@@ -4,13 +4,13 @@ from typing import Any
 
 from starlette.responses import Response
 
+from models.accounts.account import owned
 from models.messages import contact_search
 from models.messages.contact import Contact
 from models.numbers.number import Number
 from resources.contact import contact_change_object, contact_object
 from resources.page import page_object
 from services import contacts, erasing
-from services.owned import own_contact, owned
 
 
 def _detail(contact: Contact) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def list_contacts(
 
 def get_contact(user: str, contact_id: str) -> dict[str, Any]:
     """GET /contacts/{contact_id}."""
-    return _detail(own_contact(user, contact_id))
+    return _detail(Contact.owned(contact_id, user))
 
 
 def update_contact(user: str, contact_id: str, payload: dict[str, Any]) -> dict[str, Any]:
@@ -52,5 +52,5 @@ def update_contact(user: str, contact_id: str, payload: dict[str, Any]) -> dict[
 
 def delete_contact(user: str, contact_id: str) -> Response:
     """DELETE /contacts/{contact_id}."""
-    erasing.erase(own_contact(user, contact_id))
+    erasing.erase(Contact.owned(contact_id, user))
     return Response(status_code=204)

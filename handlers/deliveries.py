@@ -4,13 +4,13 @@ import json
 from typing import Any
 
 from handlers.times import parse_time
+from models.accounts.account import no_access, owned
 from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import UNDELIVERED, Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
 from resources.delivery import attempt_object, delivery_object
 from resources.page import page_object
 from services import redeliver
-from services.owned import no_access, owned
 
 
 def _find(user: str, delivery_id: str) -> Delivery:

@@ -8,14 +8,14 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from handlers.times import parse_time
+from models.accounts.account import owned
 from models.clock import timestamp
 from models.database import read
 from models.deliveries.event import Event
 from models.deliveries.feed import START, LostPlaceError, Place, Wanted, newest
+from models.errors import ConflictError, InvalidError
 from models.numbers.number import Number
 from resources.event import event_record
-from services.errors import ConflictError, InvalidError
-from services.owned import owned
 from services.streams import Stream, streams
 
 

@@ -11,13 +11,13 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
+from models.accounts.account import owned
 from models.database import read
+from models.errors import InvalidError
 from models.numbers.number import Number
 from networks.exceptions import NetworkError
 from resources.media import upload_object
 from services import media
-from services.errors import InvalidError
-from services.owned import owned
 
 logger = logging.getLogger(__name__)
 

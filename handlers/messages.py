@@ -6,6 +6,7 @@ from connexion import request
 from starlette.responses import Response
 
 from handlers.times import parse_time
+from models.accounts.account import owned
 from models.database import reading
 from models.messages import contact_search
 from models.messages.contact import Contact
@@ -16,7 +17,6 @@ from networks.registry import codes_explained_by
 from resources.message import message_object, status_object
 from resources.page import page_object
 from services import read_receipts, sending
-from services.owned import own_contact, owned
 
 
 def _object(message: Message) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def _contact_ids(user: str, contact_id: str | None, phone: str | None) -> list[s
     found = None if phone is None else contact_search.called(user, phone)
     if contact_id is None:
         return found
-    mine = own_contact(user, contact_id, "/contactId").id
+    mine = Contact.owned(contact_id, user, "/contactId").id
     return [mine] if found is None or mine in found else []
 
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from models.accounts.account import owned
 from models.numbers.number import Number
 from resources.number import number_object
 from resources.page import page_object
-from services.owned import owned
 
 
 def list_numbers(user: str, limit: int, offset: int) -> dict[str, Any]:

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from models.errors import ConflictError, DomainError, FailedError, InvalidError, RateLimitedError
 from models.numbers.number import NumberTakenError
 from networks import exceptions as network
 from networks.registry import described
 from resources.number import number_object
 from resources.signup_link import signup_link_object
 from services import onboarding
-from services.errors import ConflictError, DomainError, FailedError, InvalidError, RateLimitedError
 
 RETRY_AFTER_THROTTLED = 60
 

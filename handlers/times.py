@@ -4,7 +4,7 @@ import re
 from contextlib import suppress
 from datetime import date, datetime
 
-from services.errors import InvalidError
+from models.errors import InvalidError
 
 MAX_SHOWN_CHARACTERS = 64
 # RFC 3339, with the time zone as a separate group. fromisoformat() would accept many more forms.

@@ -10,11 +10,11 @@ from starlette.responses import Response
 
 from handlers.times import parse_date
 from models import clock
+from models.accounts.account import owned
 from models.numbers.number import Number
 from models.reports.usage import UsageTotal
 from resources.page import page_object
 from resources.usage import COLUMNS, usage_object
-from services.owned import owned
 
 # The most days in a response. It limits the size of an export.
 MOST_DAYS = 366

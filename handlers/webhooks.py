@@ -5,13 +5,13 @@ from typing import Any
 
 from starlette.responses import Response
 
+from models.accounts.account import owned
 from models.database import read
 from models.deliveries.webhook import Webhook
+from models.errors import ConflictError, InvalidError, NotFoundError
 from resources.page import page_object
 from resources.webhook import test_result_object, webhook_object
 from services import webhooks as service
-from services.errors import ConflictError, InvalidError, NotFoundError
-from services.owned import owned
 from services.webhook_client import send_test_delivery
 from webhooks.address import AddressRefusedError
 from webhooks.kinds import EventKind

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable
 
+from models.errors import ConflictError, NotFoundError
 from networks.interface import BlockedPage, Blocking, BlockResult
 from networks.registry import explained
-from services.errors import ConflictError, NotFoundError
 from services.network_failures import Asked, calling
 
 # The pattern of PersonId in the contract.

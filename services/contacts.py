@@ -17,7 +17,6 @@ from models.numbers.number import Number
 from networks.items import InboundMessage, PersonUpdate
 from resources.contact import contact_object
 from services import doorbells
-from services.owned import own_contact
 from webhooks.kinds import EventKind
 
 
@@ -75,7 +74,7 @@ def update_contact(account_id: str, contact_id: str, **changes: Any) -> Contact:
 
 @exclusively
 def _update(account_id: str, contact_id: str, changes: Mapping[str, Any]) -> Contact:
-    contact = own_contact(account_id, contact_id)
+    contact = Contact.owned(contact_id, account_id)
     if "note" in changes:
         contact.assign({"note": changes["note"] or None})
     if "opted_out" in changes:

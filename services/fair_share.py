@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from services.errors import RateLimitedError
+from models.errors import RateLimitedError
 
 # Seconds until other slow requests may have ended.
 RETRY_AFTER = 5

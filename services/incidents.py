@@ -13,6 +13,7 @@ from models.messages.template import IS_REJECTED, Template
 from models.numbers.number import Number, NumberStatus
 from models.reports.incident import AlertTarget, Incident, IncidentKind
 from networks.registry import network_of
+from resources.number import status_reason
 
 # Debounce for webhooks that fail intermittently: their incident ends after this time without a failure.
 # The other kinds do not flap.
@@ -113,7 +114,7 @@ def _numbers() -> Iterator[Trouble]:
 
 
 def _reason_of(number: Number) -> str:
-    return network_of(number).in_words(number.status_reason or "not known").removesuffix(".")
+    return network_of(number).in_words(status_reason(number) or "not known").removesuffix(".")
 
 
 def _templates() -> Iterator[Trouble]:

@@ -10,14 +10,15 @@ from typing import IO, Any, NamedTuple
 
 from anyio import to_thread
 
+from models.accounts.account import owned
 from models.database import read
+from models.errors import ConflictError, TooLargeError, UnsupportedTypeError
 from models.messages.message import Direction, Message
 from models.numbers.number import Number, NumberStatus
 from networks.interface import FileTypes, Media, MediaDownload, MediaUpload
 from networks.registry import network_of, offered
-from services.errors import ConflictError, TooLargeError, UnsupportedTypeError
+from services.active_number import inactive
 from services.network_failures import Asked, asking
-from services.owned import inactive, owned
 
 UPLOADING = Asked(
     verb="upload",

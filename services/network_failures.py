@@ -9,12 +9,7 @@ from typing import TypeVar
 
 from models.accounts.secret import SecretUnreadableError
 from models.database import commit, read, writing
-from models.numbers.number import Number
-from networks import exceptions as network
-from networks.interface import Network, Sender
-from networks.registry import described, network_of, offered
-from services import doorbells, number_status
-from services.errors import (
+from models.errors import (
     ConflictError,
     DomainError,
     FailedError,
@@ -22,7 +17,12 @@ from services.errors import (
     NotFoundError,
     RateLimitedError,
 )
-from services.owned import active_number
+from models.numbers.number import Number
+from networks import exceptions as network
+from networks.interface import Network, Sender
+from networks.registry import described, network_of, offered
+from services import doorbells, number_status
+from services.active_number import active_number
 
 logger = logging.getLogger(__name__)
 

@@ -13,6 +13,13 @@ from gateway.settings import get_settings
 from models.accounts import secret
 from models.accounts.account import Account
 from models.database import exclusively
+from models.errors import (
+    ConflictError,
+    DomainError,
+    InvalidError,
+    NotFoundError,
+    RateLimitedError,
+)
 from models.numbers.number import Number, NumberStatus
 from models.numbers.signup import Signup, SignupLink
 from networks.exceptions import NetworkError
@@ -27,13 +34,6 @@ from networks.interface import (
 from networks.interface import Signup as SignupCalls
 from networks.registry import get_network, offered, wait_for
 from services import doorbells
-from services.errors import (
-    ConflictError,
-    DomainError,
-    InvalidError,
-    NotFoundError,
-    RateLimitedError,
-)
 from services.number_status import change_status
 
 

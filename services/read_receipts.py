@@ -2,14 +2,15 @@
 
 from functools import partial
 
+from models.accounts.account import owned
 from models.database import read
+from models.errors import ConflictError
 from models.messages.message import Direction, Message
 from models.numbers.number import Number, NumberStatus
 from networks.interface import Receipts
 from networks.registry import network_of, offered
-from services.errors import ConflictError
+from services.active_number import inactive
 from services.network_failures import Asked, asking
-from services.owned import inactive, owned
 
 MARKING = Asked(
     verb="mark messages",

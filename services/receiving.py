@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
+from models.errors import ForbiddenError, UnauthorizedError
 from models.messages.callback import Callback
 from networks.registry import all_networks
 from services import doorbells, telemetry
-from services.errors import ForbiddenError, UnauthorizedError
 
 
 def verify(query: Mapping[str, str]) -> str:

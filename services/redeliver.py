@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from models.deliveries.bulk_redelivery import MAX_REDELIVERIES, Redelivery
 from models.deliveries.delivery import ENDED, UNDELIVERED, Delivery
 from models.deliveries.webhook import Webhook
+from models.errors import ConflictError
 from services import doorbells
-from services.errors import ConflictError
 from services.fair_share import TooMuchAtOnceError
 
 

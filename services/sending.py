@@ -21,10 +21,12 @@ from opentelemetry.trace import SpanKind
 from gateway.settings import get_settings
 from models import clock
 from models.accounts import secret
+from models.accounts.account import no_access, owned
 from models.accounts.secret import SecretUnreadableError
 from models.database import UnsureError, answers_at_once, commit, read, write, writing
 from models.database.outage import UNAVAILABLE
 from models.deliveries.backlog import pressure
+from models.errors import ConflictError, DomainError, FailedError, RateLimitedError
 from models.messages.contact import Contact
 from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message, MessageStatus
@@ -34,10 +36,9 @@ from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.registry import network_of
 from resources.error import STATUS, error_text
 from services import contacts, doorbells, number_status, telemetry, templates
-from services.errors import ConflictError, DomainError, FailedError, RateLimitedError
+from services.active_number import inactive
 from services.message_status import record_acceptance
 from services.network_failures import Asked, answer_to, unreadable_token
-from services.owned import inactive, no_access, owned
 
 logger = logging.getLogger(__name__)
 

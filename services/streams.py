@@ -14,7 +14,7 @@ from contextvars import Context
 from anyio import CancelScope, to_thread
 from peewee import DatabaseError
 
-from models.accounts.api_key import ApiKey
+from models.accounts.account import ApiKey
 from models.accounts.user_session import UserSession
 from models.database import reading
 from models.deliveries.event import Event

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from models.database import commit, read
+from models.errors import ConflictError, InvalidError, NotFoundError
 from models.messages.contact import Contact
 from models.messages.template import Template, TemplateList
 from models.numbers.number import Number
@@ -16,9 +17,8 @@ from networks.exceptions import ContentError
 from networks.interface import Templates
 from networks.registry import network_of, offered
 from services import doorbells, template_copy
-from services.errors import ConflictError, InvalidError, NotFoundError
+from services.active_number import active_number
 from services.network_failures import Asked, asking, capable
-from services.owned import active_number
 
 ACTION = "manage templates"
 MARKETING = "MARKETING"

@@ -7,15 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from gateway.settings import PREFIX, get_settings
-from models.accounts.account import Account
+from models.accounts.account import Account, no_access
 from models.database import exclusively
 from models.deliveries.claim import STALE_SECONDS
 from models.deliveries.delivery import Delivery
 from models.deliveries.webhook import Webhook
+from models.errors import ConflictError, UnavailableError
 from models.numbers.number import Number
-from services.errors import ConflictError, UnavailableError
 from services.fair_share import Share
-from services.owned import no_access
 from webhooks import address
 from webhooks.address import AddressRefusedError
 from webhooks.faults import MachineError

@@ -29,8 +29,7 @@ from gateway.http.server import serve
 from gateway.settings import get_settings
 from gateway.storage import connect_state
 from models import database
-from models.accounts.account import Account
-from models.accounts.api_key import ApiKey
+from models.accounts.account import Account, ApiKey
 from models.accounts.user import Role
 from models.accounts.user_session import UserSession
 from models.deliveries.delivery import Delivery, DeliveryState

@@ -5,8 +5,7 @@ from typing import Any
 import click
 
 from gateway.cli.output import found, prints, rendered
-from models.accounts.account import PLANS, Account, as_words
-from models.accounts.api_key import ApiKey
+from models.accounts.account import PLANS, Account, ApiKey, as_words
 
 COLUMNS = ("id", "name", "plan", "createdAt")
 

@@ -9,8 +9,7 @@ import click
 from gateway.cli.database import open_state
 from gateway.cli.output import json_option, show
 from gateway.settings import get_settings
-from models.accounts.account import Account
-from models.accounts.api_key import ApiKey
+from models.accounts.account import Account, ApiKey
 from models.accounts.password import change_password
 from models.accounts.user import User, new_password
 from models.numbers.number import Number

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from handlers.times import parse_date, parse_time
-from services.errors import InvalidError
+from models.errors import InvalidError
 
 DATE_LENGTH = len("2026-11-20")
 FORMS = "ISO 8601, or a date (UTC)."

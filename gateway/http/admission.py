@@ -26,8 +26,7 @@ from dashboard.cookies import session_token
 from gateway.http.shared_windows import WINDOW_SECONDS, SharedWindows
 from gateway.settings import ANONYMOUS
 from models import clock
-from models.accounts.account import Account
-from models.accounts.api_key import ApiKey
+from models.accounts.account import Account, ApiKey
 from models.accounts.client_address import one_client
 from models.accounts.user import User
 from models.accounts.user_session import UserSession

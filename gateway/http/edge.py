@@ -34,7 +34,7 @@ from gateway.http.admission import CALLER, NOBODY, Admission, Caller, RateLimite
 from gateway.http.connections import EDGE
 from gateway.http.exception_handlers import ApiError
 from gateway.ops.metrics import RATE_LIMITED
-from services.errors import RateLimitedError
+from models.errors import RateLimitedError
 from services.fair_share import Share
 from services.streams import streams
 

@@ -11,8 +11,8 @@ from werkzeug.exceptions import HTTPException as FlaskError
 
 from dashboard.error_pages import error_page, is_page
 from models.database import UnsureError
+from models.errors import DomainError
 from resources.error import CODES, STATUS, error_text
-from services.errors import DomainError
 
 logger = logging.getLogger(__name__)
 

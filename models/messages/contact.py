@@ -15,7 +15,7 @@ from typing import Any
 from peewee import SQL, BigAutoField, BigIntegerField, ForeignKeyField, TextField
 
 from models import clock
-from models.accounts.account import Account, Owned
+from models.accounts.account import Account, Owned, owned
 from models.database import BaseModel, Prepared, Rows, is_among, is_in, reading, writing
 from models.messages.message import Direction, Message
 from models.numbers.number import Number
@@ -247,6 +247,12 @@ class Contact(Owned):
         """The contact, or the one that it was merged into."""
         found = cls.by_id(contact_id)
         return found if found is None or found.merged_into is None else cls.by_id(found.merged_into)
+
+    @classmethod
+    def owned(cls, contact_id: str, account_id: str, field: str | None = None) -> "Contact":
+        """Like accounts.account.owned(): the contact, or the one that it was merged into."""
+        contact = owned(cls, contact_id, account_id, field)
+        return contact if contact.merged_into is None else cls.get_by_id(contact.merged_into)
 
     @classmethod
     def rows_of(cls, contact_ids: Iterable[str | None]) -> dict[str, "Contact"]:

@@ -3,7 +3,6 @@
 The work for later of a number is its next check, at ``due_at`` (services.number_status).
 """
 
-import json
 from collections.abc import Collection, Sequence
 from enum import StrEnum
 from functools import reduce
@@ -59,6 +58,7 @@ class Number(Owned, Work):
     messaging_limit = TextField(null=True)
     # The reason why the number is disconnected, or will be.
     reason = TextField(null=True)
+    # The latest notice about it: field, event, description, at.
     notice_json = TextField(null=True)
 
     class Meta:
@@ -73,17 +73,6 @@ class Number(Owned, Work):
     def pin(self) -> str:
         """The two-step PIN that the number was registered with."""
         return secret.decrypt(self.sealed_pin)
-
-    @property
-    def status_reason(self) -> str | None:
-        """The reason for BANNED or DISCONNECTED, in the network's words. None if unknown or neither."""
-        is_lost = self.status in (NumberStatus.BANNED, NumberStatus.DISCONNECTED)
-        return self.reason if is_lost else None
-
-    @property
-    def notice(self) -> dict[str, Any] | None:
-        """The latest notice about it: field, event, description, at."""
-        return None if self.notice_json is None else json.loads(self.notice_json)
 
     @classmethod
     def by_ids(cls, ids: Collection[str]) -> dict[str, Self]:

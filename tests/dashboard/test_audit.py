@@ -5,8 +5,7 @@ from peewee import OperationalError
 
 from dashboard.pages import TEMPLATES
 from dashboard.permissions import RULES
-from models.accounts.account import Account
-from models.accounts.api_key import ApiKey
+from models.accounts.account import Account, ApiKey
 from models.accounts.audit import Audit
 from models.accounts.invitation import ACCEPTED
 from models.accounts.password import RESET

@@ -5,8 +5,7 @@ import pytest
 from dashboard.cookies import session_token
 from dashboard.guard import safe_next
 from dashboard.site import page_number
-from models.accounts.account import Account
-from models.accounts.api_key import ApiKey
+from models.accounts.account import Account, ApiKey
 from models.accounts.user import User
 from models.accounts.user_session import UserSession
 from models.numbers.signup import SignupLink

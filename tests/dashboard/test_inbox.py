@@ -15,12 +15,12 @@ from dashboard.api_calls import Answer, Body
 from gateway.http.exception_handlers import ApiError
 from models.accounts.account import Account
 from models.database import writing
+from models.errors import ConflictError, DomainError, FailedError, InvalidError, TooLargeError
 from models.messages.contact import Contact
 from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message
 from models.messages.template import Template
 from models.numbers.number import Number, NumberStatus
-from services.errors import ConflictError, DomainError, FailedError, InvalidError, TooLargeError
 from tests import factories
 from tests.conftest import Clock
 from tests.dashboard.conftest import Submit, Visit

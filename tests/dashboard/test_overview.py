@@ -7,8 +7,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from dashboard.overview import EXTENSION
-from models.accounts.account import Account
-from models.accounts.api_key import ApiKey
+from models.accounts.account import Account, ApiKey
 from models.database import writing
 from models.deliveries.attempt import record_outcomes
 from models.deliveries.claim import Terms

@@ -8,8 +8,7 @@ import pytest
 
 from dashboard import requests
 from dashboard.pages import TEMPLATES
-from models.accounts.account import Account
-from models.accounts.api_key import ApiKey
+from models.accounts.account import Account, ApiKey
 from models.accounts.api_request import ApiRequest
 from resources.error import CODES
 from tests.conftest import Clock

@@ -5,8 +5,7 @@ from urllib.parse import quote
 import pytest
 from flask.testing import FlaskClient
 
-from models.accounts.account import Account
-from models.accounts.api_key import ApiKey
+from models.accounts.account import Account, ApiKey
 from models.database import writing
 from models.deliveries.attempt import Attempt, record_outcomes
 from models.deliveries.claim import Terms

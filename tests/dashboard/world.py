@@ -15,8 +15,7 @@ from dashboard.permissions import RULES
 from dashboard.urls import blueprint
 from models import clock
 from models.accounts import two_factor
-from models.accounts.account import Account
-from models.accounts.api_key import ApiKey
+from models.accounts.account import Account, ApiKey
 from models.accounts.api_request import ApiRequest
 from models.accounts.invitation import Invitation
 from models.accounts.password import PasswordReset

@@ -9,6 +9,7 @@ from handlers import contacts as handlers
 from models.accounts.account import Account
 from models.database import writing
 from models.deliveries.event import Event
+from models.errors import ConflictError, ForbiddenError, NotFoundError
 from models.messages.contact import Contact, Source
 from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message
@@ -16,7 +17,6 @@ from models.numbers.number import Number
 from networks import exceptions
 from networks.memory.network import MemoryNetwork
 from services import sending
-from services.errors import ConflictError, ForbiddenError, NotFoundError
 from tests import factories
 from tests.conftest import Clock
 from tests.fake_templates import Network, definition, known

@@ -15,7 +15,7 @@ from models.deliveries.bulk_redelivery import Redelivery
 from models.deliveries.claim import Terms
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
-from services.errors import ForbiddenError, InvalidError, NotFoundError
+from models.errors import ForbiddenError, InvalidError, NotFoundError
 from services.redeliver import InactiveWebhookError
 from tasks import redeliver
 from tests import factories

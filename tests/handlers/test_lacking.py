@@ -6,13 +6,13 @@ import pytest
 
 from handlers import blocks, profiles, templates
 from models.database import writing
+from models.errors import ConflictError, NotFoundError
 from models.messages.contact import Contact
 from models.messages.template import TemplateList
 from models.numbers.number import Number
 from networks.exceptions import PageGoneError
 from services import blocking
 from services import templates as service
-from services.errors import ConflictError, NotFoundError
 from services.network_failures import answer_to
 from tasks import template_lists
 

@@ -12,6 +12,7 @@ from starlette.responses import StreamingResponse
 from handlers import media, messages
 from models.database import database, writing
 from models.deliveries.event import Event
+from models.errors import ConflictError, DomainError, NotFoundError
 from models.messages.message import Message
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions
@@ -21,7 +22,6 @@ from networks.whatsapp.rules import Rules
 from resources.error import STATUS
 from services import media as service
 from services import read_receipts
-from services.errors import ConflictError, DomainError, NotFoundError
 from tests import factories
 from tests.asgi import http_scope, one_message
 

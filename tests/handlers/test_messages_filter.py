@@ -8,11 +8,11 @@ from handlers import messages
 from models.accounts.account import Account
 from models.clock import timestamp
 from models.database import writing
+from models.errors import InvalidError, NotFoundError
 from models.messages import contact_search
 from models.messages.contact import Contact, Source
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number
-from services.errors import InvalidError, NotFoundError
 from tests import factories
 from tests.conftest import Clock
 

@@ -10,13 +10,13 @@ from gateway.api import contract
 from handlers import blocks, profiles
 from models.accounts.account import Account
 from models.database import database, writing
+from models.errors import ConflictError, DomainError, ForbiddenError, NotFoundError
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions
 from networks.interface import BlockedPage, BlockedPerson, BlockResult, BusinessProfile, Sender
 from networks.whatsapp.rules import Rules
 from resources.error import STATUS
 from services import network_failures
-from services.errors import ConflictError, DomainError, ForbiddenError, NotFoundError
 from tests.structure.test_contract_shapes import check_shape
 
 PHONE, USER = "15551234567", "US.13491208655302741918"

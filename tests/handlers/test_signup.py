@@ -4,9 +4,9 @@ import pytest
 
 from handlers.signup import complete_signup
 from models.accounts.account import Account
+from models.errors import ConflictError
 from models.numbers.number import Number
 from models.numbers.signup import SignupLink
-from services.errors import ConflictError
 
 
 def test_a_number_of_another_account_is_a_conflict_that_says_what_to_do(number: Number) -> None:

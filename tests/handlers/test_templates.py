@@ -11,6 +11,7 @@ from models.accounts.account import Account
 from models.database import writing
 from models.deliveries.delivery import Delivery
 from models.deliveries.event import Event
+from models.errors import ConflictError, DomainError, ForbiddenError, NotFoundError
 from models.messages.template import Template, TemplateList
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions
@@ -18,7 +19,6 @@ from networks.interface import TemplateDefinition
 from resources.error import STATUS
 from services import template_copy
 from services import templates as service
-from services.errors import ConflictError, DomainError, ForbiddenError, NotFoundError
 from tests import factories
 from tests.conftest import Clock
 from tests.fake_templates import BODY, Network, definition

@@ -6,7 +6,7 @@ import pytest
 
 from handlers.times import parse_date, parse_time
 from models.clock import timestamp
-from services.errors import InvalidError
+from models.errors import InvalidError
 
 
 @pytest.mark.parametrize(

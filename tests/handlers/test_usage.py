@@ -9,10 +9,10 @@ import pytest
 from handlers.usage import export_usage, list_usage
 from models.accounts.account import Account
 from models.database import writing
+from models.errors import ForbiddenError, InvalidError, NotFoundError
 from models.messages.message import Message
 from models.numbers.number import Number
 from models.reports.usage import counting
-from services.errors import ForbiddenError, InvalidError, NotFoundError
 from tests import factories
 
 # The tests' clock is at the 20th.

@@ -7,9 +7,9 @@ import pytest
 from handlers import webhooks
 from models.accounts.account import Account
 from models.deliveries.webhook import Webhook
+from models.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
 from models.numbers.number import Number
 from services import webhooks as service
-from services.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
 from services.webhooks import NotCheckedError, TooManyWebhooksError
 from tests import factories
 from tests.conftest import Configure

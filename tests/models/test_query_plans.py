@@ -13,8 +13,7 @@ import pytest
 
 from handlers import deliveries, events, messages, usage
 from models import clock
-from models.accounts.account import Account
-from models.accounts.api_key import ApiKey
+from models.accounts.account import Account, ApiKey
 from models.accounts.api_request import RequestFilter
 from models.database import writing
 from models.deliveries.attempt import Attempt, record_outcomes

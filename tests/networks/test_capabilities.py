@@ -5,12 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from models.errors import ConflictError
 from models.numbers.number import Number
 from networks import interface
 from networks.exceptions import NotOfferedError
 from networks.registry import NETWORKS, get_network, network_of, offered
 from services import blocking, network_failures
-from services.errors import ConflictError
 
 CAPABILITIES = [
     interface.Receipts,

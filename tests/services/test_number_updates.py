@@ -10,6 +10,7 @@ from models.database import writing
 from models.deliveries.event import Event
 from models.numbers.notice import Notice
 from models.numbers.number import Number, NumberStatus
+from resources.number import status_reason
 from services import number_status
 from tests import factories
 from tests.asked_platform import AskedPlatform
@@ -136,7 +137,7 @@ def test_a_violation_emits_an_event_and_is_the_reason_of_the_following_ban(
     assert told["notice"]["event"] == "ACCOUNT_VIOLATION SCAM"
     assert (told["status"], told["statusReason"]) == ("ACTIVE", None)
     ingest_now(account_update("DISABLED_UPDATE", ban_info={"waba_ban_state": "DISABLE"}))
-    assert _now(number).status_reason is None, "an announcement is no ban"
+    assert status_reason(_now(number)) is None, "an announcement is no ban"
     platform.status = "BANNED"
     number_status.check_due()
     told = _told()[-1]
@@ -164,7 +165,7 @@ def test_a_disconnect_says_why_as_far_as_the_network_does(
     if update is not None:
         ingest_now(update)
     _check(number)
-    assert _told()[-1]["statusReason"] == _now(number).status_reason == reason
+    assert _told()[-1]["statusReason"] == status_reason(_now(number)) == reason
 
 
 def test_what_a_check_finds_is_told_only_when_it_changed(

@@ -11,6 +11,7 @@ from peewee import OperationalError
 from models.accounts.account import Account
 from models.database import database, writing
 from models.deliveries.event import Event
+from models.errors import ConflictError, DomainError, ForbiddenError, NotFoundError
 from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number, NumberStatus
@@ -20,7 +21,6 @@ from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.items import StatusUpdate
 from networks.whatsapp.rules import Rules
 from services import sending
-from services.errors import ConflictError, DomainError, ForbiddenError, NotFoundError
 from services.message_status import SentMessages, record_status
 from services.sending import Answer
 from tasks.queue import huey

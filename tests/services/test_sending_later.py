@@ -6,9 +6,9 @@ from collections.abc import Callable
 import pytest
 
 from models.database import UnsureError, outage
+from models.errors import DomainError
 from models.numbers.number import Number
 from services import doorbells, sending
-from services.errors import DomainError
 from services.sending import Answer
 from tests.fake_network import accept_all
 

@@ -13,12 +13,12 @@ from models import database
 from models.accounts import secret
 from models.accounts.account import Account
 from models.clock import new_id
+from models.errors import ConflictError, DomainError
 from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number
 from networks.interface import OutboundMessage
 from services import sending
-from services.errors import ConflictError, DomainError
 from tasks import bells
 from tests import factories
 from tests.conftest import AtOnce, Configure

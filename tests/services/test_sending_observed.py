@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
+from models.errors import ConflictError, DomainError
 from models.messages.message import Message
 from models.numbers.number import Number
 from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.whatsapp.rules import Rules
 from services import sending, telemetry
-from services.errors import ConflictError, DomainError
 from services.sending import Answer
 
 Answers = Callable[[Acceptance | Exception], None]

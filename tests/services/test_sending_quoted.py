@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from models.accounts.account import Account
+from models.errors import ConflictError, DomainError, ForbiddenError, NotFoundError
 from models.messages.message import Message
 from models.numbers.number import Number
-from services.errors import ConflictError, DomainError, ForbiddenError, NotFoundError
 from services.sending import quoted
 from tests import factories
 

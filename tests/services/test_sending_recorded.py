@@ -15,6 +15,7 @@ from models.accounts.account import Account
 from models.database import commit, writing
 from models.deliveries.delivery import Delivery
 from models.deliveries.event import Event
+from models.errors import ConflictError, DomainError
 from models.messages.contact import Contact, ContactChange, Source
 from models.messages.message import Message, MessageStatus, StatusChange
 from models.numbers.number import Number, NumberStatus
@@ -22,7 +23,6 @@ from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.whatsapp.rules import Rules
 from services import contacts, sending
-from services.errors import ConflictError, DomainError
 from services.message_status import record_acceptance
 from services.sending import Answer
 from tasks.queue import huey

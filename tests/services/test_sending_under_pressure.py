@@ -9,11 +9,11 @@ from models.accounts.account import Account
 from models.database import writing
 from models.deliveries.backlog import Pressure
 from models.deliveries.webhook import Webhook
+from models.errors import RateLimitedError
 from models.messages.callback import Callback
 from models.messages.message import Message
 from models.numbers.number import Number
 from services import sending
-from services.errors import RateLimitedError
 from services.sending import Answer
 from tests import factories
 from tests.conftest import Configure

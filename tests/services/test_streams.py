@@ -10,8 +10,7 @@ from peewee import InterfaceError, OperationalError
 from starlette.types import Message
 
 from handlers.events import EventStream
-from models.accounts.account import Account
-from models.accounts.api_key import ApiKey
+from models.accounts.account import Account, ApiKey
 from models.database import writing
 from models.deliveries.attempt import record_outcomes
 from models.deliveries.claim import Terms

@@ -7,12 +7,12 @@ import pytest
 
 from models.accounts.account import Account
 from models.database import writing
+from models.errors import DomainError, InvalidError
 from models.messages.message import Message
 from models.messages.template import Template, TemplateList
 from models.numbers.number import Number
 from networks.interface import TemplateDefinition
 from services import sending
-from services.errors import DomainError, InvalidError
 from tests import factories
 from tests.fake_templates import BODY, Network, definition, known
 

@@ -8,13 +8,13 @@ import pytest
 from gateway.settings import get_settings
 from handlers import profiles
 from models.accounts import secret
+from models.errors import DomainError
 from models.messages.contact import Contact
 from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message
 from models.numbers.number import Number
 from networks.interface import OutboundMessage
 from services import sending
-from services.errors import DomainError
 from services.sending import Answer
 from tests.fake_network import accept_all
 

@@ -20,12 +20,12 @@ from gateway.api.app import handlers_of
 from gateway.api.operations import METHODS
 from models.clock import new_id, timestamp
 from models.deliveries.delivery import DeliveryState
+from models.errors import DomainError
 from models.messages.message import Direction, MessageStatus
 from models.messages.template import TemplateStatus
 from models.numbers.number import NumberStatus
 from resources.error import CODES, STATUS
 from services import blocking
-from services.errors import DomainError
 from services.webhooks import MAX_URL, URL_FORM
 from webhooks import address
 from webhooks.kinds import EventKind

@@ -9,8 +9,7 @@ from starlette.routing import Mount, Route
 from gateway.api import contract
 from gateway.api.app import build_app
 from gateway.api.operations import METHODS
-from models.accounts.account import Account
-from models.accounts.api_key import ApiKey
+from models.accounts.account import Account, ApiKey
 from tests import factories
 from tests.asgi import OPERATIONS, ask, http_scope
 from tests.conftest import Configure

@@ -6,8 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gateway.cli import cli, demo
-from models.accounts.account import Account
-from models.accounts.api_key import ApiKey
+from models.accounts.account import Account, ApiKey
 from models.accounts.user import User
 from tests import factories
 

@@ -11,8 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.api.app import build_app
 from gateway.ops.logs import JsonFormatter
-from models.accounts.account import Account
-from models.accounts.api_key import ApiKey
+from models.accounts.account import Account, ApiKey
 from services.telemetry import note, request_fields
 from tests.asgi import Answered, ask, edge_of, http_scope
 from tests.conftest import Configure

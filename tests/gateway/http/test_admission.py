@@ -24,8 +24,7 @@ from gateway.http.admission import (
     session_of,
 )
 from models import clock
-from models.accounts.account import Account
-from models.accounts.api_key import ApiKey
+from models.accounts.account import Account, ApiKey
 from models.accounts.user import User
 from models.accounts.user_session import UserSession
 from models.database import answers_at_once

@@ -7,8 +7,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.api.operations import MEBIBYTE
 from gateway.http import admission
-from models.accounts.account import Account
-from models.accounts.api_key import ApiKey
+from models.accounts.account import Account, ApiKey
 from tests.asgi import Answered, ask, edge_of, http_scope
 
 PLANS = {"starter": 3, "pro": 5, "anonymous": 2}

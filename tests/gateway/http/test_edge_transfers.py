@@ -7,8 +7,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.api.operations import LARGE_BODY, MEBIBYTE
 from gateway.http.edge import LARGE_BODIES_EACH
-from models.accounts.account import Account
-from models.accounts.api_key import ApiKey
+from models.accounts.account import Account, ApiKey
 from models.accounts.user import Role
 from models.accounts.user_session import UserSession
 from tests.asgi import OPERATIONS, Answered, ask, edge_of, http_scope

@@ -12,9 +12,8 @@ from contract_tests.bad_kinds import FORM_TYPE, GOOD_FORM, required_query
 from contract_tests.operations import Operation, all_operations
 from gateway.api.app import build_app
 from gateway.http.exception_handlers import CRASH_MESSAGE, ApiError
-from models.accounts.account import Account
-from models.accounts.api_key import ApiKey
-from services.errors import DomainError, InvalidError, RateLimitedError
+from models.accounts.account import Account, ApiKey
+from models.errors import DomainError, InvalidError, RateLimitedError
 from services.webhooks import NotCheckedError
 from tests.asgi import Answered, ask, http_scope
 from tests.conftest import Configure

@@ -16,7 +16,7 @@ from gateway.http import in_process
 from gateway.http.admission import CALLER
 from gateway.http.in_process import InProcess
 from models.accounts.account import Account
-from services.errors import ConflictError
+from models.errors import ConflictError
 from tests.asgi import OPERATIONS
 
 

@@ -15,10 +15,9 @@ from gateway.http.admission import RateLimiter
 from gateway.http.edge import Edge
 from gateway.http.request_log import HIDDEN, plain_query, without_values
 from gateway.ops.metrics import REQUEST_LOG_DROPPED
-from models.accounts.account import Account
-from models.accounts.api_key import ApiKey
+from models.accounts.account import Account, ApiKey
 from models.accounts.api_request import ApiRequest
-from services.errors import ConflictError
+from models.errors import ConflictError
 from tests.asgi import OPERATIONS, PLANS, ask_in_loop, http_scope
 from tests.conftest import Clock
 

@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from models.accounts.account import Account
-from models.accounts.api_key import ApiKey
+from models.accounts.account import Account, ApiKey
 from models.accounts.user import User
 from models.accounts.user_session import UserSession
 from tests import factories

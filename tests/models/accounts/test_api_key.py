@@ -4,8 +4,7 @@ import hashlib
 import re
 
 from contract_tests.stored import Stored
-from models.accounts.account import Account
-from models.accounts.api_key import ApiKey
+from models.accounts.account import Account, ApiKey
 from tests import factories
 from tests.conftest import Clock
 

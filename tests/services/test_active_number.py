@@ -2,12 +2,12 @@
 
 import pytest
 
-from models.accounts.account import Account
+from models.accounts.account import Account, owned
+from models.errors import ForbiddenError, NotFoundError
 from models.numbers.number import Number, NumberStatus
 from networks.exceptions import NumberBannedError, NumberLostError
 from networks.registry import described
-from services.errors import ForbiddenError, NotFoundError
-from services.owned import inactive, owned
+from services.active_number import inactive
 from tests import factories
 
 
