@@ -17,6 +17,7 @@ def status_reason(number: Number) -> str | None:
 
 def number_object(number: Number) -> dict[str, Any]:
     """The Number object of a row."""
+    reason = status_reason(number)
     notice = None if number.notice_json is None else orjson.loads(number.notice_json)
     return {
         "id": number.id,
@@ -27,6 +28,6 @@ def number_object(number: Number) -> dict[str, Any]:
         "activatedAt": moment(number.activated_at),
         "qualityRating": number.quality_rating,
         "messagingLimit": number.messaging_limit,
-        "statusReason": status_reason(number),
+        "statusReason": reason,
         "notice": notice and notice | {"at": timestamp(notice["at"])},
     }
