@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from functools import cached_property
 from itertools import cycle
 
-from models.reports.activity import DAY_MS, MINUTE_MS, Span
+from models.clock import DAY_MS, MINUTE_MS
+from models.reports.activity import Span
 from models.reports.tally import HOUR_MS
 
 # In SVG user units. The plot is the area within the margins.

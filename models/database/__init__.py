@@ -21,6 +21,7 @@ from models.database.queries import commit as commit
 from models.database.queries import commits as commits
 from models.database.queries import database as database
 from models.database.queries import exclusively as exclusively
+from models.database.queries import fetch as fetch
 from models.database.queries import last_progress as last_progress
 from models.database.queries import matching as matching
 from models.database.queries import progress as progress

@@ -85,6 +85,12 @@ def reading() -> AbstractContextManager[None]:
     return engine().reading()
 
 
+def fetch(query: Any) -> list[Any]:
+    """The rows of a query. It needs no reading() around it."""
+    with reading():
+        return list(query)
+
+
 def reading_together() -> AbstractContextManager[None]:
     """A transaction that only reads, so that one server runs it all. Use it in a ``repeated`` function."""
     return engine().reading_together()

@@ -3,12 +3,13 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 from peewee import SQL, fn
 
 from models import clock
-from models.database import Prepared, read, reading
+from models.clock import DAY_MS, MINUTE_MS
+from models.database import Prepared, fetch, read, reading
 from models.deliveries.delivery import IS_PENDING, IS_UNDELIVERED, Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
 from models.messages.callback import AT_ONCE, Callback
@@ -17,8 +18,6 @@ from models.messages.callback import AT_ONCE, Callback
 LOOK_SECONDS = 1.0
 # The deliveries of a webhook that are due first are nearly always its oldest.
 LOOKED_AT = 50
-MINUTE_MS = 60 * 1000
-DAY_MS = 24 * 60 * MINUTE_MS
 
 
 def is_full(limit: int) -> bool:
@@ -68,9 +67,7 @@ class Backlog:
         counted = Delivery.select(
             fn.COUNT(SQL("*")), fn.COUNT(SQL("*")).filter(at <= now), fn.MIN(at)
         ).where(Delivery.state == IS_PENDING, Delivery.webhook.not_in(Webhook.deleted()))
-        with reading():
-            rows: Any = counted.tuples()
-            [(pending, due, oldest)] = rows
+        [(pending, due, oldest)] = fetch(counted.tuples())
         return cls(pending, due, max(0, now - oldest) / 1000 if oldest is not None else 0.0)
 
 
@@ -101,11 +98,10 @@ def a_day_before(now: int) -> int:
 
 def failed_in_a_day(webhook_ids: Sequence[str], now: int) -> dict[str, int]:
     """The number of failed deliveries of the last 24 hours, by webhook. Webhooks without any are left out."""
-    query: Any = Delivery.select(Delivery.webhook, fn.COUNT(SQL("*"))).where(
+    query = Delivery.select(Delivery.webhook, fn.COUNT(SQL("*"))).where(
         Delivery.webhook.in_(list(webhook_ids)),
         IS_UNDELIVERED,
         Delivery.state == DeliveryState.FAILED,
         Delivery.id >= clock.id_bound("dlv", a_day_before(now)),
     )
-    with reading():
-        return {webhook: int(count) for webhook, count in query.group_by(Delivery.webhook).tuples()}
+    return dict(fetch(query.group_by(Delivery.webhook).tuples()))

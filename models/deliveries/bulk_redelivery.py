@@ -13,7 +13,7 @@ from typing import Any
 from peewee import ForeignKeyField, TextField, fn
 
 from models.clock import new_id
-from models.database import BaseModel, database_now, exclusively, reading, write
+from models.database import BaseModel, database_now, exclusively, fetch, reading, write
 from models.deliveries.delivery import CLAIMS, Delivery
 from models.deliveries.webhook import Webhook
 
@@ -69,9 +69,8 @@ class Redelivery(BaseModel):
     @classmethod
     def waiting(cls, webhook_ids: Sequence[str]) -> set[str]:
         """The chosen deliveries of these webhooks that the worker has not scheduled yet."""
-        with reading():
-            batches = cls.select().where(cls.webhook.in_(webhook_ids))
-            return {delivery_id for batch in batches for delivery_id in batch.delivery_ids}
+        batches = fetch(cls.select().where(cls.webhook.in_(webhook_ids)))
+        return {delivery_id for batch in batches for delivery_id in batch.delivery_ids}
 
     @classmethod
     def before_first_attempt(cls, webhook_id: str, among: Sequence[str]) -> list[str]:
@@ -85,9 +84,8 @@ class Redelivery(BaseModel):
     @classmethod
     def states(cls, delivery_ids: Sequence[str]) -> Counter[str]:
         """The number of deliveries by state. Deliveries that were removed in the meantime are not counted."""
-        with reading():
-            found = Delivery.select(Delivery.state).where(Delivery.id.in_(delivery_ids))
-            return Counter(delivery.state for delivery in found)
+        found = Delivery.select(Delivery.state).where(Delivery.id.in_(delivery_ids))
+        return Counter(delivery.state for delivery in fetch(found))
 
     @classmethod
     def has_room(cls, webhook_id: str) -> bool:
@@ -98,8 +96,7 @@ class Redelivery(BaseModel):
 
     @classmethod
     def webhook_ids(cls) -> list[str]:
-        with reading():
-            return [batch.webhook_id for batch in cls.select(cls.webhook).distinct()]
+        return [batch.webhook_id for batch in fetch(cls.select(cls.webhook).distinct())]
 
     @classmethod
     def schedule_part(cls, webhook_id: str, rate: int, ahead_ms: int) -> int | None:

@@ -20,7 +20,7 @@ from peewee import (
 )
 
 from models import clock
-from models.database import Prepared, database_now, exclusively, reading
+from models.database import Prepared, database_now, exclusively, fetch, reading
 from models.deliveries.event import Event
 from models.deliveries.webhook import Webhook
 from models.page import Page, fetch_page
@@ -176,18 +176,16 @@ class Delivery(Lease):
     @classmethod
     def of_events(cls, event_ids: Sequence[str]) -> list[Self]:
         """All deliveries of these events with their webhooks, oldest first."""
-        with reading():
-            query = cls.select(cls, Webhook).join(Webhook)
-            query = query.where(cls.event.in_(event_ids), Webhook.deleted_at.is_null())
-            return list(query.order_by(cls.id))
+        query = cls.select(cls, Webhook).join(Webhook)
+        query = query.where(cls.event.in_(event_ids), Webhook.deleted_at.is_null())
+        return fetch(query.order_by(cls.id))
 
     @classmethod
     def mine(cls, account_id: str, delivery_ids: Sequence[str]) -> list[Self]:
         """The account's deliveries among these, newest first."""
         query = cls.select().join(Webhook).where(cls.id.in_(delivery_ids))
-        with reading():
-            ours = query.where(Webhook.account == account_id, Webhook.deleted_at.is_null())
-            return list(ours.order_by(cls.id.desc()))
+        ours = query.where(Webhook.account == account_id, Webhook.deleted_at.is_null())
+        return fetch(ours.order_by(cls.id.desc()))
 
     @classmethod
     def is_any_claimed(cls, webhook_id: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from peewee import fn
 
-from models.database import is_among, reading
+from models.database import fetch, is_among, reading
 from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import IS_UNDELIVERED, UNDELIVERED, Delivery, DeliveryState
 from models.deliveries.event import Event
@@ -86,9 +86,8 @@ class DeliveryFilter:
             sums = sums.where(tally.state.in_(self.states))
         if self.kind is not None:
             sums = sums.where(tally.event_kind == self.kind)
-        with reading():
-            rows: Any = sums.group_by(tally.webhook_id, tally.state).tuples()
-            return Counter({(webhook_id, state): int(total) for webhook_id, state, total in rows})
+        rows = fetch(sums.group_by(tally.webhook_id, tally.state).tuples())
+        return Counter({(webhook_id, state): int(total) for webhook_id, state, total in rows})
 
     def _candidates(
         self, beyond: str | None, *, is_oldest_first: bool = False
@@ -131,8 +130,7 @@ def answer_of(attempt: Attempt) -> str:
 def last_attempts(rows: Sequence[Delivery]) -> dict[str, Attempt]:
     """The last attempt of each delivery that has one, by its identifier."""
     ids = [row.id for row in rows]
-    with reading():
-        attempts = list(Attempt.select().where(Attempt.delivery.in_(ids)))
+    attempts = fetch(Attempt.select().where(Attempt.delivery.in_(ids)))
     # The last attempt of a delivery replaces the earlier ones.
     return {each.delivery_id: each for each in sorted(attempts, key=lambda each: each.id)}
 
@@ -174,8 +172,7 @@ def _pages(
     query = Delivery.select().where(*conditions).order_by(by_id).limit(PART)
     while True:
         is_beyond = Delivery.id > beyond if is_oldest_first else Delivery.id < beyond
-        with reading():
-            rows = list(query if beyond is None else query.where(is_beyond))
+        rows = fetch(query if beyond is None else query.where(is_beyond))
         yield from rows
         if len(rows) < PART:
             return

@@ -14,7 +14,7 @@ from peewee import SQL, BigIntegerField, ForeignKeyField, TextField, fn
 
 from models import clock
 from models.accounts.account import Account
-from models.database import BaseModel, Prepared, answers_at_once, reading
+from models.database import BaseModel, Prepared, answers_at_once, fetch
 
 # orjson fails for half of a surrogate pair, which a text of the network may contain.
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -73,9 +73,8 @@ class Event(BaseModel):
 
     @classmethod
     def of_subject(cls, account_id: str, subject_id: str) -> list[Self]:
-        with reading():
-            query = cls.select().where(cls.subject_id == subject_id, cls.account == account_id)
-            return list(query.order_by(cls.id))
+        query = cls.select().where(cls.subject_id == subject_id, cls.account == account_id)
+        return fetch(query.order_by(cls.id))
 
 
 def envelope(kind: str, at: int, data: Mapping[str, Any]) -> str:

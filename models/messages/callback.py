@@ -2,12 +2,21 @@
 
 import hashlib
 from enum import StrEnum
-from typing import Any, Self
+from typing import Self
 
 from peewee import SQL, BigIntegerField, BlobField, IntegerField, TextField, fn
 
 from models import clock
-from models.database import BaseModel, Prepared, appending, database_now, is_in, reading, writing
+from models.database import (
+    BaseModel,
+    Prepared,
+    appending,
+    database_now,
+    fetch,
+    is_in,
+    reading,
+    writing,
+)
 from models.messages.message import Direction, Message
 from models.numbers.number import Number
 from models.work import Work
@@ -152,19 +161,17 @@ class SetAside(BaseModel):
     @classmethod
     def waiting(cls, reason: str | None = None, *, after: str = "", limit: int = 100) -> list[Self]:
         """Items still aside, oldest first, from behind the identifier ``after``."""
-        with reading():
-            query = cls.select().where(cls.settled_at.is_null(), cls.id > after)
-            if reason is not None:
-                query = query.where(cls.reason == reason)
-            return list(query.order_by(cls.id).limit(limit))
+        query = cls.select().where(cls.settled_at.is_null(), cls.id > after)
+        if reason is not None:
+            query = query.where(cls.reason == reason)
+        return fetch(query.order_by(cls.id).limit(limit))
 
     @classmethod
     def counts(cls) -> dict[str, int]:
         """The number of items aside by reason. Reads one index only."""
-        with reading():
-            query = cls.select(cls.reason, fn.COUNT(SQL("*"))).where(cls.settled_at.is_null())
-            rows: Any = query.group_by(cls.reason).tuples()
-            return dict.fromkeys(map(str, Reason), 0) | dict(rows)
+        query = cls.select(cls.reason, fn.COUNT(SQL("*"))).where(cls.settled_at.is_null())
+        counts = fetch(query.group_by(cls.reason).tuples())
+        return dict.fromkeys(map(str, Reason), 0) | dict(counts)
 
     @classmethod
     def matchable(cls) -> list["SetAside"]:
@@ -183,8 +190,7 @@ class SetAside(BaseModel):
             .where(cls.id.in_(newest), Message.direction == Direction.OUTBOUND)
             .order_by(cls.id)
         )
-        with reading():
-            return list(found)
+        return fetch(found)
 
     def settle(self) -> None:
         self.amend(settled_at=clock.now(), error=None)

@@ -16,7 +16,7 @@ from peewee import SQL, BigAutoField, BigIntegerField, ForeignKeyField, TextFiel
 
 from models import clock
 from models.accounts.account import Account, Owned, owned
-from models.database import BaseModel, Prepared, Rows, is_among, is_in, reading, writing
+from models.database import BaseModel, Prepared, Rows, fetch, is_among, is_in, writing
 from models.messages.message import Direction, Message
 from models.numbers.number import Number
 
@@ -273,8 +273,7 @@ class Contact(Owned):
     def history(self) -> list["ContactChange"]:
         """The last ``MOST_SHOWN`` changes, oldest first."""
         kept = ContactChange.select().where(ContactChange.contact_id == self.id)
-        with reading():
-            return list(kept.order_by(ContactChange.id.desc()).limit(MOST_SHOWN))[::-1]
+        return fetch(kept.order_by(ContactChange.id.desc()).limit(MOST_SHOWN))[::-1]
 
 
 class ContactChange(BaseModel):

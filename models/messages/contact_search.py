@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from models.database import is_among, reading
+from models.database import fetch, is_among, reading
 from models.messages.contact import HAS_USERNAME, IDS, IS_NAMED, IS_PERSON, Contact, kind_of
 from models.numbers.number import Number
 from models.page import Page, fetch_page
@@ -42,8 +42,7 @@ def search(
         return fetch_page(query.order_by(Contact.id.desc()), limit, offset)
     has_part = Contact.name.contains(part)
     named = Contact.select(Contact.id).where(Contact.account == account_id, IS_NAMED, has_part)
-    with reading():
-        few = [row.id for row in named.limit(FEW + 1)]
+    few = [row.id for row in fetch(named.limit(FEW + 1))]
     if len(few) <= FEW:
         # Read once, then counted and sorted here.
         query = query.where(Contact.id.in_([*few, *others]))
@@ -59,8 +58,7 @@ def _with_id(account_id: str, field: str, value: str) -> list[str]:
     of_account = Contact.select(Contact.id, Contact.merged_into).where(
         is_among(Contact.number, numbers), getattr(Contact, field) == value
     )
-    with reading():
-        return [row.merged_into or row.id for row in of_account]
+    return [row.merged_into or row.id for row in fetch(of_account)]
 
 
 def _exact(account_id: str, text: str) -> list[str]:
@@ -69,8 +67,7 @@ def _exact(account_id: str, text: str) -> list[str]:
     with_username = Contact.select(Contact.id).where(
         Contact.account == account_id, HAS_USERNAME, IS_PERSON, Contact.username == text
     )
-    with reading():
-        return [*found, *(row.id for row in with_username)]
+    return [*found, *(row.id for row in fetch(with_username))]
 
 
 def _count(named: Any, others: Sequence[str]) -> int:

@@ -11,7 +11,7 @@ from peewee import BigAutoField, BigIntegerField, ForeignKeyField, IntegerField,
 
 from models import clock
 from models.accounts.account import Account
-from models.database import BaseModel, Prepared, matching, reading
+from models.database import BaseModel, Prepared, fetch, matching
 from models.messages.message import Message
 
 WINDOW_MS = 24 * 3_600_000
@@ -52,8 +52,7 @@ class IdempotencyKey(BaseModel):
     @classmethod
     def keys_of(cls, message_id: str) -> set[str]:
         """The keys of a message."""
-        with reading():
-            return {row.key for row in cls.select(cls.key).where(cls.message == message_id)}
+        return {row.key for row in fetch(cls.select(cls.key).where(cls.message == message_id))}
 
     @classmethod
     def claim(

@@ -14,7 +14,7 @@ from peewee import EXCLUDED, SQL, BigAutoField, BigIntegerField, ForeignKeyField
 
 from models import clock
 from models.accounts.account import Account
-from models.database import BaseModel, Prepared, is_in, reading
+from models.database import BaseModel, Prepared, fetch, is_in
 from models.numbers.number import Number
 
 # The most unsettled messages that one query returns.
@@ -250,16 +250,14 @@ class Message(BaseModel):
         query = cls.select(cls.id).where(
             IS_UNSETTLED, cls.status == status, cls.created_at < before
         )
-        with reading():
-            return [row.id for row in query.order_by(cls.id).limit(MOST_UNSETTLED)]
+        return [row.id for row in fetch(query.order_by(cls.id).limit(MOST_UNSETTLED))]
 
     def history(self) -> list["StatusChange"]:
         """Every step, in the order of STATUS_RANK. The first comes from the message's row."""
         is_outbound = self.direction == Direction.OUTBOUND
         first = MessageStatus.PENDING if is_outbound else MessageStatus.RECEIVED
-        with reading():
-            kept = StatusChange.select().where(StatusChange.message == self.id)
-            steps = sorted(kept, key=lambda step: STATUS_RANK[step.status])
+        kept = fetch(StatusChange.select().where(StatusChange.message == self.id))
+        steps = sorted(kept, key=lambda step: STATUS_RANK[step.status])
         for sent in steps[:1]:
             # A later step may have arrived first.
             sent.at = min(step.at for step in steps)

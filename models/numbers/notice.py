@@ -11,7 +11,7 @@ from peewee import BigIntegerField, ForeignKeyField, TextField, fn
 
 from models import clock
 from models.accounts import secret
-from models.database import BaseModel, reading, writing
+from models.database import BaseModel, fetch, reading, writing
 from models.numbers.number import Number
 
 
@@ -85,5 +85,4 @@ class Notice(BaseModel):
         if number is not None:
             of_account = (cls.waba_id == number.waba_id) & cls.number.is_null()
             query = query.where((cls.number == number.id) | of_account)
-        with reading():
-            return list(query)
+        return fetch(query)

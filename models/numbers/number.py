@@ -14,7 +14,7 @@ from peewee import SQL, BigIntegerField, IntegerField, IntegrityError, TextField
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Owned
-from models.database import Prepared, Rows, database, exclusively, is_in, reading
+from models.database import Prepared, Rows, database, exclusively, fetch, is_in, reading
 from models.work import Work
 
 # How long a signup may work on a number. After that its process counts as dead, because all its requests
@@ -153,9 +153,7 @@ class Number(Owned, Work):
         # Only new rows are ever PROVISIONING.
         before = clock.certain() - PROVISIONING_LIFETIME_MS
         is_dead = (cls.status == NumberStatus.PROVISIONING) & (cls.created_at < before)
-        with reading():
-            dead = list(cls.select().where(is_dead))
-        for number in dead:
+        for number in fetch(cls.select().where(is_dead)):
             number.abandon()
 
     @exclusively

@@ -7,12 +7,11 @@ from typing import Any
 
 from peewee import SQL, fn
 
-from models.database import reading
+from models.clock import DAY_MS, MINUTE_MS
+from models.database import fetch
 from models.deliveries.attempt import BUCKETS, ENDS, NARROW, WIDE, AttemptTotal
 from models.messages.message import Message
 from models.reports.tally import HOUR_MS, MessageHour
-
-MINUTE_MS, DAY_MS = 60_000, 24 * HOUR_MS
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def messages(account_id: str, span: Span, now: int) -> list[Mapping[str, int]]:
         query = query.where(MessageHour.account_id == account_id, MessageHour.hour >= since)
     found: dict[int, Counter[str]] = {start: Counter() for start in starts}
     # Integer division. Grouped by column number: PostgreSQL treats two equal parameters as different.
-    for step, status, count in _rows(query.group_by(SQL("1"), SQL("2"))):
+    for step, status, count in fetch(query.group_by(SQL("1"), SQL("2")).tuples()):
         if step * span.step in found:
             found[step * span.step][status] = int(count)
     return list(found.values())
@@ -93,7 +92,7 @@ def attempts(webhook_ids: Sequence[str], span: Span, now: int) -> list[Attempts]
     )
     found = {
         step * span.step: _attempts([*map(int, counts)])
-        for step, *counts in _rows(query.group_by(SQL("1")))
+        for step, *counts in fetch(query.group_by(SQL("1")).tuples())
     }
     return [found.get(start, Attempts()) for start in starts]
 
@@ -108,8 +107,3 @@ def _attempts(counts: Sequence[int]) -> Attempts:
     """From the numbers of ENDS and BUCKETS."""
     delivered, retried, failed, *buckets = counts
     return Attempts(delivered, retried, failed, buckets)
-
-
-def _rows(query: Any) -> list[Any]:
-    with reading():
-        return list(query.tuples())

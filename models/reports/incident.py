@@ -13,7 +13,7 @@ from peewee import SQL, BigIntegerField, Case, ForeignKeyField, IntegerField, Te
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Account, Owned
-from models.database import BaseModel, database_time, reading, writing
+from models.database import BaseModel, database_time, fetch, writing
 from models.work import Work
 
 # As a literal, because SQLite uses a partial index only for a condition it can read.
@@ -117,8 +117,7 @@ class Incident(Owned, Work):
     @classmethod
     def open(cls) -> list[Self]:
         """Open incidents of accounts with a recipient."""
-        with reading():
-            return list(cls.select().where(IS_OPEN, cls.account.in_(AlertTarget.accounts())))
+        return fetch(cls.select().where(IS_OPEN, cls.account.in_(AlertTarget.accounts())))
 
     def end(self) -> None:
         """End the incident, in the caller's transaction. Those who got its first notification get a second.

@@ -20,7 +20,7 @@ from peewee import (
     TextField,
 )
 
-from models.database import BaseModel, Prepared, reading
+from models.database import BaseModel, Prepared, fetch, reading
 from models.messages.message import Message
 from models.page import Page, fetch_page
 
@@ -50,8 +50,7 @@ class UsageTotal(BaseModel):
     @classmethod
     def all(cls, account_id: str, **wanted: Any) -> list[Self]:
         """The days from ``since`` to before ``until``, of all numbers or one, in the order of KEY."""
-        with reading():
-            return list(cls._query(account_id, **wanted))
+        return fetch(cls._query(account_id, **wanted))
 
     @classmethod
     def has_any(cls, account_id: str, direction: str) -> bool:
