@@ -33,7 +33,7 @@ from models.messages.search import SearchBlock
 from models.numbers.notice import Notice
 from models.numbers.signup import Signup
 from models.reports.incident import Incident
-from models.reports.tally import MessageHour
+from models.reports.tally import HOUR_MS, MessageHour
 
 logger = logging.getLogger(__name__)
 
@@ -173,9 +173,18 @@ def _remove_totals(now: int) -> None:
     """Remove the oldest totals by time: one step in each round is enough to keep up."""
     before = now - get_settings().retention_days * DAY_MS
     # The messages of that day may still be on their way out.
-    MessageHour.remove_oldest(before - DAY_MS)
-    AttemptTotal.remove_oldest(WIDE, before)
-    AttemptTotal.remove_oldest(NARROW, now - 2 * WIDE)
+    _remove_oldest(MessageHour.hour, (before - DAY_MS) // HOUR_MS)
+    for width, end in ((WIDE, before), (NARROW, now - 2 * WIDE)):
+        _remove_oldest(AttemptTotal.start, end, AttemptTotal.width == width)
+
+
+def _remove_oldest(start: Any, before: int, *which: Any) -> None:
+    """Remove the totals with the least ``start``, a column, if that is before ``before``."""
+    with reading():
+        oldest = start.model.select(fn.MIN(start)).where(start < before, *which).scalar()
+    if oldest is not None:
+        with writing():
+            start.model.delete().where(start == oldest, *which).execute()
 
 
 def _remove(what: str, remove: Callable[[int], int]) -> None:

@@ -14,11 +14,10 @@ from peewee import (
     ForeignKeyField,
     IntegerField,
     TextField,
-    fn,
 )
 
 from models import clock
-from models.database import BaseModel, Prepared, database_time, is_in, reading, write, writing
+from models.database import BaseModel, Prepared, database_time, fetch, is_in, write, writing
 from models.deliveries.delivery import CLAIMS, Delivery, DeliveryState
 from models.deliveries.webhook import Deactivation, Webhook
 
@@ -78,8 +77,7 @@ class Attempt(BaseModel):
     def of(cls, delivery: Delivery) -> list[Self]:
         """The last ``MOST_SHOWN`` attempts of a delivery, oldest first."""
         newest_first = cls.select().where(cls.delivery == delivery.id).order_by(cls.id.desc())
-        with reading():
-            return list(newest_first.limit(MOST_SHOWN))[::-1]
+        return fetch(newest_first.limit(MOST_SHOWN))[::-1]
 
 
 # Two buckets per power of two. The last one ends above 10 s, the default DELIVERY_TIMEOUT.
@@ -117,16 +115,6 @@ class AttemptTotal(BaseModel):
             values = [count[name] for name in (*ENDS, *BUCKETS)]
             for width in WIDTHS:
                 _ADD.execute(webhook_id, width, now - now % width, *values)
-
-    @classmethod
-    def remove_oldest(cls, width: int, before: int) -> int:
-        """Remove the rows of the oldest period of this width if it is before a time. Returns how many."""
-        with reading():
-            oldest = cls.select(fn.MIN(cls.start)).where(cls.width == width).scalar()
-        if oldest is None or oldest >= before:
-            return 0
-        with writing():
-            return int(cls.delete().where(cls.width == width, cls.start == oldest).execute())
 
 
 for _name in (*ENDS, *BUCKETS):

@@ -70,16 +70,6 @@ class MessageHour(BaseModel):
     class Meta:
         primary_key = CompositeKey("account_id", "hour", "status", "shard")
 
-    @classmethod
-    def remove_oldest(cls, before: int) -> int:
-        """Remove the rows of the oldest hour if it is before a time in ms. Its messages must be gone."""
-        with reading():
-            oldest = cls.select(fn.MIN(cls.hour)).scalar()
-        if oldest is None or oldest >= before // HOUR_MS:
-            return 0
-        with writing():
-            return int(cls.delete().where(cls.hour == oldest).execute())
-
 
 MessageHour.add_index(MessageHour.shard, where=IS_SHARDED, name="message_hour_sharded")
 # By table, whose name begins with the counted table, and the rows that fold() removes. A table of hours has
