@@ -30,7 +30,6 @@ from models.messages.conversation import (
     conversations,
     last_inbound,
     messages_before,
-    newest_messages,
 )
 from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message, MessageStatus
@@ -255,9 +254,6 @@ READS: dict[str, Work] = {
     ),
     "contacts are found by username": lambda world: contact_search.search(
         world.account.id, 20, 0, username="ada"
-    ),
-    "messages of a contact are read": lambda world: newest_messages(
-        Contact.get_by_id(world.message.contact_id), 20
     ),
     "conversations are listed": lambda world: conversations(world.account.id, 20, "msg_Z"),
     "conversations of a number are listed": lambda world: conversations(
