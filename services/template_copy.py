@@ -55,7 +55,7 @@ def update_list(seen: TemplateList, listed: Sequence[TemplateDefinition]) -> boo
     with writing():
         if not seen.settle(clock.now() + varied(MAX_AGE_MS)):
             return False
-        rows = {row.network_id: row for row in Template.of_account(seen.account_id, seen.waba_id)}
+        rows = {row.network_id: row for row in Template.rows_of(seen)}
         numbers = number_ids_of(seen)
         for definition in listed:
             row = rows.pop(definition.id, None)
@@ -74,7 +74,7 @@ def add(number: Number, definition: TemplateDefinition) -> Template:
     with writing():
         TemplateList.ask(number)
         TemplateList.touch(number.account_id, number.waba_id)
-        for known in Template.named(number, definition.name, definition.id):
+        for known in Template.rows_of(number, name=definition.name, network_id=definition.id):
             # A concurrent read of the list has stored it already.
             return known
         made = _create(number.account_id, number.waba_id, definition)

@@ -85,7 +85,7 @@ async def delete_template(
 ) -> None:
     """Delete a template by its identifier, or without one all languages of the name. Raises DomainError."""
     number = await _up_to_date(account_id, number_id)
-    rows = await read(partial(Template.named, number, name, template_id))
+    rows = await read(partial(Template.rows_of, number, name=name, network_id=template_id))
     if not rows:
         wanted = name if template_id is None else f"{name} with the id {template_id}"
         raise NotFoundError(f"The number {number.id} has no template {wanted}.")
@@ -141,7 +141,7 @@ def _check_content(number: Number, content: dict[str, Any]) -> Template | None:
 
 def _require_unknown(number: Number, name: str, language: str) -> None:
     """Accept an unknown template, but not an unknown language of a known one."""
-    languages = Template.languages(number, name)
+    languages = [row.language for row in Template.rows_of(number, name=name)]
     known = TemplateList.of(number) if languages else None
     if known is not None and known.read_at is not None:
         listed = ", ".join(languages[:20])
@@ -172,10 +172,9 @@ async def _up_to_date(account_id: str, number_id: str) -> Number:
 
 def _refuse_known(number: Number, name: str, language: str) -> None:
     """Raise ConflictError if the business account has a template with this name and language."""
-    for known in Template.named(number, name):
-        if known.language == language:
-            raise ConflictError(
-                f"The template {known.name} exists in {known.language} already; it is"
-                f" {known.shown_status}. Choose another name, or delete it first.",
-                field="/name",
-            )
+    if (known := Template.find(number, name, language)) is not None:
+        raise ConflictError(
+            f"The template {known.name} exists in {known.language} already; it is"
+            f" {known.shown_status}. Choose another name, or delete it first.",
+            field="/name",
+        )

@@ -5,15 +5,15 @@ numbers. TemplateList has the time of the last read. services.template_copy keep
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Self
 
-from peewee import SQL, BigIntegerField, IntegerField, TextField
+from peewee import SQL, BigIntegerField, IntegerField, ModelSelect, TextField
 
 from models import clock
 from models.accounts.account import Owned
-from models.database import Prepared, matching, reading
+from models.database import Prepared, fetch, matching
 from models.numbers.number import Number, NumberStatus
 from models.page import Page, fetch_page
 from models.work import Work
@@ -138,43 +138,28 @@ class Template(Owned):
         return _EXACT.first(number.account_id, number.waba_id, name, language)
 
     @classmethod
-    def languages(cls, number: Number, name: str) -> list[str]:
-        """The known languages of a template, inside the caller's transaction."""
-        rows = _LANGUAGES.execute(number.account_id, number.waba_id, name)
-        return [language for (language,) in rows]
-
-    @classmethod
-    def of_account(cls, account_id: str, waba_id: str) -> list[Self]:
-        """All templates of a business account."""
-        with reading():
-            return list(cls.select().where(cls.account == account_id, cls.waba_id == waba_id))
-
-    @classmethod
-    def named(cls, number: Number, name: str, network_id: str | None = None) -> list[Self]:
-        """The templates with this name, in all languages unless ``network_id`` selects one."""
-        query = cls.select().where(
-            cls.account == number.account_id, cls.waba_id == number.waba_id, cls.name == name
-        )
-        if network_id is not None:
-            query = query.where(cls.network_id == network_id)
-        with reading():
-            return list(query.order_by(cls.language))
-
-    @classmethod
     def in_states(cls, account_id: str, statuses: Sequence[str]) -> list[Self]:
         """The account's templates with one of these statuses, by name and language."""
         query = cls.select().where(cls.account == account_id, cls.status.in_(statuses))
-        with reading():
-            return list(query.order_by(cls.name, cls.language))
+        return fetch(query.order_by(cls.name, cls.language))
+
+    @classmethod
+    def rows_of(cls, business: Number | TemplateList, **wanted: str | None) -> list[Self]:
+        """The templates of a business account with these values, by name and language."""
+        return fetch(cls._having(business, wanted))
 
     @classmethod
     def search(cls, number: Number, limit: int, offset: int, **wanted: str | None) -> Page[Self]:
-        """The templates of the number's business account with these values, by name and language."""
-        query = cls.select().where(cls.account == number.account_id, cls.waba_id == number.waba_id)
-        for column, value in wanted.items():
-            if value is not None:
-                query = query.where(getattr(cls, column) == value)
-        return fetch_page(query.order_by(cls.name, cls.language, cls.id), limit, offset)
+        """A page of the rows that ``rows_of`` finds."""
+        return fetch_page(cls._having(number, wanted), limit, offset)
+
+    @classmethod
+    def _having(
+        cls, business: Number | TemplateList, wanted: Mapping[str, str | None]
+    ) -> "ModelSelect[Self]":
+        values = {"account": business.account_id, "waba_id": business.waba_id, **wanted}
+        known = [getattr(cls, name) == value for name, value in values.items() if value is not None]
+        return cls.select().where(*known).order_by(cls.name, cls.language, cls.id)
 
 
 Template.add_index(Template.account, where=IS_REJECTED, name="template_rejected")
@@ -182,16 +167,9 @@ Template.add_index(Template.account, where=IS_REJECTED, name="template_rejected"
 
 def active_numbers(account_id: str, waba_id: str) -> list[Number]:
     """The account's active numbers of a business account, the oldest first."""
-    with reading():
-        return list(
-            Number.select()
-            .where(
-                Number.account == account_id,
-                Number.waba_id == waba_id,
-                Number.status == NumberStatus.ACTIVE,
-            )
-            .order_by(Number.id)
-        )
+    is_ours = (Number.account == account_id) & (Number.waba_id == waba_id)
+    query = Number.select().where(is_ours, Number.status == NumberStatus.ACTIVE)
+    return fetch(query.order_by(Number.id))
 
 
 _LIST = matching(TemplateList, "account", "waba_id")
@@ -201,10 +179,3 @@ _ASK = Prepared(
     ).on_conflict_ignore()
 )
 _EXACT = matching(Template, "account", "waba_id", "name", "language")
-_LANGUAGES = Prepared(
-    lambda account_id, waba_id, name: (
-        Template.select(Template.language)
-        .where(Template.account == account_id, Template.waba_id == waba_id, Template.name == name)
-        .order_by(Template.language)
-    )
-)

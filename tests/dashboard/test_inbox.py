@@ -353,7 +353,7 @@ def template(number: Number) -> Callable[..., Template]:
 
     def make(*components: dict[str, Any], **values: Any) -> Template:
         known(number, definition("order_shipped", "en_US", *components, **values))
-        return Template.named(number, "order_shipped")[0]
+        return Template.rows_of(number, name="order_shipped")[0]
 
     return make
 
@@ -490,5 +490,5 @@ def test_another_accounts_template_is_not_there(
     clock.advance(seconds=1)
     theirs = factories.active_number(Account.open("Other", "pro"), "1002", "2002")
     known(theirs, definition())
-    [chosen] = Template.named(theirs, "order_shipped")
+    [chosen] = Template.rows_of(theirs, name="order_shipped")
     visit(f"inbox/{contact.id}?reply=template&template={chosen.id}", 404)
