@@ -45,6 +45,11 @@ MODULES = OVER_API | ON_SERVER
 GROUPS = {"For developers, over the API": OVER_API, "For operators, on the server": ON_SERVER}
 
 
+def group(name: str) -> click.Group:
+    """The group of the commands ``gateway NAME ...``."""
+    return click.Group(name, help=MODULES[name][1])
+
+
 class LazyGroup(click.Group):
     """A group that imports a command when it is used."""
 

@@ -4,8 +4,12 @@ from typing import Any
 
 import click
 
+from gateway.cli import group
 from gateway.cli.output import found, prints, rendered
 from models.accounts.account import PLANS, Account, ApiKey, as_words
+
+accounts = group("accounts")
+keys = group("keys")
 
 COLUMNS = ("id", "name", "plan", "createdAt")
 
@@ -33,11 +37,6 @@ def _words(
 def _with_state(account: Account) -> dict[str, Any]:
     state = "active" if account.suspended_at is None else "suspended"
     return rendered(account, *COLUMNS) | {"state": state} | rendered(account, "suspendedAt")
-
-
-@click.group()
-def accounts() -> None:
-    """Accounts: the owners of numbers, keys and webhooks."""
 
 
 @accounts.command("create")
@@ -113,11 +112,6 @@ def words(account_id: str, stop: list[str], start: list[str]) -> dict[str, Any]:
     account = find_account(account_id)
     account.set_opt_words(stop=stop, start=start)
     return {"id": account.id, "stopWords": account.stop_words, "startWords": account.start_words}
-
-
-@click.group()
-def keys() -> None:
-    """API keys of accounts."""
 
 
 @keys.command("create")

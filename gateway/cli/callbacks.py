@@ -4,20 +4,18 @@ from collections.abc import Iterator
 
 import click
 
+from gateway.cli import group
 from gateway.cli.database import open_state
 from gateway.cli.output import json_option, rendered, show
 from models.messages.callback import Reason, SetAside
 from tasks import ingest
 
+callbacks = group("callbacks")
+
 MAX_LISTED = 100
 REASONS = click.Choice([str(reason) for reason in Reason])
 # No column contains the text of a message.
 COLUMNS = ("id", "createdAt", "reason", "phoneNumberId", "waMessageId", "error")
-
-
-@click.group()
-def callbacks() -> None:
-    """Callbacks of the messaging network."""
 
 
 @callbacks.command("aside")

@@ -5,21 +5,19 @@ from typing import Any
 
 import click
 
+from gateway.cli import group
 from gateway.cli.output import prints
 from models.messages.contact import Contact
 from models.messages.erasure import Erasure
 from services import erasing
+
+contacts = group("contacts")
 
 KINDS = (
     *("messages", "events", "deliveries"),
     *("callbacks", "itemsSetAside", "apiRequests", "notices"),
 )
 WARNING = "Its messages, events and history are removed as well. This cannot be undone. Erase {}?"
-
-
-@click.group()
-def contacts() -> None:
-    """Contacts: people who exchange messages with a number."""
 
 
 @contacts.command()

@@ -8,7 +8,7 @@ import logging
 import click
 from peewee import DatabaseError
 
-from gateway.cli import up_locks
+from gateway.cli import group, up_locks
 from gateway.cli.output import json_option, show
 from gateway.settings import Settings, get_settings
 from gateway.storage import (
@@ -25,6 +25,8 @@ from models import database
 from models.database import known_time
 from models.database.sqlite import path_of
 from models.deliveries import event_history
+
+clock = group("clock")
 
 logger = logging.getLogger(__name__)
 
@@ -113,11 +115,6 @@ def apply_migrations() -> list[str]:
     except DatabaseError as error:
         raise click.ClickException(f"The database is not migrated: {in_one_line(error)}") from error
     return applied
-
-
-@click.group()
-def clock() -> None:
-    """The clock of this machine, after a jump."""
 
 
 @clock.command("confirm")

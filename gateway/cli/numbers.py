@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from gateway.cli import group
 from gateway.cli.accounts import find_account
 from gateway.cli.output import found, prints, rendered
 from gateway.settings import get_settings
@@ -17,15 +18,13 @@ from networks.whatsapp.sandbox_signup import SandboxUnreachableError, start_sign
 from resources.number import number_object
 from services import onboarding
 
+numbers = group("numbers")
+signup_links = group("signup-links")
+
 MAX_LISTED = 100
 # The number of the demo account on a network without a signup.
 DEMO_PHONE = "15550001000"
 TAKEN = "The phone number is connected to another account."
-
-
-@click.group()
-def numbers() -> None:
-    """Connected phone numbers."""
 
 
 @numbers.command("list")
@@ -53,11 +52,6 @@ def notices(number_id: str | None) -> list[dict[str, Any]]:
         {"createdAt": timestamp(notice.at), **rendered(notice, *columns)}
         for notice in Notice.newest(MAX_LISTED, number)
     ]
-
-
-@click.group("signup-links")
-def signup_links() -> None:
-    """Signup links, through which an owner connects a number."""
 
 
 def _slug(context: click.Context, _parameter: click.Parameter, name: str) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from gateway.cli import group
 from gateway.cli.accounts import find_account
 from gateway.cli.output import found, prints, rendered
 from models.accounts import two_factor
@@ -21,6 +22,8 @@ from models.accounts.user import (
     new_password,
     normalise,
 )
+
+users = group("users")
 
 
 def _check_email(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
@@ -48,11 +51,6 @@ def _choose_password(*, from_stdin: bool) -> tuple[str, dict[str, str]]:
 
 def _rendered(user: User, shown: dict[str, str]) -> dict[str, Any]:
     return rendered(user, "id", "email", "accountId", "role") | shown | rendered(user, "createdAt")
-
-
-@click.group()
-def users() -> None:
-    """People who sign in to the dashboard."""
 
 
 @users.command()

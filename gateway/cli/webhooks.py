@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from gateway.cli import group
 from gateway.cli.database import open_state
 from gateway.cli.listen import kinds_of
 from gateway.cli.options import since_option, until_option
@@ -22,6 +23,9 @@ from services import redeliver
 from services.fair_share import TooMuchAtOnceError
 from webhooks.kinds import EventKind
 
+webhooks = group("webhooks")
+deliveries = group("deliveries")
+
 MAX_LISTED = 100
 KINDS_HELP = "Event kinds, separated by commas."
 DELIVERY = ("id", "webhookId", "eventId", "event", "state", "createdAt", "nextAttemptAt")
@@ -31,11 +35,6 @@ FINAL_STATES = [str(s) for s in DeliveryState if s is not DeliveryState.PENDING]
 
 
 webhook_option = partial(click.option, "--webhook", "webhook_id", help="Of this webhook.")
-
-
-@click.group()
-def webhooks() -> None:
-    """Webhooks of all accounts."""
 
 
 @webhooks.command("list")
@@ -55,11 +54,6 @@ def create_webhook(
 ) -> dict[str, Any]:
     """Create a webhook of the profile's account. Its secret is shown only once."""
     return remote.post("/webhooks", {"url": url, "events": events, "numberIds": list(numbers)})
-
-
-@click.group()
-def deliveries() -> None:
-    """Deliveries to webhooks."""
 
 
 @deliveries.command("list")
