@@ -5,7 +5,7 @@ import json
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
@@ -20,6 +20,7 @@ TIMEOUT_SECONDS = 10
 # Seconds between the attempts to send one event.
 PAUSES = (1.0, 3.0, 10.0)
 SUCCESS = range(200, 300)
+HEADERS = {"Content-Type": "application/json", "User-Agent": USER_AGENT, "Connection": "close"}
 # Ctrl-C and the end of a service.
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -40,13 +41,13 @@ class Try:
         return self.status in SUCCESS
 
 
+@dataclass(frozen=True)
 class Forwarder:
     """Sends events to one URL, signed with ``secret``."""
 
-    def __init__(self, url: str, secret: str, pauses: Sequence[float] = PAUSES) -> None:
-        self._url = url
-        self._secret = secret
-        self._pauses = pauses
+    url: str
+    secret: str = field(repr=False)
+    pauses: Sequence[float] = PAUSES
 
     def forward(self, record: dict[str, Any], note: Callable[[], None]) -> Iterator[Try]:
         """Send an event until the receiver accepts it or the attempts are used up. Yields each attempt.
@@ -54,7 +55,7 @@ class Forwarder:
         Calls ``note`` after the last attempt. No signal stops the program in between.
         """
         body = encode(record)
-        for number, pause in enumerate((*self._pauses, None), start=1):
+        for number, pause in enumerate((*self.pauses, None), start=1):
             with _held_back():
                 made = self._post(record, body, number, pause)
                 is_last = made.is_done or pause is None
@@ -66,6 +67,10 @@ class Forwarder:
             time.sleep(pause or 0)
 
     def _post(self, record: dict[str, Any], body: bytes, number: int, pause: float | None) -> Try:
+        # There is no delivery, so the event's identifier is used.
+        about = {"event_id": record["id"], "kind": record["event"], "delivery_id": record["id"]}
+        now = time.time_ns() // 1_000_000
+        headers = HEADERS | signing.headers([self.secret], body, now, **about, number=number)
         began = time.monotonic()
         status, error = None, None
         # A connection for each attempt: reusing one that the receiver has just closed would fail.
@@ -73,24 +78,13 @@ class Forwarder:
             # No proxy and no ~/.netrc: both programs are on this machine.
             session.trust_env = False
             try:
-                status = session.post(
-                    self._url,
-                    data=body,
-                    headers=self._headers(record, body, number),
-                    timeout=TIMEOUT_SECONDS,
-                    allow_redirects=False,
-                ).status_code
+                response = session.post(
+                    self.url, body, headers=headers, timeout=TIMEOUT_SECONDS, allow_redirects=False
+                )
+                status = response.status_code
             except requests.RequestException as failure:
                 error = reason_of(failure)
         return Try(number, status, error, round((time.monotonic() - began) * 1000), pause)
-
-    def _headers(self, record: dict[str, Any], body: bytes, number: int) -> dict[str, str]:
-        at = time.time_ns() // 1_000_000
-        # There is no delivery, so the event's identifier is used.
-        about = {"event_id": record["id"], "kind": record["event"], "delivery_id": record["id"]}
-        signed = signing.headers([self._secret], body, at, **about, number=number)
-        ours = {"Content-Type": "application/json", "User-Agent": USER_AGENT, "Connection": "close"}
-        return ours | signed
 
 
 def encode(record: dict[str, Any]) -> bytes:

@@ -13,7 +13,8 @@ from gateway.cli import profile
 from gateway.cli.forward import Forwarder, Try, until_stopped
 from gateway.cli.messages import person_of, text_of
 from gateway.cli.output import cut
-from gateway.cli.remote import USER_AGENT, ApiResponseError, Remote, connect
+from gateway.cli.profile import Profile
+from gateway.cli.remote import USER_AGENT, as_error
 from gateway.client import Events, Record, ResponseError
 from webhooks.kinds import EventKind
 
@@ -61,7 +62,7 @@ def tail(events: list[str], number_id: str | None, *, as_json: bool) -> None:
     Ctrl-C ends it.
     """
     with until_stopped():
-        for record in _events_of(connect(), events, number_id):
+        for record in _events_of(profile.load(), events, number_id):
             click.echo(json.dumps(record) if as_json else _row(record))
 
 
@@ -80,8 +81,7 @@ def listen(
     to the profile. If the receiver does not answer with 2xx, the command makes up to four attempts, then
     skips the event.
     """
-    remote, ours = connect(), profile.load()
-    assert ours is not None  # noqa: S101 - connect() has found it
+    ours = profile.load()
     begin = profile.cursor() if resume else None
     _say(f"Signing secret  {ours.secret}")
     _say(f"Forwarding to   {forward_to}")
@@ -89,19 +89,19 @@ def listen(
         _say("There is no earlier listen to resume: new events only.")
     forwarder = Forwarder(forward_to, ours.secret)
     with until_stopped():
-        for record in _events_of(remote, events, number_id, begin):
+        for record in _events_of(ours, events, number_id, begin):
             note = partial(profile.save_cursor, record["cursor"])
             for made in forwarder.forward(record, note):
                 click.echo(_object(record, made) if as_json else _result(record, made))
 
 
 def _events_of(
-    remote: Remote, kinds: list[str], number_id: str | None, cursor: str | None = None
+    ours: Profile, kinds: list[str], number_id: str | None, cursor: str | None = None
 ) -> Iterator[Record]:
     """The account's events. Fails with a one-line error if the gateway refuses the request."""
     events = Events(
-        remote.url,
-        remote.key,
+        ours.url,
+        ours.key,
         cursor,
         kinds=kinds,
         number_id=number_id,
@@ -112,7 +112,7 @@ def _events_of(
     try:
         yield from events
     except ResponseError as error:
-        raise ApiResponseError.of(error) from None
+        raise as_error(error) from None
 
 
 def _say(text: str) -> None:

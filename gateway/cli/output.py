@@ -83,16 +83,13 @@ def show(printed: Printed, *columns: str, as_json: bool) -> None:
         _print_aligned([[_label(name), _text(value)] for name, value in shown.items()])
     elif printed:
         heads = [re.sub(r" AT$", " (UTC)", _words(column).upper()) for column in columns]
-        print_table(heads, [[_cell(c, row[c]) for c in columns] for row in printed])
+        rows = [heads, *([_cell(c, row[c]) for c in columns] for row in printed)]
+        *widths, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
+        # The last column is cut to the terminal's width.
+        room = shutil.get_terminal_size().columns - sum(widths) - len(GAP) * len(widths)
+        _print_aligned([[*row, cut(last, max(MIN_CUT, room))] for *row, last in rows])
     else:
         click.echo("None.")
-
-
-def print_table(heads: list[str], rows: list[list[str]]) -> None:
-    """Print rows under their heads. The last column is cut to the terminal's width."""
-    *widths, _ = (max(map(len, column)) for column in zip(heads, *rows, strict=True))
-    room = max(MIN_CUT, shutil.get_terminal_size().columns - sum(widths) - len(GAP) * len(widths))
-    _print_aligned([[*row, cut(last, room)] for *row, last in [heads, *rows]])
 
 
 def cut(text: str, room: int) -> str:

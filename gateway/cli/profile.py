@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 VARIABLE = "GATEWAY_PROFILE"
+LOGIN = "Run: gateway login"
 # Bytes of the file. A cursor is shorter.
 CURSOR_WIDTH = 255
 
@@ -33,23 +34,30 @@ def path() -> Path:
     return Path(given) if given else Path(click.get_app_dir("gateway")) / "profile.json"
 
 
-def load() -> Profile | None:
-    """The profile, or None without one. Fails if the file cannot be read."""
+def load() -> Profile:
+    """The profile. Fails if the file is missing or cannot be read."""
     try:
         return Profile(**json.loads(path().read_bytes()))
     except FileNotFoundError:
-        return None
+        reason = f"There is no profile {path()}. {LOGIN}"
     except (OSError, ValueError, TypeError):
-        raise click.ClickException(
-            f"The profile {path()} cannot be read. Make a new one: gateway login"
-        ) from None
+        reason = f"The profile {path()} cannot be read. Make a new one: gateway login"
+    raise click.ClickException(reason)
 
 
 def save(profile: Profile) -> None:
     """Write the file. Deletes the position of a listener to another gateway or account."""
     if load_or_none() != profile:
         _place().unlink(missing_ok=True)
-    _write(path(), json.dumps(asdict(profile)))
+    file = path()
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Atomic. Only the owner can read it (tempfile's default).
+        with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as made:
+            json.dump(asdict(profile), made)
+        Path(made.name).replace(file)
+    except OSError as error:
+        raise _unwritable(file, error) from None
 
 
 def load_or_none() -> Profile | None:
@@ -91,17 +99,6 @@ def save_cursor(text: str) -> None:
 
 def _place() -> Path:
     return path().with_suffix(".cursor")
-
-
-def _write(file: Path, text: str) -> None:
-    """Replace the file atomically. Only its owner can read it (tempfile's default)."""
-    try:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as made:
-            made.write(text)
-        Path(made.name).replace(file)
-    except OSError as error:
-        raise _unwritable(file, error) from None
 
 
 def _unwritable(file: Path, error: OSError) -> click.ClickException:

@@ -3,7 +3,7 @@
 import re
 import sys
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urlsplit
 
 import click
@@ -11,31 +11,21 @@ import requests
 
 from gateway import __version__
 from gateway.cli import profile
-from gateway.cli.output import Decorator, Printed, json_option, printed, show
-from gateway.client import connection
-from gateway.client.connection import Bearer, reason_of, refusal_of
+from gateway.cli.output import Decorator, Printed, printed
+from gateway.cli.profile import LOGIN
+from gateway.client.connection import Bearer, ResponseError, reason_of, refusal_of
 
 SECONDS = 60
 USER_AGENT = f"gateway-cli/{__version__}"
-LOGIN = "Run: gateway login"
 PREFIX = "mk_live_"
 KEY = re.compile(f"{PREFIX}[A-Za-z0-9_-]{{43}}")
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
-class ApiResponseError(click.ClickException):
-    """The gateway responded with an error. ``code`` is that of the contract."""
-
-    def __init__(self, status: int, code: str, message: str) -> None:
-        super().__init__(f"{status} {code}: {message}")
-        self.status = status
-        self.code = code
-
-    @classmethod
-    def of(cls, refusal: connection.ResponseError) -> Self:
-        """The same error, for a person."""
-        hint = f" {LOGIN}" if refusal.status == requests.codes.unauthorized else ""
-        return cls(refusal.status, refusal.code, f"{refusal.message}{hint}")
+def as_error(refusal: ResponseError) -> click.ClickException:
+    """An error that the gateway responded with, for a person."""
+    hint = f" {LOGIN}" if refusal.status == requests.codes.unauthorized else ""
+    return click.ClickException(f"{refusal}{hint}")
 
 
 class NoAnswerError(click.ClickException):
@@ -47,59 +37,47 @@ class NoAnswerError(click.ClickException):
 
 
 class Remote:
-    """The API at the address of a profile, with its key."""
+    """The API at the address of a profile, with its key. A request fails with a one-line error."""
 
     def __init__(self, url: str, key: str) -> None:
         self.url = url
         self._session = requests.Session()
-        self.key = key
         self._session.auth = Bearer(key)
         self._session.headers["User-Agent"] = USER_AGENT
 
     def get(self, path: str, **query: Any) -> dict[str, Any]:
-        """The JSON object at a path. Fails with a one-line error."""
-        return _object_of(self._request("GET", path, params=query))
+        """The JSON object at a path."""
+        return self._request("GET", path, params=query)
 
     def post(
         self, path: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None
     ) -> dict[str, Any]:
-        """The JSON object in the response to a POST. Fails with a one-line error."""
-        return _object_of(self._request("POST", path, json=body, headers=headers))
+        """The JSON object in the response to a POST."""
+        return self._request("POST", path, json=body, headers=headers)
 
-    def _request(self, method: str, path: str, **options: Any) -> requests.Response:
-        options = {"timeout": SECONDS, "allow_redirects": False, **options}
+    def _request(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+        options |= {"timeout": SECONDS, "allow_redirects": False}
         try:
             response = self._session.request(method, f"{self.url}{path}", **options)
         except requests.RequestException as error:
             raise NoAnswerError(f"{self.url} does not answer: {reason_of(error)}.") from None
         if response.status_code not in range(200, 300):
-            with response:
-                raise self._refusal(response)
-        return response
-
-    def _refusal(self, response: requests.Response) -> click.ClickException:
-        refusal = refusal_of(response)
-        if refusal is not None:
-            return ApiResponseError.of(refusal)
-        status = f"{response.status_code} {response.reason}"
-        return NoAnswerError(f"{self.url} is no gateway's API, or it is down: {status}.")
-
-
-def _object_of(response: requests.Response) -> dict[str, Any]:
-    try:
-        found = response.json()
-    except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        raise NoAnswerError(f"{response.url} did not answer with a JSON object.")
-    return found
+            if refusal := refusal_of(response):
+                raise as_error(refusal)
+            status = f"{response.status_code} {response.reason}"
+            raise NoAnswerError(f"{self.url} is no gateway's API, or it is down: {status}.")
+        try:
+            found = response.json()
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise NoAnswerError(f"{response.url} did not answer with a JSON object.")
+        return found
 
 
 def connect() -> Remote:
     """The API of the profile. Fails without a profile."""
     found = profile.load()
-    if found is None:
-        raise click.ClickException(f"There is no profile {profile.path()}. {LOGIN}")
     return Remote(found.url, found.key)
 
 
@@ -123,8 +101,8 @@ def _base(_context: click.Context, _parameter: click.Parameter, value: str | Non
 @click.option(
     "--key", help="API key. Without it, the command prompts for it or reads standard input."
 )
-@json_option
-def login(url: str | None, key: str | None, *, as_json: bool) -> None:
+@printed(tuple)
+def login(url: str | None, key: str | None) -> Printed:
     """Store the address and API key for these commands.
 
     These are send, messages, tail, listen, trigger, deliveries show and webhooks create.
@@ -144,13 +122,12 @@ def login(url: str | None, key: str | None, *, as_json: bool) -> None:
     if urlsplit(url).scheme == "http" and urlsplit(url).hostname not in LOCAL_HOSTS:
         click.echo(f"The key goes to {url} unencrypted: prefer https.", err=True)
     profile.save(made)
-    shown: Printed = {
+    return {
         "url": made.url,
         "numbers": numbers,
         "profile": str(profile.path()),
         "signingSecret": made.secret,
     }
-    show(shown, as_json=as_json)
 
 
 def _read_key(url: str) -> str:
