@@ -22,9 +22,9 @@ from gateway.settings import PREFIX, Settings, SettingsError
 from gateway.storage import leave_state
 from models import database
 from models.database import known_time
-from services import notify, number_status
+from services import erasing, notify, number_status, redeliver, template_copy
 from services.webhook_client import make_client
-from tasks import bells, deliver, erasing, indexing, ingest, redeliver, sweep, template_lists
+from tasks import bells, deliver, indexing, ingest, sweep
 from tasks.queue import Doorbell, huey
 from webhooks.schedule import RetrySchedule
 
@@ -212,9 +212,9 @@ def run_worker(settings: Settings) -> None:
         Rounds(indexing.work_off, settings.sweep_interval),
         # Such a round may take as long as its lease.
         Rounds(
-            template_lists.read_due,
+            template_copy.read_due,
             settings.sweep_interval,
-            patience=template_lists.LEASE_MS / 1000,
+            patience=template_copy.LEASE_MS / 1000,
         ),
         Rounds(notify.look, settings.sweep_interval, patience=notify.LEASE_MS / 1000),
     ]

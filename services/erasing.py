@@ -13,7 +13,7 @@ from itertools import chain
 from models.database import empty_log
 from models.messages import search
 from models.messages.contact import Contact
-from models.messages.erasure import Erasure
+from models.messages.erasure import LEASE_MS, Erasure
 from services import doorbells, person_records
 
 logger = logging.getLogger(__name__)
@@ -52,6 +52,13 @@ def resume(erasure: Erasure, until: float | None = None) -> Counter[str]:
     _empty_log()
     logger.info("contact %s is erased", erasure.contact_id)
     return removed
+
+
+def work_off() -> None:
+    """Finish the erasures that requests left to the worker, or that a kill interrupted."""
+    Erasure.recall(LEASE_MS)
+    while erasure := Erasure.claim(LEASE_MS):
+        resume(erasure)
 
 
 def _empty_log() -> None:

@@ -55,7 +55,8 @@ _STATUS_AFTER: dict[type[network.NetworkError], NumberStatus] = {
     network.NumberLostError: NumberStatus.DISCONNECTED,
     network.NumberBannedError: NumberStatus.BANNED,
 }
-_TRY_AGAIN = (network.NotReachedError, network.AmbiguousError, network.ThrottledError)
+# The network did not respond, and may respond later.
+TRY_AGAIN = (network.NotReachedError, network.AmbiguousError, network.ThrottledError)
 
 # The statuses of the numbers that an effect on their account may have changed.
 _CHECKED_AFTER = {
@@ -209,9 +210,9 @@ def _carry_out(number: Number) -> bool:
         return True
     try:
         answer = _ask(number)
-    except _TRY_AGAIN as error:
+    except TRY_AGAIN as error:
         logger.warning("number %s could not be checked: %s", number.id, error)
-        number.back_off(_varied(BACK_OFF_MS), tries=0)
+        number.back_off(varied(BACK_OFF_MS), tries=0)
         return False
     try:
         with writing():
@@ -246,7 +247,7 @@ def _ask(number: Number) -> _Answer:
     sender = Sender(number.phone_number_id, number.access_token)
     try:
         said = wait_for(offered(Health, network_of(number)).get_number(sender))
-    except _TRY_AGAIN:
+    except TRY_AGAIN:
         raise
     except network.NetworkError as error:
         logger.warning("the check of number %s failed: %s", number.id, error)
@@ -269,8 +270,8 @@ def _reason_of(number: Number, answer: _Answer) -> str | None:
     return BETWEEN_REASONS.join(filter(None, (number.reason, violation))) or answer.word
 
 
-def _varied(pause_ms: float) -> int:
-    """A pause with jitter, so that checks that began together spread out. In milliseconds."""
+def varied(pause_ms: float) -> int:
+    """A pause with jitter, so that work that began together spreads out. In milliseconds."""
     return round(pause_ms * _rng.uniform(1 - JITTER, 1 + JITTER))
 
 
@@ -278,4 +279,4 @@ def _next_check_at(status: str) -> int | None:
     """The time of the next regular check of a number with this status. None for no check."""
     if status not in CONNECTED:
         return None
-    return clock.now() + _varied(get_settings().number_check_interval * 1000)
+    return clock.now() + varied(get_settings().number_check_interval * 1000)

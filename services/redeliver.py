@@ -1,14 +1,23 @@
-"""Redelivers deliveries: one at once, many in the background (tasks.redeliver)."""
+"""Redelivers deliveries: one at once, many in the background.
 
+Those of a webhook are scheduled in parts, with a rate limit, by a thread of the worker.
+"""
+
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from gateway.settings import get_settings
 from models.deliveries.bulk_redelivery import MAX_REDELIVERIES, Redelivery
 from models.deliveries.delivery import ENDED, UNDELIVERED, Delivery
 from models.deliveries.webhook import Webhook
 from models.errors import ConflictError
 from services import doorbells
 from services.fair_share import TooMuchAtOnceError
+
+# Parts of a webhook in a round. Deliveries that were redelivered meanwhile do not count against the rate.
+MAX_PARTS = 20
+PAUSE_SECONDS = 0.005
 
 
 class InactiveWebhookError(ConflictError):
@@ -63,3 +72,19 @@ def _check(webhook: Webhook) -> None:
             f"{MAX_REDELIVERIES:,} deliveries are already waiting for redelivery to this webhook. Try again"
             " when some of them have been sent."
         )
+
+
+def ahead_ms() -> int:
+    """How far a round schedules ahead, in milliseconds: one second's part and two intervals of the sweep."""
+    return round((1 + 2 * get_settings().sweep_interval) * 1000)
+
+
+def work_off() -> None:
+    """One round: schedule the redeliveries of each webhook until the next round."""
+    rate, ahead = get_settings().redelivery_rate, ahead_ms()
+    for webhook_id in Redelivery.webhook_ids():
+        for _ in range(MAX_PARTS):
+            if Redelivery.schedule_part(webhook_id, rate, ahead) is None:
+                break
+            # Lets other writers in between two parts.
+            time.sleep(PAUSE_SECONDS)

@@ -6,7 +6,7 @@ and come out of order: a repeated one changes nothing, and an older one only cau
 """
 
 import json
-import random
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import Any
@@ -16,20 +16,68 @@ from models.database import writing
 from models.deliveries.delivery import Delivery
 from models.messages.template import Template, TemplateList, TemplateStatus, active_numbers
 from models.numbers.number import Number
-from networks.interface import TemplateDefinition
+from networks.exceptions import NetworkError, NotOfferedError
+from networks.interface import Sender, TemplateDefinition, Templates
 from networks.items import TemplateChange
+from networks.registry import network_of, offered, wait_for
 from resources.template import template_object
+from services import doorbells, number_status
+from services.number_status import JITTER, TRY_AGAIN, varied
 from webhooks.kinds import EventKind
+
+logger = logging.getLogger(__name__)
 
 # The greatest age of a list without callbacks. The platform allows an app 200 calls per hour and account.
 MAX_AGE_MS = 3_600_000
-JITTER = 0.1
-_rng = random.SystemRandom()
+# The longest wait of a list.
+LONGEST_MS = round(MAX_AGE_MS * (1 + JITTER))
+# The lease of a list. An account with 6,000 templates has 60 pages.
+LEASE_MS = 300_000
+BACK_OFF_MS = 30_000
+# The lists of a round. A worker that gets SIGTERM can stop between two rounds.
+MAX_LISTS = 20
 
 # The network's values, by their names in a definition and in a row.
 NETWORK_VALUES = [field.name for field in fields(TemplateDefinition) if field.name != "id"]
 # The columns whose changes emit an event, next to the components.
 EVENT_COLUMNS = ("status", "category", "quality_score", "rejected_reason")
+
+
+def read_due() -> None:
+    """Read due lists from the network one after the other, at most MAX_LISTS."""
+    TemplateList.recall(LONGEST_MS)
+    for _ in range(MAX_LISTS):
+        known = TemplateList.claim(LEASE_MS)
+        if known is None or not _read(known):
+            return
+
+
+def _read(known: TemplateList) -> bool:
+    """Read a claimed list. Returns False if the network is unreachable: the next ones would time out too."""
+    numbers = active_numbers(known.account_id, known.waba_id)
+    try:
+        templates = offered(Templates, network_of(numbers[0])) if numbers else None
+    except NotOfferedError:
+        templates = None
+    if templates is None:
+        # No number has a token to read the list. A number that is connected again requests a new list.
+        with writing():
+            known.forget()
+        return True
+    number = numbers[0]
+    sender = Sender(number.phone_number_id, number.access_token)
+    try:
+        listed = wait_for(templates.list_templates(sender, known.waba_id))
+    except NetworkError as error:
+        logger.warning("the templates of number %s could not be read: %s", number.id, error)
+        with writing():
+            known.back_off(varied(min(BACK_OFF_MS * 2 ** min(known.tries, 10), MAX_AGE_MS)))
+            number_status.apply_error(number, error)
+        doorbells.deliveries.ring()
+        return not isinstance(error, TRY_AGAIN)
+    update_list(known, listed)
+    doorbells.deliveries.ring()
+    return True
 
 
 def is_due(known: TemplateList | None) -> bool:
@@ -197,8 +245,3 @@ def number_ids_of(row: Number | Template | TemplateList) -> list[str]:
 def _encoded(components: list[Any]) -> str:
     # Sorted, so that another order of the keys is no change.
     return json.dumps(components, sort_keys=True)
-
-
-def varied(pause_ms: float) -> int:
-    """A pause with jitter, so that reads that began together spread out. In milliseconds."""
-    return round(pause_ms * _rng.uniform(1 - JITTER, 1 + JITTER))

@@ -18,8 +18,8 @@ from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number
 from models.reports import tally
-from services import message_status
-from tasks import deliver, ingest, redeliver, retention
+from services import message_status, redeliver
+from tasks import deliver, ingest, retention
 from webhooks.schedule import RetrySchedule
 
 logger = logging.getLogger(__name__)

@@ -14,8 +14,7 @@ from models.deliveries.claim import Terms
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
 from models.numbers.number import Number
-from services import message_status
-from tasks import redeliver
+from services import message_status, redeliver
 from tests import factories
 from tests.dashboard.conftest import Submit, Visit
 from webhooks.kinds import EventKind

@@ -16,8 +16,8 @@ from models.deliveries.claim import Terms
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
 from models.errors import ForbiddenError, InvalidError, NotFoundError
+from services import redeliver
 from services.redeliver import InactiveWebhookError
-from tasks import redeliver
 from tests import factories
 from tests.conftest import Clock
 from tests.factories import claim_due

@@ -11,10 +11,9 @@ from models.messages.contact import Contact
 from models.messages.template import TemplateList
 from models.numbers.number import Number
 from networks.exceptions import PageGoneError
-from services import blocking
+from services import blocking, template_copy
 from services import templates as service
 from services.network_failures import answer_to
-from tasks import template_lists
 
 
 @pytest.fixture
@@ -48,7 +47,7 @@ def test_a_template_is_sent_without_a_list_of_templates(bare: Number) -> None:
 def test_the_worker_forgets_a_list_that_the_network_cannot_have(bare: Number) -> None:
     with writing():
         TemplateList.ask(bare)
-    template_lists.read_due()
+    template_copy.read_due()
     assert TemplateList.select().count() == 0
 
 

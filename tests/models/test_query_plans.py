@@ -38,9 +38,9 @@ from models.numbers.number import Number
 from models.reports import activity, tally
 from models.reports.incident import AlertTarget, Incident
 from networks.interface import Acceptance
-from services import incidents, sending
+from services import incidents, sending, template_copy
 from services.live_updates import LiveBlocks, Source
-from tasks import ingest, template_lists
+from tasks import ingest
 from tasks.retention import KINDS, remove_deleted, remove_old
 from tasks.sweep import recall
 from tests import factories
@@ -285,7 +285,7 @@ READS: dict[str, Work] = {
 
 SWEEP: dict[str, Work] = {
     "deliveries of the future are recalled": lambda _: recall(),
-    "due lists of templates are claimed": lambda _: template_lists.read_due(),
+    "due lists of templates are claimed": lambda _: template_copy.read_due(),
     "waiting callbacks are claimed": lambda _: Callback.claim_many(LEASE_MS, 10),
     "callbacks of dead workers are recalled": _recall_callbacks,
     "the oldest callback is found": lambda _: Callback.oldest_waiting(),

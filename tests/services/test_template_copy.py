@@ -15,7 +15,6 @@ from models.numbers.notice import Notice
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions
 from services import template_copy
-from tasks import template_lists
 from tests import factories
 from tests.conftest import Clock
 from tests.fake_templates import BODY, Network, definition, known
@@ -36,7 +35,7 @@ pytestmark = pytest.mark.usefixtures("clock")
 def network(monkeypatch: pytest.MonkeyPatch) -> Network:
     """The network that the worker calls."""
     network = Network(definition())
-    monkeypatch.setattr(template_lists, "network_of", lambda _: network)
+    monkeypatch.setattr(template_copy, "network_of", lambda _: network)
     return network
 
 
@@ -162,8 +161,8 @@ def test_changed_components_are_read_from_the_network_and_told_once(
     known(number, definition())
     network.templates = [definition("order_shipped", "en_US", {"type": "BODY", "text": "New"})]
     _tell("message_template_components_update", message_template_element="New")
-    template_lists.read_due()
-    template_lists.read_due()
+    template_copy.read_due()
+    template_copy.read_due()
     [event] = _told()
     assert event["data"]["components"] == [{"type": "BODY", "text": "New"}]
     assert network.asked == [("list", "2001")]
@@ -192,7 +191,7 @@ def test_a_deleted_template_emits_a_last_event_and_is_removed(
     network.templates = []
     _status("DELETED")
     assert (_statuses(), Template.select().count()) == (["DELETED"], 0)
-    template_lists.read_due()
+    template_copy.read_due()
     assert _statuses() == ["DELETED"]
 
 
@@ -200,7 +199,7 @@ def test_a_deleted_template_emits_a_last_event_and_is_removed(
 def test_a_template_that_appears_in_whatsapp_manager_is_told(number: Number) -> None:
     known(number)
     _status("APPROVED")
-    template_lists.read_due()
+    template_copy.read_due()
     assert _statuses() == ["APPROVED"]
 
 
@@ -244,15 +243,15 @@ def test_an_account_without_an_active_number_there_is_told_nothing(number: Numbe
 def test_the_worker_reads_a_requested_list_and_then_every_hour(
     clock: Clock, number: Number, network: Network
 ) -> None:
-    template_lists.read_due()
+    template_copy.read_due()
     assert network.asked == []
     template_copy.begin(number)
-    template_lists.read_due()
-    template_lists.read_due()
+    template_copy.read_due()
+    template_copy.read_due()
     assert network.asked == [("list", "2001")]
     assert (_row().name, _told()) == ("order_shipped", [])
     clock.advance(minutes=70)
-    template_lists.read_due()
+    template_copy.read_due()
     assert len(network.asked) == 2
 
 
@@ -270,12 +269,12 @@ def test_failed_reads_of_a_list_are_retried_with_back_off(
     network.failure = failure
     pauses = []
     for _ in range(3):
-        template_lists.read_due()
+        template_copy.read_due()
         pauses.append(_list().due_at - clock.at)
         clock.at = _list().due_at
     assert 50_000 < pauses[0] < 70_000 < pauses[1] < 140_000 < pauses[2]
     network.failure = None
-    template_lists.read_due()
+    template_copy.read_due()
     assert _list().read_at == clock.at
 
 
@@ -285,10 +284,10 @@ def test_a_lost_number_is_disconnected_and_its_templates_forgotten(
     known(number, definition())
     clock.advance(hours=2)
     network.failure = exceptions.NumberLostError("190", "Expired")
-    template_lists.read_due()
+    template_copy.read_due()
     assert Number.get_by_id(number.id).status == NumberStatus.DISCONNECTED
     clock.advance(hours=2)
-    template_lists.read_due()
+    template_copy.read_due()
     assert (TemplateList.select().count(), Template.select().count()) == (0, 0)
     assert _told() == []
 
@@ -303,14 +302,14 @@ def test_a_worker_that_died_gives_its_list_back(
         raise SystemExit
 
     with monkeypatch.context() as patch:
-        patch.setattr(template_lists, "wait_for", die)
+        patch.setattr(template_copy, "wait_for", die)
         with pytest.raises(SystemExit):
-            template_lists.read_due()
+            template_copy.read_due()
     network.asked.clear()
-    template_lists.read_due()
+    template_copy.read_due()
     assert network.asked == []
     clock.advance(minutes=6)
-    template_lists.read_due()
+    template_copy.read_due()
     assert network.asked == [("list", "2001")]
 
 
@@ -327,7 +326,7 @@ def test_a_list_older_than_a_callback_is_dropped_and_read_again(
 
     _status("PENDING")
     network.meanwhile = approve
-    template_lists.read_due()
+    template_copy.read_due()
     assert (_row().status, _statuses()) == ("APPROVED", ["APPROVED"])
     assert len(network.asked) == 2
 
@@ -337,6 +336,6 @@ def test_the_first_list_emits_events_of_known_templates_only(
 ) -> None:
     template_copy.add(number, definition(status="PENDING"))
     network.templates = [definition(), definition("other", template_id="502")]
-    template_lists.read_due()
+    template_copy.read_due()
     assert _statuses() == ["PENDING", "APPROVED"]
     assert Template.select().count() == 2

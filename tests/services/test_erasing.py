@@ -30,8 +30,8 @@ from networks.interface import Acceptance
 from networks.items import Part
 from networks.whatsapp.cloud_api import CloudApi
 from services import contacts, erasing, message_status
+from services.erasing import work_off
 from tasks import ingest
-from tasks.erasing import work_off
 from tests import factories
 from tests.conftest import Clock
 from tests.tasks.callbacks import (

@@ -10,9 +10,10 @@ from models.deliveries.bulk_redelivery import Redelivery
 from models.deliveries.claim import Terms
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
+from services import redeliver
 from services.fair_share import TooMuchAtOnceError
 from services.redeliver import redeliver_many
-from tasks import bells, redeliver, sweep
+from tasks import bells, sweep
 from tasks.queue import huey
 from tests import factories
 from tests.conftest import Clock, Configure
