@@ -314,6 +314,18 @@ def test_commands_need_a_migrated_database_and_migrations_run_once(empty: Cli) -
     assert empty.text("accounts", "list") == "None.\n"
 
 
+@pytest.mark.parametrize("command", ["migrate", "up"])
+def test_a_database_of_before_the_first_release_is_refused_in_one_line(
+    empty: Cli, command: str
+) -> None:
+    empty.json("migrate")
+    stored = Stored({"GATEWAY_DATA_DIR": str(empty.folder / "var")})
+    stored.change("DELETE FROM schema_migration WHERE name > '0011'")
+    [line] = empty.refuse(command).splitlines()
+    assert line.startswith("Error: The database is not migrated: it is older than 1.0.0. First run")
+    assert stored.count("schema_migration", "name > '0011'") == 0, "it changed nothing"
+
+
 @pytest.mark.parametrize("command", ["migrate", "up", "web", "worker", "accounts list"])
 def test_a_database_that_a_later_release_contracted_is_refused_in_one_line(
     empty: Cli, command: str

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from peewee import NotSupportedError
 from playhouse.migrations import Runner
 
 from models.clock import server_time
@@ -68,7 +69,11 @@ def migrate() -> list[str]:
 
 
 def _apply(runner: Runner) -> list[str]:
-    if runner.applied():
+    if applied := runner.applied():
+        if not set(applied).issuperset(MERGED):
+            raise NotSupportedError(
+                "it is older than 1.0.0. First run gateway migrate of the release 1.0.0"
+            )
         return list(runner.up())
     # The first one creates the present schema, on which the others would fail.
     with database.atomic():
