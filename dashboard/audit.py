@@ -2,7 +2,7 @@
 
 from flask import Response
 
-from dashboard.guard import account
+from dashboard.guard import OWNERS, account
 from dashboard.list_filters import read_filters
 from dashboard.site import PER_PAGE, blueprint, offset, show
 from models.accounts.audit import OPERATOR, Audit
@@ -10,7 +10,7 @@ from models.accounts.user import User
 from models.page import Page
 
 
-@blueprint.get("/audit")
+@blueprint.page("/audit", OWNERS)
 def audit() -> Response:
     """The rows that match the filter, newest first."""
     chosen, times, problems = read_filters({}, "who", "action")

@@ -7,7 +7,7 @@ import re
 
 from flask import Response, request
 
-from dashboard.guard import about, account, unchanged
+from dashboard.guard import AGENTS, ALL, DEVELOPERS, about, account, unchanged
 from dashboard.site import PER_PAGE, blueprint, confirm, go, mine, offset, show
 from models import clock
 from models.accounts.account import MAX_WORD, MAX_WORDS, as_words
@@ -30,7 +30,7 @@ MAX_NOTE = 1000  # As in the contract, UpdateContactRequest.
 MAX_MESSAGES = 20
 
 
-@blueprint.get("/contacts")
+@blueprint.page("/contacts", ALL)
 def contacts() -> Response:
     """The account's contacts that match the filter, newest first."""
     owner = account()
@@ -38,7 +38,7 @@ def contacts() -> Response:
     return _list({name: ", ".join(words) for name, words in kept.items()}, {})
 
 
-@blueprint.post("/contacts")
+@blueprint.atomic("/contacts", DEVELOPERS, "account.words_changed")
 def change_words() -> Response:
     """Replace the words that opt people out and in."""
     typed = {name: request.form.get(name, "") for name in ("stop", "start")}
@@ -98,14 +98,14 @@ def as_kept(text: str) -> str:
     return digits if digits.isdecimal() else text.removeprefix("@")
 
 
-@blueprint.get("/contacts/<contact_id>")
+@blueprint.page("/contacts/<contact_id>", ALL)
 def contact(contact_id: str) -> Response:
     """One contact. The identifier of a merged contact redirects to the contact that replaced it."""
     row = mine(Contact.find(contact_id))
     return _page(row) if row.id == contact_id else go(_path_of(row))
 
 
-@blueprint.post("/contacts/<contact_id>")
+@blueprint.atomic("/contacts/<contact_id>", AGENTS, "contact.note_changed")
 def change_note(contact_id: str) -> Response:
     """Store the account's note. An empty field removes it."""
     note = "\n".join(request.form.get("note", "").strip().splitlines())
@@ -116,25 +116,25 @@ def change_note(contact_id: str) -> Response:
     return go(_path_of(row), say="note-saved")
 
 
-@blueprint.post("/contacts/<contact_id>/opt-out")
+@blueprint.action("/contacts/<contact_id>/opt-out", AGENTS, "contact.opted_out")
 def opt_out(contact_id: str) -> Response:
     """Opt the contact out of marketing."""
     return _opt(contact_id, out=True)
 
 
-@blueprint.post("/contacts/<contact_id>/opt-in")
+@blueprint.action("/contacts/<contact_id>/opt-in", AGENTS, "contact.opted_in")
 def opt_in(contact_id: str) -> Response:
     """Opt the contact in to marketing again."""
     return _opt(contact_id, out=False)
 
 
-@blueprint.get("/contacts/<contact_id>/erase")
+@blueprint.page("/contacts/<contact_id>/erase", DEVELOPERS)
 def confirm_erase_contact(contact_id: str) -> Response:
     """Ask for confirmation."""
     return confirm("erase-contact", back=_path_of(mine(Contact.find(contact_id))))
 
 
-@blueprint.post("/contacts/<contact_id>/erase")
+@blueprint.action("/contacts/<contact_id>/erase", DEVELOPERS, "contact.erased")
 def erase_contact(contact_id: str) -> Response:
     """Erase a contact with its messages, events and deliveries."""
     row = mine(Contact.find(contact_id))

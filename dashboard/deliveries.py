@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from flask import Response, request
 
 from dashboard.contacts import as_kept
-from dashboard.guard import about, account, unchanged
+from dashboard.guard import ALL, DEVELOPERS, about, account, unchanged
 from dashboard.list_filters import as_typed, read_filters
 from dashboard.site import PER_PAGE, blueprint, go, mine, show
 from models.deliveries.bulk_redelivery import MAX_REDELIVERIES, Redelivery
@@ -62,7 +62,7 @@ class Asked:
         return urlencode({name: value for name, value in self.chosen.items() if value})
 
 
-@blueprint.get("/deliveries")
+@blueprint.page("/deliveries", ALL)
 def deliveries() -> Response:
     """The account's deliveries that match the filters, newest first."""
     asked, found = _read_filters(), FoundDeliveries([], None)
@@ -83,7 +83,7 @@ def deliveries() -> Response:
     )
 
 
-@blueprint.post("/deliveries/redeliver-selected")
+@blueprint.action("/deliveries/redeliver-selected", DEVELOPERS, "deliveries.redelivered")
 def redeliver_selected() -> Response:
     """Redeliver the selected ones, except those of other accounts and of disabled webhooks."""
     asked = _read_filters()
@@ -92,7 +92,7 @@ def redeliver_selected() -> Response:
     return _schedule(asked, chosen) or go(_list_of(asked), say="redeliveries-scheduled")
 
 
-@blueprint.get("/deliveries/redeliver")
+@blueprint.page("/deliveries/redeliver", DEVELOPERS)
 def confirm_redeliver() -> Response:
     """Ask for confirmation, with the number of matches."""
     asked = _read_filters()
@@ -115,7 +115,7 @@ def confirm_redeliver() -> Response:
     )
 
 
-@blueprint.post("/deliveries/redeliver")
+@blueprint.action("/deliveries/redeliver", DEVELOPERS, "deliveries.redelivered")
 def redeliver() -> Response:
     """Schedule the matches. If there may be more, the next page offers the rest."""
     asked = _read_filters()

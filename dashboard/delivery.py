@@ -5,6 +5,7 @@ import shlex
 from flask import Response, request
 
 from dashboard.deliveries import PATH
+from dashboard.guard import ALL, DEVELOPERS
 from dashboard.site import blueprint, existing, go, mine, show
 from models import clock
 from models.accounts.secret import SecretUnreadableError
@@ -25,13 +26,13 @@ _HEX_KEY = (
 )
 
 
-@blueprint.get("/deliveries/<delivery_id>")
+@blueprint.page("/deliveries/<delivery_id>", ALL)
 def delivery(delivery_id: str) -> Response:
     """One delivery."""
     return _page(_find(delivery_id))
 
 
-@blueprint.post("/deliveries/<delivery_id>/redeliver")
+@blueprint.action("/deliveries/<delivery_id>/redeliver", DEVELOPERS, "delivery.redelivered")
 def redeliver_delivery(delivery_id: str) -> Response:
     """Redeliver it now. If the webhook is disabled, the page says to enable it first."""
     row = _find(delivery_id)
@@ -42,7 +43,7 @@ def redeliver_delivery(delivery_id: str) -> Response:
     return go(f"{PATH}/{row.id}", say="redelivery-scheduled")
 
 
-@blueprint.get("/deliveries/<delivery_id>/compare")
+@blueprint.page("/deliveries/<delivery_id>/compare", ALL)
 def compare(delivery_id: str) -> Response:
     """The two attempts with the numbers in the URL, else the last two."""
     row = _find(delivery_id)

@@ -1,9 +1,8 @@
 """Checks before every page of the dashboard: session, role, and for a POST the CSRF token.
 
 Writes a row to the audit log for each change. A refused change has no row: its view returns an error, or
-calls ``unchanged``. The row of an atomic view is written in the same transaction. Other views hash passwords
-or wait for hosts, so they hold no transaction open: if the process ends right after the change, the row is
-missing.
+calls ``unchanged``. The row of an atomic view is written in the same transaction. Other actions hold no
+transaction open: if the process ends right after the change, the row is missing.
 """
 
 import functools
@@ -12,16 +11,17 @@ import hmac
 import secrets
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
 from urllib.parse import quote, urlsplit
 
 from flask import Blueprint, Response, abort, current_app, g, request
 
 from dashboard.cookies import SESSION, VISITOR, cookie
-from dashboard.permissions import NOBODY, RULES, Rule
 from gateway.settings import get_settings
 from models.accounts.account import Account
 from models.accounts.audit import Audit
+from models.accounts.user import Role
 from models.accounts.user_session import UserSession
 from models.database import writing
 
@@ -35,8 +35,30 @@ CLIENT_ERROR = 400
 TOKEN_FIELD = "csrf_token"  # noqa: S105 - a field's name
 
 
-class UnguardedViewError(Exception):
-    """A view has no entry in dashboard.permissions."""
+OWNERS = frozenset({Role.OWNER})
+DEVELOPERS = OWNERS | {Role.DEVELOPER}
+AGENTS = DEVELOPERS | {Role.AGENT}
+ALL = AGENTS | {Role.VIEWER}
+
+View = TypeVar("View", bound=Callable[..., Response])
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The roles that may use a view. A public view needs no session.
+
+    ``change`` is the action in the audit log. It is None if the view writes its own row or changes nothing.
+    """
+
+    roles: frozenset[Role]
+    change: str | None = None
+    is_atomic: bool = False
+    is_public: bool = False
+
+
+NOBODY, PUBLIC = Rule(frozenset()), Rule(frozenset(), is_public=True)
+# By the name of the view. Complete once dashboard.urls is imported.
+RULES = {"static": PUBLIC}
 
 
 class NotAllowedError(Exception):
@@ -48,25 +70,31 @@ class NotAllowedError(Exception):
 
 
 class GuardedBlueprint(Blueprint):
-    """A blueprint that refuses views without a rule, and records their changes in the audit log.
+    """A blueprint whose views state their roles. A view that Flask's decorators add is refused to all."""
 
-    Raises UnguardedViewError.
-    """
+    def public(self, path: str, method: str = "GET") -> Callable[[View], View]:
+        """A view that needs no session."""
+        return self._guarded(path, method, PUBLIC)
 
-    def add_url_rule(
-        self,
-        rule: str,
-        endpoint: str | None = None,
-        view_func: Callable[..., Any] | None = None,
-        provide_automatic_options: bool | None = None,  # noqa: FBT001 - Flask's signature
-        **options: Any,
-    ) -> None:
-        """Register a view, like Flask."""
-        name = endpoint or getattr(view_func, "__name__", "")
-        if name not in RULES:
-            raise UnguardedViewError(name)
-        view = view_func and _recorded(view_func, RULES[name])
-        super().add_url_rule(rule, endpoint, view, provide_automatic_options, **options)
+    def page(self, path: str, roles: frozenset[Role]) -> Callable[[View], View]:
+        """A view that changes nothing."""
+        return self._guarded(path, "GET", Rule(roles))
+
+    def action(self, path: str, roles: frozenset[Role], change: str) -> Callable[[View], View]:
+        """An action that waits for a host or hashes a password. Its row is written afterwards."""
+        return self._guarded(path, "POST", Rule(roles, change))
+
+    def atomic(self, path: str, roles: frozenset[Role], change: str) -> Callable[[View], View]:
+        """An action that runs in one transaction with its row."""
+        return self._guarded(path, "POST", Rule(roles, change, is_atomic=True))
+
+    def _guarded(self, path: str, method: str, rule: Rule) -> Callable[[View], View]:
+        def add(view: View) -> View:
+            RULES[view.__name__] = rule
+            self.add_url_rule(path, view_func=_recorded(view, rule), methods=[method])
+            return view
+
+        return add
 
 
 def check_request() -> Response | None:
@@ -93,7 +121,7 @@ def redirect(path: str) -> Response:
 
 
 def rule_of(endpoint: str | None) -> Rule:
-    """The rule of an endpoint. An endpoint without a rule is refused."""
+    """The rule of an endpoint."""
     return RULES.get((endpoint or "").removeprefix("dashboard."), NOBODY)
 
 

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from flask import Response, abort, request
 
 from dashboard.api_calls import Answer, send_message
-from dashboard.guard import account, unchanged
+from dashboard.guard import AGENTS, ALL, account, unchanged
 from dashboard.messages import STATUS_LIKELY_MS
 from dashboard.replies import MEDIA, NoMediaError, request_body, send_media, slots
 from dashboard.site import PER_PAGE, blueprint, go, mine, show
@@ -39,7 +39,7 @@ KEY = re.compile(r"[\w-]{1,64}", re.ASCII)
 CHANGED = "Your first reply may have been sent. See the conversation, then open it again to write another."
 
 
-@blueprint.get("/inbox")
+@blueprint.page("/inbox", ALL)
 def inbox() -> Response:
     """The conversations, the one with the newest message first."""
     number_id, before = (request.args.get(name) or None for name in ("number_id", "before"))
@@ -61,14 +61,14 @@ def inbox() -> Response:
     )
 
 
-@blueprint.get("/inbox/<contact_id>")
+@blueprint.page("/inbox/<contact_id>", ALL)
 def conversation(contact_id: str) -> Response:
     """The newest messages with a person. A merged contact redirects to the contact that replaced it."""
     row = mine(Contact.find(contact_id))
     return _page(row, request.args) if row.id == contact_id else go(f"{PATH}/{row.id}")
 
 
-@blueprint.post("/inbox/<contact_id>")
+@blueprint.action("/inbox/<contact_id>", AGENTS, "contact.replied")
 def reply(contact_id: str) -> Response:
     """Send the reply. An error is shown in the form, with the text as typed."""
     row, typed, key = mine(Contact.find(contact_id)), request.form, _key()
@@ -79,13 +79,13 @@ def reply(contact_id: str) -> Response:
     return _outcome(row, send_message(account(), body, key), key)
 
 
-@blueprint.get("/inbox/<contact_id>/media")
+@blueprint.page("/inbox/<contact_id>/media", ALL)
 def media_form(contact_id: str) -> Response:
     """The conversation with its media form. Loading the page of a failed media reply again leads here."""
     return _page(mine(Contact.find(contact_id)), {"reply": "media"})
 
 
-@blueprint.post("/inbox/<contact_id>/media")
+@blueprint.action("/inbox/<contact_id>/media", AGENTS, "contact.replied")
 def reply_with_media(contact_id: str) -> Response:
     """Like reply(), with a link or a file. The edge allows larger bodies at this path."""
     row, typed, key = mine(Contact.find(contact_id)), request.form, _key()

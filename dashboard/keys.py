@@ -5,7 +5,7 @@ import shlex
 
 from flask import Response, abort, request
 
-from dashboard.guard import about, account, unchanged
+from dashboard.guard import ALL, DEVELOPERS, about, account, unchanged
 from dashboard.site import PER_PAGE, blueprint, confirm, go, mine, offset, show
 from gateway.settings import get_settings
 from models.accounts.account import ApiKey
@@ -19,13 +19,13 @@ KEY_VARIABLE = "$GATEWAY_KEY"
 RECIPIENT = "15551234567"
 
 
-@blueprint.get("/keys")
+@blueprint.page("/keys", ALL)
 def keys() -> Response:
     """All keys, without their secrets."""
     return _list()
 
 
-@blueprint.post("/keys")
+@blueprint.atomic("/keys", DEVELOPERS, "key.created")
 def create_key() -> Response:
     """Create a key and show it once, in this response: it is not stored."""
     name = " ".join(request.form.get("name", "").split())
@@ -37,7 +37,7 @@ def create_key() -> Response:
     return show("key_created.html", row=row, key=key, snippet=snippet, recipient=RECIPIENT)
 
 
-@blueprint.get("/keys/<key_id>/revoke")
+@blueprint.page("/keys/<key_id>/revoke", DEVELOPERS)
 def confirm_revoke_key(key_id: str) -> Response:
     """Ask for confirmation."""
     row = mine(ApiKey.by_id(key_id))
@@ -46,7 +46,7 @@ def confirm_revoke_key(key_id: str) -> Response:
     return confirm("revoke-key", row.name, back=PATH)
 
 
-@blueprint.post("/keys/<key_id>/revoke")
+@blueprint.atomic("/keys/<key_id>/revoke", DEVELOPERS, "key.revoked")
 def revoke_key(key_id: str) -> Response:
     """Revoke the key."""
     row = mine(ApiKey.by_id(key_id))

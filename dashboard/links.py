@@ -1,8 +1,11 @@
-"""/dashboard/links: signup links, through which an owner connects a number."""
+"""/dashboard/links: signup links, through which an owner connects a number.
+
+The reader of an open link can connect a number, so agents and viewers do not see the pages.
+"""
 
 from flask import Response, abort, request
 
-from dashboard.guard import about, account, unchanged
+from dashboard.guard import DEVELOPERS, about, account, unchanged
 from dashboard.site import PER_PAGE, blueprint, confirm, go, mine, offset, show
 from gateway.settings import get_settings
 from models.numbers.signup import (
@@ -18,13 +21,13 @@ PATH = "/dashboard/links"
 BAD_SLUG = "Use 1 to {} letters, digits and hyphens, the first no hyphen."
 
 
-@blueprint.get("/links")
+@blueprint.page("/links", DEVELOPERS)
 def links() -> Response:
     """All links with their state."""
     return _list()
 
 
-@blueprint.post("/links")
+@blueprint.atomic("/links", DEVELOPERS, "link.created")
 def create_link() -> Response:
     """Create a link, good for one signup within 7 days, and show it."""
     name, exact = request.form.get("slug", "").strip(), "exact" in request.form
@@ -40,7 +43,7 @@ def create_link() -> Response:
     return go(f"{PATH}/{link.id}", say="link-created")
 
 
-@blueprint.get("/links/<link_id>")
+@blueprint.page("/links/<link_id>", DEVELOPERS)
 def link(link_id: str) -> Response:
     """One link, with its URL and QR code."""
     row = mine(SignupLink.by_id(link_id))
@@ -52,7 +55,7 @@ def link(link_id: str) -> Response:
     )
 
 
-@blueprint.get("/links/<link_id>/revoke")
+@blueprint.page("/links/<link_id>/revoke", DEVELOPERS)
 def confirm_revoke_link(link_id: str) -> Response:
     """Ask for confirmation."""
     row = mine(SignupLink.by_id(link_id))
@@ -61,7 +64,7 @@ def confirm_revoke_link(link_id: str) -> Response:
     return confirm("revoke-link", row.slug, back=PATH)
 
 
-@blueprint.post("/links/<link_id>/revoke")
+@blueprint.atomic("/links/<link_id>/revoke", DEVELOPERS, "link.revoked")
 def revoke_link(link_id: str) -> Response:
     """Revoke an unused link."""
     row = mine(SignupLink.by_id(link_id))

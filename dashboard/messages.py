@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import Response
 
-from dashboard.guard import account
+from dashboard.guard import ALL, account
 from dashboard.keys import RECIPIENT, first_message
 from dashboard.list_filters import read_filters
 from dashboard.site import PER_PAGE, blueprint, mine, offset, show
@@ -33,7 +33,7 @@ _USER_ID = re.compile(r"[A-Z]{2}\.(ENT\.)?[A-Za-z0-9]+", re.ASCII)
 LEAST_PHONE_DIGITS = 7
 
 
-@blueprint.get("/messages")
+@blueprint.page("/messages", ALL)
 def messages() -> Response:
     """The account's messages that match the filter, newest first."""
     chosen, times, problems = read_filters(FILTERS, "number_id", "find")
@@ -55,7 +55,7 @@ def messages() -> Response:
     )
 
 
-@blueprint.get("/messages/<message_id>")
+@blueprint.page("/messages/<message_id>", ALL)
 def message(message_id: str) -> Response:
     """One message: its person, its steps, and the events that it caused with their deliveries."""
     row = mine(Message.by_id(message_id))

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from flask import Response, request
 
-from dashboard.guard import account
+from dashboard.guard import DEVELOPERS, account
 from dashboard.site import PER_PAGE, blueprint, go, offset, show
 from gateway.settings import get_settings
 from models.reports.incident import AlertTarget, Incident
@@ -19,13 +19,13 @@ MAX_ADDRESSES, MAX_ADDRESS = 10, 254
 ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*", re.ASCII)
 
 
-@blueprint.get("/notifications")
+@blueprint.page("/notifications", DEVELOPERS)
 def notifications() -> Response:
     """The form, and the incidents."""
     return _page(AlertTarget.of(account().id))
 
 
-@blueprint.post("/notifications")
+@blueprint.action("/notifications", DEVELOPERS, "account.notifications_changed")
 def save_notifications() -> Response:
     """Replace the recipients. Raises TooMuchAtOnceError."""
     target = AlertTarget.of(account().id)
@@ -39,7 +39,7 @@ def save_notifications() -> Response:
     return go(PATH, say="notifications-saved")
 
 
-@blueprint.post("/notifications/test")
+@blueprint.action("/notifications/test", DEVELOPERS, "account.notifications_tested")
 def test_notifications() -> Response:
     """Send a test to all recipients, and show the results. Raises TooMuchAtOnceError."""
     target = AlertTarget.of(account().id)

@@ -2,7 +2,7 @@
 
 from flask import Response
 
-from dashboard.guard import account
+from dashboard.guard import ALL, account
 from dashboard.site import PER_PAGE, blueprint, mine, offset, show
 from models.database import writing
 from models.messages.template import Template, TemplateList
@@ -12,14 +12,14 @@ from models.numbers.number import Number, NumberStatus
 MAX_NOTICES = 50
 
 
-@blueprint.get("/numbers")
+@blueprint.page("/numbers", ALL)
 def numbers() -> Response:
     """The account's numbers, newest first."""
     found = Number.page(account().id, PER_PAGE, offset())
     return show("numbers.html", found=found)
 
 
-@blueprint.get("/numbers/<number_id>")
+@blueprint.page("/numbers/<number_id>", ALL)
 def number(number_id: str) -> Response:
     """One number, its state explained, and the notices of it and its business account."""
     row = mine(Number.by_id(number_id))
@@ -27,7 +27,7 @@ def number(number_id: str) -> Response:
     return show("number.html", number=row, notices=notices)
 
 
-@blueprint.get("/numbers/<number_id>/templates")
+@blueprint.page("/numbers/<number_id>/templates", ALL)
 def message_templates(number_id: str) -> Response:
     """The templates of a number's business account, as last read from the platform.
 

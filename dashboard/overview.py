@@ -8,7 +8,7 @@ from flask import Response, current_app
 
 from dashboard.activity_charts import chosen_span, of_account
 from dashboard.deliveries import missed
-from dashboard.guard import account
+from dashboard.guard import ALL, account
 from dashboard.site import blueprint, show
 from models import clock
 from models.accounts.account import Account, ApiKey
@@ -60,7 +60,7 @@ class Item:
     missed: str = ""
 
 
-@blueprint.get("/")
+@blueprint.page("/", ALL)
 def overview() -> Response:
     """Items that need attention, charts of the span in the URL, first steps, use of the rate limit."""
     return show(

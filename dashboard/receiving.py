@@ -12,6 +12,7 @@ from pathlib import Path
 
 from flask import Response, request
 
+from dashboard.guard import DEVELOPERS
 from dashboard.site import blueprint, show
 from dashboard.webhooks import find
 from models import clock
@@ -60,7 +61,7 @@ LANGUAGES = (
 )
 
 
-@blueprint.get("/webhooks/<webhook_id>/verify")
+@blueprint.page("/webhooks/<webhook_id>/verify", DEVELOPERS)
 def verify(webhook_id: str) -> Response:
     """How to verify the signatures of this webhook's events."""
     row = find(webhook_id)
@@ -81,7 +82,7 @@ def _text(file: str) -> str:
     return (SNIPPETS / file).read_text()
 
 
-@blueprint.get("/webhooks/<webhook_id>/compose")
+@blueprint.page("/webhooks/<webhook_id>/compose", DEVELOPERS)
 def compose(webhook_id: str) -> Response:
     """The form with the sample payload of the event in the URL."""
     asked = request.args.get("kind", "")
@@ -90,7 +91,7 @@ def compose(webhook_id: str) -> Response:
     return _page(webhook_id, kind, json.dumps(sample, indent=2, ensure_ascii=False))
 
 
-@blueprint.post("/webhooks/<webhook_id>/compose")
+@blueprint.action("/webhooks/<webhook_id>/compose", DEVELOPERS, "webhook.tested")
 def send_composed(webhook_id: str) -> Response:
     """Send the payload, signed like an event. It is not recorded. Raises TooMuchAtOnceError."""
     row, typed = find(webhook_id), request.form.get("payload", "")

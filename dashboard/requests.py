@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from flask import Response, current_app, request
 
-from dashboard.guard import account
+from dashboard.guard import DEVELOPERS, account
 from dashboard.site import PER_PAGE, blueprint, mine, show
 from gateway.settings import get_settings
 from models.accounts.account import ApiKey
@@ -35,7 +35,7 @@ PAGES = {
 }
 
 
-@blueprint.get("/requests")
+@blueprint.page("/requests", DEVELOPERS)
 def requests() -> Response:
     """The account's requests that match the filter, newest first."""
     chosen = {name: request.args.get(name, "") for name in FILTERS}
@@ -61,7 +61,7 @@ def requests() -> Response:
     )
 
 
-@blueprint.get("/requests/<entry_id>")
+@blueprint.page("/requests/<entry_id>", DEVELOPERS)
 def api_request(entry_id: str) -> Response:
     """One request, and what to do about its error."""
     row = mine(ApiRequest.by_id(entry_id))

@@ -10,7 +10,7 @@ from flask import Response, request
 from markupsafe import Markup, escape
 
 from dashboard.contacts import as_kept
-from dashboard.guard import account
+from dashboard.guard import ALL, account
 from dashboard.messages import find_messages
 from dashboard.site import SEARCH as PATH
 from dashboard.site import blueprint, go, show
@@ -54,7 +54,7 @@ class Group:
     label: str = "Show all"
 
 
-@blueprint.get("/search")
+@blueprint.page("/search", ALL)
 def search() -> Response:
     """The matches by kind. An identifier of the gateway redirects to its page."""
     text = request.args.get("q", "").strip()[:MAX_TEXT]

@@ -32,14 +32,14 @@ _SYSTEMS = (
 )
 
 
-@blueprint.get("/sign-in")
+@blueprint.public("/sign-in")
 def sign_in_form() -> Response:
     """The form, or a redirect if the user is signed in."""
     target = guard.safe_next(request.args.get("next", ""))
     return go(target) if g.session else _form(target)
 
 
-@blueprint.post("/sign-in")
+@blueprint.public("/sign-in", "POST")
 def sign_in() -> Response:
     """Begin a new session, which invalidates an earlier token, or ask for the code."""
     email, password = request.form.get("email", ""), request.form.get("password", "")
@@ -57,14 +57,14 @@ def sign_in() -> Response:
     return response
 
 
-@blueprint.get("/sign-in/code")
+@blueprint.public("/sign-in/code")
 def code_form() -> Response:
     """The second step, or the first if the sign-in expired."""
     target = guard.safe_next(request.args.get("next", ""))
     return go(guard.SIGN_IN) if _pending() is None else _code_form(target)
 
 
-@blueprint.post("/sign-in/code")
+@blueprint.public("/sign-in/code", "POST")
 def enter_code() -> Response:
     """Begin the session if the code is right."""
     target, pending = guard.safe_next(request.form.get("next", "")), _pending()
@@ -79,7 +79,7 @@ def enter_code() -> Response:
     return enter(token, target)
 
 
-@blueprint.post("/sign-out")
+@blueprint.action("/sign-out", guard.ALL, "session.ended")
 def sign_out() -> Response:
     """End the session, and delete its cookie."""
     _end_session()

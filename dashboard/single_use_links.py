@@ -18,14 +18,14 @@ from models.accounts.user import MAX_PASSWORD, MIN_PASSWORD, EmailTakenError
 TAKEN = "This email is in use already. Ask an owner of the account to invite another address."
 
 
-@blueprint.get("/invitation/<token>")
+@blueprint.public("/invitation/<token>")
 def invitation(token: str) -> Response:
     """The invitation's account and role, and the form for a password."""
     found = Invitation.find(token)
     return _closed() if found is None else _invitation(found)
 
 
-@blueprint.post("/invitation/<token>")
+@blueprint.public("/invitation/<token>", "POST")
 def accept_invitation(token: str) -> Response:
     """Create the user, and sign in."""
     found = Invitation.find(token)
@@ -42,14 +42,14 @@ def accept_invitation(token: str) -> Response:
     return _unseen(enter(begin_session(user, client()), guard.HOME))
 
 
-@blueprint.get("/password/<token>")
+@blueprint.public("/password/<token>")
 def password_reset(token: str) -> Response:
     """The form for a new password."""
     found = PasswordReset.find(token)
     return _closed() if found is None else _reset(found)
 
 
-@blueprint.post("/password/<token>")
+@blueprint.public("/password/<token>", "POST")
 def reset_password(token: str) -> Response:
     """Set the password. The next sign-in asks for the code if two-factor is on."""
     found = PasswordReset.find(token)

@@ -24,27 +24,27 @@ from dashboard import (  # noqa: F401 - importing a module registers its views
     webhooks,
     you,
 )
-from dashboard.guard import HOME
+from dashboard.guard import ALL, DEVELOPERS, HOME, RULES
 from dashboard.site import blueprint, go, show
 from gateway.settings import get_settings
 from webhooks.kinds import EventKind
 
-__all__ = ["blueprint"]
+__all__ = ["RULES", "blueprint"]
 
 
-@blueprint.get("")
+@blueprint.public("")
 def to_home() -> Response:
     """Redirect from ``/dashboard``."""
     return go(HOME)
 
 
-@blueprint.get("/live")
+@blueprint.page("/live", ALL)
 def live() -> Response:
     """Events and attempts as they happen. The page's script reads a stream (gateway.http.live)."""
     return show("live.html", kinds=[*EventKind], is_sandbox=get_settings().uses_sandbox)
 
 
-@blueprint.get("/sandbox")
+@blueprint.page("/sandbox", DEVELOPERS)
 def sandbox() -> Response:
     """Links to the phones and controls of the sandbox. A 404 page with another network."""
     settings = get_settings()

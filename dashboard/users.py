@@ -2,7 +2,7 @@
 
 from flask import Response, abort, g, request
 
-from dashboard.guard import about, account, unchanged
+from dashboard.guard import OWNERS, about, account, unchanged
 from dashboard.site import PER_PAGE, blueprint, confirm, go, mine, offset, show
 from gateway.settings import get_settings
 from models.accounts.invitation import Invitation
@@ -19,13 +19,13 @@ MAY = {
 LAST_OWNER = "This is the only owner. Make somebody else an owner first."
 
 
-@blueprint.get("/users")
+@blueprint.page("/users", OWNERS)
 def users() -> Response:
     """The users and the open invitations."""
     return _list()
 
 
-@blueprint.post("/users")
+@blueprint.atomic("/users", OWNERS, "user.invited")
 def invite() -> Response:
     """Create an invitation and show its link once: it is not stored."""
     email, role = request.form.get("email", "").strip(), _role()
@@ -42,14 +42,14 @@ def invite() -> Response:
     return show("user_link.html", invitation=row, email=row.email, url=_url("invitation", token))
 
 
-@blueprint.get("/users/invitations/<invitation_id>/withdraw")
+@blueprint.page("/users/invitations/<invitation_id>/withdraw", OWNERS)
 def confirm_withdraw_invitation(invitation_id: str) -> Response:
     """Ask for confirmation."""
     row = mine(Invitation.by_id(invitation_id))
     return confirm("withdraw-invitation", row.email, back=PATH)
 
 
-@blueprint.post("/users/invitations/<invitation_id>/withdraw")
+@blueprint.atomic("/users/invitations/<invitation_id>/withdraw", OWNERS, "invitation.withdrawn")
 def withdraw_invitation(invitation_id: str) -> Response:
     """Withdraw an invitation that was not accepted."""
     row = mine(Invitation.by_id(invitation_id))
@@ -58,13 +58,13 @@ def withdraw_invitation(invitation_id: str) -> Response:
     return go(PATH, say="invitation-withdrawn")
 
 
-@blueprint.get("/users/<user_id>")
+@blueprint.page("/users/<user_id>", OWNERS)
 def user(user_id: str) -> Response:
     """One user, with the possible actions."""
     return _page(mine(User.by_id(user_id)))
 
 
-@blueprint.post("/users/<user_id>")
+@blueprint.atomic("/users/<user_id>", OWNERS, "user.role_changed")
 def change_role(user_id: str) -> Response:
     """Change a user's role."""
     row, role = mine(User.by_id(user_id)), _role()
@@ -78,14 +78,14 @@ def change_role(user_id: str) -> Response:
     return go(PATH, say="role-changed")
 
 
-@blueprint.get("/users/<user_id>/reset")
+@blueprint.page("/users/<user_id>/reset", OWNERS)
 def confirm_create_reset(user_id: str) -> Response:
     """Ask for confirmation."""
     row = _another(user_id)
     return confirm("reset-password", row.email, back=_path_of(row))
 
 
-@blueprint.post("/users/<user_id>/reset")
+@blueprint.atomic("/users/<user_id>/reset", OWNERS, "user.reset_link_created")
 def create_reset(user_id: str) -> Response:
     """Create the link and show it once."""
     row = _another(user_id)
@@ -94,14 +94,14 @@ def create_reset(user_id: str) -> Response:
     return show("user_link.html", invitation=None, email=row.email, url=url)
 
 
-@blueprint.get("/users/<user_id>/remove")
+@blueprint.page("/users/<user_id>/remove", OWNERS)
 def confirm_remove_user(user_id: str) -> Response:
     """Ask for confirmation."""
     row = mine(User.by_id(user_id))
     return confirm("remove-user", row.email, back=_path_of(row))
 
 
-@blueprint.post("/users/<user_id>/remove")
+@blueprint.atomic("/users/<user_id>/remove", OWNERS, "user.removed")
 def remove_user(user_id: str) -> Response:
     """Remove a user. Users can remove themselves, but not the last owner."""
     row = mine(User.by_id(user_id))

@@ -10,7 +10,7 @@ from flask import Response, request
 
 from dashboard.activity_charts import of_webhook
 from dashboard.deliveries import missed
-from dashboard.guard import about, account, unchanged
+from dashboard.guard import ALL, DEVELOPERS, about, account, unchanged
 from dashboard.list_filters import as_typed
 from dashboard.site import PER_PAGE, blueprint, confirm, go, mine, offset, show
 from gateway.settings import get_settings
@@ -45,7 +45,7 @@ class Filled:
     problems: dict[str, str] = field(default_factory=dict)
 
 
-@blueprint.get("/webhooks")
+@blueprint.page("/webhooks", ALL)
 def webhooks() -> Response:
     """The account's webhooks, newest first."""
     found = Webhook.page(account().id, PER_PAGE, offset())
@@ -59,26 +59,26 @@ def webhooks() -> Response:
     )
 
 
-@blueprint.get("/webhooks/<webhook_id>")
+@blueprint.page("/webhooks/<webhook_id>", ALL)
 def webhook(webhook_id: str) -> Response:
     """One webhook, with its problems."""
     return _page(find(webhook_id))
 
 
-@blueprint.post("/webhooks/<webhook_id>/test")
+@blueprint.action("/webhooks/<webhook_id>/test", DEVELOPERS, "webhook.tested")
 def send_test(webhook_id: str) -> Response:
     """Send one sample event now, and show the endpoint's response. Raises TooMuchAtOnceError."""
     row = find(webhook_id)
     return _page(row, asyncio.run(send_test_delivery(row)))
 
 
-@blueprint.get("/webhooks/<webhook_id>/rotate")
+@blueprint.page("/webhooks/<webhook_id>/rotate", DEVELOPERS)
 def confirm_rotate_secret(webhook_id: str) -> Response:
     """Ask for confirmation."""
     return confirm("rotate-secret", back=path_of(find(webhook_id)))
 
 
-@blueprint.post("/webhooks/<webhook_id>/rotate")
+@blueprint.atomic("/webhooks/<webhook_id>/rotate", DEVELOPERS, "webhook.secret_rotated")
 def rotate_secret(webhook_id: str) -> Response:
     """Replace the secret and show the new one this once."""
     row = find(webhook_id)
@@ -86,13 +86,13 @@ def rotate_secret(webhook_id: str) -> Response:
     return show("webhook_secret.html", webhook=row, is_new=False)
 
 
-@blueprint.get("/webhooks/<webhook_id>/off")
+@blueprint.page("/webhooks/<webhook_id>/off", DEVELOPERS)
 def confirm_switch_off(webhook_id: str) -> Response:
     """Ask for confirmation."""
     return confirm("disable-webhook", back=path_of(find(webhook_id)))
 
 
-@blueprint.post("/webhooks/<webhook_id>/off")
+@blueprint.action("/webhooks/<webhook_id>/off", DEVELOPERS, "webhook.disabled")
 def switch_off(webhook_id: str) -> Response:
     """Disable the webhook."""
     row = find(webhook_id)
@@ -102,7 +102,7 @@ def switch_off(webhook_id: str) -> Response:
     return go(path_of(row), say="webhook-off")
 
 
-@blueprint.post("/webhooks/<webhook_id>/on")
+@blueprint.atomic("/webhooks/<webhook_id>/on", DEVELOPERS, "webhook.enabled")
 def switch_on(webhook_id: str) -> Response:
     """Enable the webhook."""
     row = find(webhook_id)
@@ -112,27 +112,27 @@ def switch_on(webhook_id: str) -> Response:
     return go(path_of(row), say="webhook-on")
 
 
-@blueprint.get("/webhooks/<webhook_id>/delete")
+@blueprint.page("/webhooks/<webhook_id>/delete", DEVELOPERS)
 def confirm_delete_webhook(webhook_id: str) -> Response:
     """Ask for confirmation."""
     row = find(webhook_id)
     return confirm("delete-webhook", row.url, back=path_of(row))
 
 
-@blueprint.post("/webhooks/<webhook_id>/delete")
+@blueprint.action("/webhooks/<webhook_id>/delete", DEVELOPERS, "webhook.deleted")
 def delete_webhook(webhook_id: str) -> Response:
     """Delete it with its deliveries."""
     service.delete(find(webhook_id))
     return go(PATH, say="webhook-deleted")
 
 
-@blueprint.get("/webhooks/new")
+@blueprint.page("/webhooks/new", DEVELOPERS)
 def new_webhook() -> Response:
     """The empty form."""
     return _form(Filled())
 
 
-@blueprint.post("/webhooks")
+@blueprint.action("/webhooks", DEVELOPERS, "webhook.created")
 def create_webhook() -> Response:
     """Create a webhook and show its secret once."""
     filled = _read()
@@ -146,14 +146,14 @@ def create_webhook() -> Response:
     return show("webhook_secret.html", webhook=row, is_new=True)
 
 
-@blueprint.get("/webhooks/<webhook_id>/edit")
+@blueprint.page("/webhooks/<webhook_id>/edit", DEVELOPERS)
 def edit_webhook(webhook_id: str) -> Response:
     """The form with the webhook's values."""
     row = find(webhook_id)
     return _form(Filled(row.url, row.events, row.number_ids), row=row)
 
 
-@blueprint.post("/webhooks/<webhook_id>/edit")
+@blueprint.action("/webhooks/<webhook_id>/edit", DEVELOPERS, "webhook.changed")
 def change_webhook(webhook_id: str) -> Response:
     """Change the webhook to the form's values."""
     row = find(webhook_id)

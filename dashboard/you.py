@@ -2,7 +2,7 @@
 
 from flask import Response, g, request
 
-from dashboard.guard import unchanged
+from dashboard.guard import ALL, unchanged
 from dashboard.signing_in import WRONG_CODE, explain, too_many
 from dashboard.single_use_links import new_password, problem_of_new
 from dashboard.site import blueprint, existing, go, show
@@ -23,13 +23,13 @@ TWO_FACTOR = f"{PATH}/two-factor"
 WRONG = "The current password is wrong."
 
 
-@blueprint.get("/you")
+@blueprint.page("/you", ALL)
 def you() -> Response:
     """The user's role, the password form and the sessions."""
     return _page()
 
 
-@blueprint.post("/you")
+@blueprint.action("/you", ALL, "user.password_changed")
 def change_own_password() -> Response:
     """Change the password, and end all other sessions."""
     try:
@@ -42,7 +42,7 @@ def change_own_password() -> Response:
     return go(PATH, say="password-changed")
 
 
-@blueprint.post("/you/sessions/<session_id>/revoke")
+@blueprint.atomic("/you/sessions/<session_id>/revoke", ALL, "session.revoked")
 def revoke_session(session_id: str) -> Response:
     """End one of the user's sessions."""
     row = UserSession.by_id(session_id)
@@ -51,20 +51,20 @@ def revoke_session(session_id: str) -> Response:
     return go(PATH, say="session-revoked")
 
 
-@blueprint.post("/you/sessions/revoke")
+@blueprint.atomic("/you/sessions/revoke", ALL, "session.others_revoked")
 def revoke_other_sessions() -> Response:
     """End all sessions of the user except this one."""
     UserSession.end_all(_me(), but=g.session.id)
     return go(PATH, say="sessions-revoked")
 
 
-@blueprint.get("/you/two-factor")
+@blueprint.page("/you/two-factor", ALL)
 def two_factor() -> Response:
     """The state of two-factor authentication, or the secret during the setup."""
     return _two_factor_page()
 
 
-@blueprint.post("/you/two-factor/secret")
+@blueprint.atomic("/you/two-factor/secret", ALL, "two_factor.set_up")
 def set_up_two_factor() -> Response:
     """Create a secret, which has no effect before its first code."""
     if _me().has_two_factor:
@@ -73,7 +73,7 @@ def set_up_two_factor() -> Response:
     return go(TWO_FACTOR)
 
 
-@blueprint.post("/you/two-factor")
+@blueprint.action("/you/two-factor", ALL, "two_factor.enabled")
 def turn_on_two_factor() -> Response:
     """Turn it on with password and code, end all other sessions, and show the recovery codes once.
 
@@ -91,13 +91,13 @@ def turn_on_two_factor() -> Response:
     return show("recovery_codes.html", codes=codes)
 
 
-@blueprint.get("/you/two-factor/off")
+@blueprint.page("/you/two-factor/off", ALL)
 def two_factor_off() -> Response:
     """The form for password and code."""
     return _off()
 
 
-@blueprint.post("/you/two-factor/off")
+@blueprint.action("/you/two-factor/off", ALL, "two_factor.disabled")
 def turn_off_two_factor() -> Response:
     """Turn it off."""
     try:

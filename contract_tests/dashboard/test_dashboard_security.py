@@ -12,8 +12,7 @@ from contract_tests.dashboard.conftest import SETTINGS, Enrol
 from contract_tests.dashboard.person import SESSION, Person
 from contract_tests.dashboard.world import logged
 from contract_tests.harness import WAIT_SECONDS, Customer, Gateway, Receiver, running, wait_for
-from dashboard.permissions import RULES
-from dashboard.urls import blueprint
+from dashboard.urls import RULES, blueprint
 
 SIGN_IN = "/dashboard/sign-in"
 PUBLIC = {name for name, rule in RULES.items() if rule.is_public}

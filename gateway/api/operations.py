@@ -11,7 +11,7 @@ from typing import Any
 
 from starlette.exceptions import HTTPException
 
-from dashboard.permissions import RULES
+from dashboard.urls import RULES
 from models.accounts.user import Role
 
 # Where the Operation of a request is in its scope, and its whole body, unless the handler reads that.

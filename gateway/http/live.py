@@ -11,7 +11,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from dashboard.permissions import RULES
+from dashboard.urls import RULES
 from gateway.http.admission import CALLER, Caller
 from handlers.events import EventStream
 from models.accounts.user import Role

@@ -31,7 +31,7 @@ _slots = threading.BoundedSemaphore(4)
 
 
 class Role(StrEnum):
-    """The role of a user in the dashboard. dashboard.permissions has the roles of each page and action."""
+    """The role of a user in the dashboard. Each view of the dashboard states its roles."""
 
     OWNER = "owner"
     DEVELOPER = "developer"

@@ -4,7 +4,7 @@ import pytest
 from peewee import OperationalError
 
 from dashboard.pages import TEMPLATES
-from dashboard.permissions import RULES
+from dashboard.urls import RULES
 from models.accounts.account import Account, ApiKey
 from models.accounts.audit import Audit
 from models.accounts.invitation import ACCEPTED

@@ -1,12 +1,10 @@
-"""Roles: every page and action with every role, by the table that the guard reads."""
+"""Roles: every page and action with every role, by the roles that its view states."""
 
 import re
 
 import pytest
-from flask import Blueprint
 
-from dashboard.guard import GuardedBlueprint, UnguardedViewError, may
-from dashboard.permissions import AGENTS, ALL, DEVELOPERS, OWNERS, RULES
+from dashboard.guard import AGENTS, ALL, DEVELOPERS, NOBODY, OWNERS, RULES, Rule, may, rule_of
 from models.accounts.account import Account
 from models.accounts.audit import Audit
 from models.accounts.user import Role
@@ -23,15 +21,13 @@ def world(account: Account, number: Number) -> World:
     return furnish(account, number)
 
 
-def test_the_table_and_the_views_name_each_other() -> None:
+def test_every_view_states_its_roles() -> None:
     assert {view.name for view in VIEWS} == set(RULES)
     assert len(ACTIONS) >= 15
 
 
-def test_a_view_without_an_entry_cannot_be_registered() -> None:
-    blueprint: Blueprint = GuardedBlueprint("dashboard", __name__)
-    with pytest.raises(UnguardedViewError):
-        blueprint.get("/new")(lambda: "")
+def test_a_view_that_states_no_roles_is_refused_to_all() -> None:
+    assert rule_of("dashboard.new_view") == NOBODY == Rule(frozenset())
 
 
 def test_a_page_or_a_menu_that_names_an_unknown_view_fails() -> None:
@@ -70,9 +66,7 @@ def test_a_viewer_does_nothing_and_an_agent_only_contacts() -> None:
     [(view, role) for view in PRIVATE for role in Role if role in RULES[view.name].roles],
     ids=lambda each: each.name if isinstance(each, View) else str(each),
 )
-def test_a_view_allows_the_roles_of_the_table(
-    account: Account, world: World, view: View, role: Role
-) -> None:
+def test_a_view_allows_its_roles(account: Account, world: World, view: View, role: Role) -> None:
     if role != Role.OWNER:
         member(account, Role.OWNER)
     answer = world.call(member(account, role), view)

@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from werkzeug.exceptions import HTTPException
 
 from dashboard import connect, error_pages, reference, site
-from dashboard.permissions import RULES
+from dashboard.urls import RULES
 from gateway.api import contract
 from models.accounts.account import Account
 from models.accounts.user import Role

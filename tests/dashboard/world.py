@@ -11,8 +11,7 @@ from werkzeug.test import TestResponse
 
 from dashboard import api_calls, guard, overview
 from dashboard.cookies import session_token
-from dashboard.permissions import RULES
-from dashboard.urls import blueprint
+from dashboard.urls import RULES, blueprint
 from models import clock
 from models.accounts import two_factor
 from models.accounts.account import Account, ApiKey

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dashboard.permissions import ALL, OWNERS, RULES, Rule
+from dashboard.guard import ALL, OWNERS, RULES, Rule
 from gateway.http.live import _begin, sources_of
 from models.accounts.account import Account
 from models.accounts.user import Role
