@@ -38,18 +38,19 @@ SETTINGS = {
     "GATEWAY_RETRY_SCHEDULE": "0.2,0.2,0.2",
 }
 
-# A worker that delivers before Huey handles signals, and continues at a line from its parent.
+# A worker that delivers before it has started all its threads, and continues at a line from its parent.
 SLOW_START = """
-from huey.consumer import Consumer
 from gateway.cli import cli
+from gateway.worker import Rounds
 
-start = Consumer.start
+start = Rounds.start
 
-def start_later(consumer):
-    input()
-    start(consumer)
+def start_later(rounds):
+    if rounds.name == "the consumer of the queue":
+        input()
+    start(rounds)
 
-Consumer.start = start_later
+Rounds.start = start_later
 cli(["worker"])
 """
 

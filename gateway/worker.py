@@ -1,4 +1,4 @@
-"""The worker: Huey's consumer, the delivery engine and the sweep, in one process."""
+"""The worker: the delivery engine, the sweep, and the consumer of the queue, in one process."""
 
 import gc
 import logging
@@ -7,12 +7,9 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import datetime
-from types import FrameType
+from queue import SimpleQueue
 from wsgiref.simple_server import WSGIRequestHandler
 
-from huey.consumer import Consumer, ConsumerStopped
-from huey.consumer import Worker as HueyWorker
 from prometheus_client import start_http_server
 
 from gateway.http.vanished import notice_vanished
@@ -30,13 +27,11 @@ from webhooks.schedule import RetrySchedule
 
 logger = logging.getLogger(__name__)
 
-# A consumer waits for its queue, and sleeps only after a failure.
+# Seconds until the queue is asked again after a failure, or if it does not wait for a task itself.
 RETRY_SECONDS = 0.5
 # Seconds between two polls for due work: deliveries and callbacks, and checks of numbers. A poll costs
 # one query.
 LOOK_SECONDS, CHECK_LOOK_SECONDS = 0.5, 1.0
-# The longest that Huey's threads may take to end. They hold no work.
-QUEUE_STOP_SECONDS = 5
 # Seconds that a stop may take beyond the longest attempt or call.
 STOP_SECONDS = 8
 # After so many seconds a client of the metrics that vanished, or is silent, is forgotten.
@@ -47,13 +42,13 @@ STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 class Rounds(threading.Thread):
     """Runs ``work`` at once, then each time ``bell`` is set, and at least every ``interval`` seconds.
 
-    An error ends only its round. ``patience`` is the longest time in seconds that a round may take without
-    using the database, in addition to the watchdog's.
+    If ``work`` returns True, the next round begins at once. An error ends only its round. ``patience`` is the
+    longest time in seconds that a round may take without using the database, in addition to the watchdog's.
     """
 
     def __init__(
         self,
-        work: Callable[[], None],
+        work: Callable[[], bool | None],
         interval: float,
         bell: Doorbell | None = None,
         patience: float = 0,
@@ -76,12 +71,14 @@ class Rounds(threading.Thread):
             if self._stopping:
                 return
             self._began_at = time.monotonic()
+            is_more = None
             try:
-                self._work()
+                is_more = self._work()
             except Exception:
                 logger.exception("%s failed; it is tried again", self.name)
             self._began_at = None
-            self._woken.wait(self._interval)
+            if not is_more:
+                self._woken.wait(self._interval)
 
     def busy_since(self) -> float | None:
         """When the running round last used the database, or began. None between two rounds."""
@@ -96,69 +93,15 @@ class Rounds(threading.Thread):
             self.join()
 
 
-class WatchedWorker(HueyWorker):
-    """Huey's worker, which says since when it has been at one task, or waiting for one."""
+def run_task() -> bool:
+    """Run a task of the queue. It only wakes a part of this worker.
 
-    busy_since: float | None = None
-
-    def loop(self, now: datetime | None = None) -> None:
-        """Wait for a task, and run it."""
-        type(self).busy_since = time.monotonic()
-        super().loop(now)
-
-    def shutdown(self) -> None:
-        """End the thread."""
-        type(self).busy_since = None
-        super().shutdown()
-
-
-class StoppingConsumer(Consumer):
-    """Huey's consumer, with the engine and the polls for work without a wake-up.
-
-    At SIGTERM the engine stops claiming, then tasks and polls finish.
+    Returns False if the queue is empty and does not wait for a task itself: PostgreSQL behind a pooler.
     """
-
-    worker_class = WatchedWorker
-
-    def __init__(self, engine: deliver.Engine, rounds: Sequence[Rounds], **options: object) -> None:
-        super().__init__(huey, **options)
-        self._engine = engine
-        self._rounds = rounds
-        self._is_asked_to_stop = False
-
-    def start(self) -> None:
-        """Start all threads. A signal that arrives meanwhile stops them once they run.
-
-        Huey sets its signal handlers after its threads have started. Until then a SIGTERM would end the
-        process at once, between an attempt and its record. Huey's handlers would do so at a second SIGTERM,
-        and at SIGHUP.
-        """
-        self._handle_signals()
-        self._engine.start()
-        for each in self._rounds:
-            each.start()
-        super().start()
-        self._handle_signals()
-
-    def _handle_signals(self) -> None:
-        def note(_number: int, _frame: FrameType | None) -> None:
-            self._is_asked_to_stop = True
-
-        for number in STOP_SIGNALS:
-            signal.signal(number, note)
-
-    def loop(self, health_check_ts: float | None = None) -> float | None:
-        """Wait a moment. Raises ConsumerStopped after a signal."""
-        if self._is_asked_to_stop:
-            self.stop(graceful=True)
-            raise ConsumerStopped
-        checked_at: float | None = super().loop(health_check_ts)
-        return checked_at
-
-    def stop(self, graceful: bool = False) -> None:  # noqa: FBT001, FBT002 - Huey's signature
-        """Stop claiming, then stop. Running attempts finish."""
-        self._engine.stop_claiming()
-        super().stop(graceful=graceful)
+    task = huey.dequeue()
+    if task is not None:
+        huey.execute(task)
+    return task is not None or bool(huey.storage.blocking)
 
 
 class _MetricsHandler(WSGIRequestHandler):
@@ -218,24 +161,24 @@ def run_worker(settings: Settings) -> None:
         ),
         Rounds(notify.look, settings.sweep_interval, patience=notify.LEASE_MS / 1000),
     ]
-    consumer = StoppingConsumer(
-        engine,
-        rounds,
-        # A task only wakes one of the threads above.
-        workers=1,
-        initial_delay=RETRY_SECONDS,
-        max_delay=RETRY_SECONDS,
-        # Nothing is scheduled in the queue.
-        scheduler_interval=60,
-        shutdown_timeout=QUEUE_STOP_SECONDS,
-    )
+    consumer = Rounds(run_task, RETRY_SECONDS)
+    consumer.name = "the consumer of the queue"
+    rounds.append(consumer)
     watchdog = _watchdog(settings, engine, rounds)
+    # Not an event, whose lock a signal's handler could wait for in its own thread.
+    signals = SimpleQueue[int]()
+    for number in STOP_SIGNALS:
+        signal.signal(number, lambda number, _frame: signals.put(number))
     # Start-up objects are permanent. Collecting them repeatedly cost a sixth of a busy worker's time.
     gc.freeze()
     watchdog.start()
     try:
-        consumer.run()
+        engine.start()
+        for each in rounds:
+            each.start()
+        signals.get()
     finally:
+        engine.stop_claiming()
         logger.info("the worker stops; running attempts finish")
         systemd.report(systemd.STOPPING)
         watchdog.end_within(max(settings.delivery_timeout, settings.network_timeout) + STOP_SECONDS)
@@ -250,7 +193,6 @@ def _watchdog(settings: Settings, engine: deliver.Engine, rounds: Sequence[Round
     watchdog = Watchdog(settings.watchdog_seconds)
     watchdog.watch_loop("the delivery engine", engine.loop)
     watchdog.watch("the queries of the delivery engine", engine.queries.since)
-    watchdog.watch("the consumer of the queue", lambda: WatchedWorker.busy_since)
     watchdog.watch("the writer of the database", database.commits.since)
     for each in rounds:
         watchdog.watch(each.name, each.busy_since, each.patience)

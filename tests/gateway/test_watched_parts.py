@@ -14,7 +14,8 @@ from gateway.worker import Rounds
 from models.accounts.account import Account
 from models.database import commit, write
 from services.webhook_client import make_client
-from tasks import deliver
+from tasks import bells, deliver
+from tasks.queue import huey
 from tests.conftest import Configure
 from tests.waiting import until
 from webhooks.schedule import RetrySchedule
@@ -96,6 +97,37 @@ def test_a_round_that_hangs_is_named(engine: deliver.Engine, release: threading.
     rounds.start()
     _check_named(watchdog, rounds.name, release)
     rounds.stop()
+
+
+def test_the_consumer_runs_waiting_tasks_at_once_and_continues_after_an_error(
+    engine: deliver.Engine,  # noqa: ARG001 - it gives the queue a database
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    woken: list[str] = []
+
+    def fail_once() -> None:
+        monkeypatch.setattr(bells.callbacks, "worker", lambda: woken.append("callbacks"))
+        raise OSError
+
+    monkeypatch.setattr(bells.callbacks, "worker", fail_once)
+    monkeypatch.setattr(bells.erasures, "worker", lambda: woken.append("erasures"))
+    for bell in (bells.callbacks, bells.erasures, bells.callbacks):
+        bell.put()
+    consumer = Rounds(worker.run_task, 60)
+    consumer.start()
+    until(lambda: woken == ["erasures", "callbacks"], "the tasks after the one that failed")
+    consumer.stop()
+
+
+@pytest.mark.parametrize("blocking", [True, False])
+def test_an_empty_queue_is_asked_again_at_once_only_if_it_waits_itself(
+    engine: deliver.Engine,  # noqa: ARG001 - as above
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    blocking: bool,
+) -> None:
+    monkeypatch.setattr(huey.storage, "blocking", blocking)
+    assert worker.run_task() is blocking
 
 
 def test_a_writer_that_hangs_is_named_in_web(
