@@ -15,6 +15,7 @@ from enum import Enum, auto
 from typing import Any, cast
 
 import httptools
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from gateway.api.operations import KEY, UNKNOWN_PAGE, Operation
@@ -136,11 +137,13 @@ class GatewayProtocol(HttpToolsProtocol):
             # An IPv4 client of a socket for both families. Trusted proxies are listed by their IPv4 address.
             client = client.removeprefix(IPV4_MAPPED)
             self.client = client, self.client[1]
-        try:
-            self._counted = self.address_limit.enter(client, self.config.forwarded_allow_ips)
-        except ConnectionRefusedError:
-            transport.abort()
-            return
+        # A proxy brings the connections of many clients, and limits them itself.
+        if client not in cast("ProxyHeadersMiddleware", self.app).trusted_hosts:
+            try:
+                self._counted = self.address_limit.enter(client)
+            except ConnectionRefusedError:
+                transport.abort()
+                return
         self._wait(Awaited.REQUEST, self.bounds.head)
         self._watch = self.loop.call_later(self.bounds.tick, self._check)
 
