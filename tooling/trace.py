@@ -21,11 +21,13 @@ from contextlib import closing
 from pathlib import Path
 from types import FrameType
 from typing import Any
+from unittest import mock
 
 from aiohttp import web
 
 from contract_tests.waiting import free_port, wait_for
 from gateway.http.server import serve
+from gateway.ops.watchdog import Watchdog
 from gateway.settings import get_settings
 from gateway.storage import connect_state
 from models import database
@@ -210,9 +212,9 @@ def _drive(port: int, others: int, trace: Trace, wanted: list[str]) -> None:
 def main(wanted: list[str]) -> None:
     """Serve until the client is done."""
     # The watchdog is no part of a request.
+    mock.patch.object(Watchdog, "start").start()
     os.environ |= {
         "GATEWAY_DATA_DIR": tempfile.mkdtemp(),
-        "GATEWAY_WATCHDOG_SECONDS": "0",
         "GATEWAY_NETWORK_APP_SECRET": "trace",
         # It is written about a second later, and on a slow machine that is during other work.
         "GATEWAY_REQUEST_LOG_DAYS": "0",

@@ -7,11 +7,6 @@ from contextlib import suppress
 READY, ALIVE, STOPPING = "READY=1", "WATCHDOG=1", "STOPPING=1"
 
 
-def is_present() -> bool:
-    """Whether somebody reads the state."""
-    return bool(os.environ.get("NOTIFY_SOCKET"))
-
-
 def report(state: str) -> None:
     """Send a state, without waiting. A lost one is repeated or has no effect."""
     address = os.environ.get("NOTIFY_SOCKET", "")

@@ -9,7 +9,6 @@ process without Python. It counts CPU time because it must not fire after a susp
 
 import asyncio
 import faulthandler
-import io
 import logging
 import math
 import os
@@ -76,7 +75,6 @@ class Watchdog:
         self._seconds = seconds or math.inf
         self._parts: list[_Part] = []
         self._loops: list[asyncio.AbstractEventLoop] = []
-        self._thread: threading.Thread | None = None
         self._pause = min(self._seconds / LOOKS, LONGEST_PAUSE)
         self._looked_at = self._forgiven_at = time.monotonic()
 
@@ -92,20 +90,13 @@ class Watchdog:
     def start(self) -> None:
         """Begin, and tell systemd that this process is ready."""
         systemd.report(systemd.READY)
-        if math.isfinite(self._seconds) or systemd.is_present():
-            self._begin()
+        _arm()
+        threading.Thread(target=self._run, name="watchdog", daemon=True).start()
 
     def end_within(self, seconds: float) -> None:
         """End the process if it still runs after ``seconds``."""
         began_at = time.monotonic()
         self._parts.append(_Part("the stop of this process", lambda: began_at, seconds))
-        if self._thread is None:
-            self._begin()
-
-    def _begin(self) -> None:
-        _arm()
-        self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
-        self._thread.start()
 
     def _run(self) -> None:
         while (late := self._look()) is None:
@@ -151,13 +142,13 @@ class Watchdog:
 
 def _dump() -> None:
     """Write the stacks without the log, whose lock may be what hangs."""
-    with suppress(RuntimeError, OSError, ValueError, io.UnsupportedOperation):
+    with suppress(RuntimeError, OSError, ValueError):
         faulthandler.dump_traceback(all_threads=True)
 
 
 def _arm() -> None:
     """Make signals that end the process write all stacks first: SIGABRT of systemd, and the timer's."""
-    with suppress(RuntimeError, OSError, ValueError, io.UnsupportedOperation):
+    with suppress(RuntimeError, OSError, ValueError):
         faulthandler.enable(all_threads=True)
         faulthandler.register(signal.SIGPROF, all_threads=True, chain=True)
 
