@@ -42,16 +42,6 @@ class ApiError(Exception):
             self.headers["Retry-After"] = str(retry_after)
         self.body = error_text(CODES[status], message, details or {})
 
-    @classmethod
-    def of(cls, error: DomainError) -> "ApiError":
-        """The response to an error of the domain."""
-        return cls(
-            error.message,
-            status=STATUS[error.code],
-            retry_after=error.retry_after,
-            details=error.details,
-        )
-
 
 def response_to(error: ApiError, path: str) -> Response:
     """The error response at ``path``: a page for people, JSON elsewhere."""
@@ -70,8 +60,9 @@ def as_api_error(error: Exception, path: str, method: str) -> ApiError:
     match error:
         case ApiError():
             return error
-        case DomainError():
-            return ApiError.of(error)
+        case DomainError(message=text, code=code):
+            after, details = error.retry_after, error.details
+            return ApiError(text, status=STATUS[code], retry_after=after, details=details)
         case FlaskError(code=int(status)):
             methods = getattr(error, "valid_methods", None)
             headers = {"Allow": ", ".join(sorted(methods))} if methods else None

@@ -12,7 +12,7 @@ from werkzeug.test import EnvironBuilder
 
 from dashboard import api_calls, inbox, replies
 from dashboard.api_calls import Answer, Body
-from gateway.http.exception_handlers import ApiError
+from gateway.http.exception_handlers import as_api_error
 from models.accounts.account import Account
 from models.database import writing
 from models.errors import ConflictError, DomainError, FailedError, InvalidError, TooLargeError
@@ -77,7 +77,7 @@ class Api:
 
 
 def failed(error: DomainError) -> Answer:
-    response = ApiError.of(error)
+    response = as_api_error(error, "", "")
     headers = {name.lower(): value for name, value in response.headers.items()}
     return Answer(response.status, headers, response.body.encode())
 

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp
 from contract_tests.bad_kinds import FORM_TYPE, GOOD_FORM, required_query
 from contract_tests.operations import Operation, all_operations
 from gateway.api.app import build_app
-from gateway.http.exception_handlers import CRASH_MESSAGE, ApiError
+from gateway.http.exception_handlers import CRASH_MESSAGE, ApiError, as_api_error
 from models.accounts.account import Account, ApiKey
 from models.errors import DomainError, InvalidError, RateLimitedError
 from services.webhooks import NotCheckedError
@@ -116,7 +116,7 @@ def test_an_address_that_cannot_be_checked_is_no_error_of_the_request(
 
 
 def _body(error: DomainError) -> Any:
-    return json.loads(ApiError.of(error).body)["error"]
+    return json.loads(as_api_error(error, "", "").body)["error"]
 
 
 def test_an_error_contains_the_known_details() -> None:
