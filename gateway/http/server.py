@@ -28,19 +28,16 @@ POLL_SECONDS = 0.02
 SILENCE_SECONDS = 20
 
 
-class Config(uvicorn.Config):
-    """At ``::`` it listens for IPv4, too. asyncio would not, and the system's default may not."""
-
-    def bind_socket(self) -> socket.socket:
-        """Bind, without listening yet."""
-        if self.host != BOTH_FAMILIES:
-            return super().bind_socket()
-        bound = socket.socket(socket.AF_INET6)
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-        bound.bind((self.host, self.port))
-        bound.set_inheritable(True)
-        return bound
+def _bind(config: uvicorn.Config) -> socket.socket:
+    """Bind, without listening yet. At ``::`` for IPv4, too: the system's default may be IPv6 alone."""
+    if config.host != BOTH_FAMILIES:
+        return config.bind_socket()
+    bound = socket.socket(socket.AF_INET6)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+    bound.bind((config.host, config.port))
+    bound.set_inheritable(True)
+    return bound
 
 
 class Server(uvicorn.Server):
@@ -80,13 +77,13 @@ def serve(settings: Settings, host: str, port: int) -> None:
         # While one stops, the others accept new connections.
         options |= {"workers": settings.workers, "timeout_graceful_shutdown": round(grace)}
         share(settings.data_dir / "metrics" / str(port))
-        config = Config(APPLICATION, **options)
-        Multiprocess(config, sockets=[config.bind_socket()]).run()
+        config = uvicorn.Config(APPLICATION, **options)
+        Multiprocess(config, sockets=[_bind(config)]).run()
         return
-    config = Config(APPLICATION, timeout_graceful_shutdown=CANCEL_SECONDS, **options)
+    config = uvicorn.Config(APPLICATION, timeout_graceful_shutdown=CANCEL_SECONDS, **options)
     server = Server(config)
     server.grace = grace
     # Other addresses are asyncio's: a name may have several.
-    server.run([config.bind_socket()] if host == BOTH_FAMILIES else None)
+    server.run([_bind(config)] if host == BOTH_FAMILIES else None)
     if not server.started:
         sys.exit(STARTUP_FAILURE)
