@@ -128,16 +128,12 @@ def opt_in(contact_id: str) -> Response:
     return _opt(contact_id, out=False)
 
 
-@blueprint.page("/contacts/<contact_id>/erase", DEVELOPERS)
-def confirm_erase_contact(contact_id: str) -> Response:
-    """Ask for confirmation."""
-    return confirm("erase-contact", back=_path_of(mine(Contact.find(contact_id))))
-
-
-@blueprint.action("/contacts/<contact_id>/erase", DEVELOPERS, "contact.erased")
+@blueprint.action("/contacts/<contact_id>/erase", DEVELOPERS, "contact.erased", asks=True)
 def erase_contact(contact_id: str) -> Response:
     """Erase a contact with its messages, events and deliveries."""
     row = mine(Contact.find(contact_id))
+    if question := confirm("erase-contact", back=_path_of(row)):
+        return question
     about(row.id)
     erasing.erase(row)
     return go(PATH, say="contact-erased")

@@ -80,18 +80,26 @@ class GuardedBlueprint(Blueprint):
         """A view that changes nothing."""
         return self._guarded(path, "GET", Rule(roles))
 
-    def action(self, path: str, roles: frozenset[Role], change: str) -> Callable[[View], View]:
-        """An action that waits for a host or hashes a password. Its row is written afterwards."""
-        return self._guarded(path, "POST", Rule(roles, change))
+    def action(
+        self, path: str, roles: frozenset[Role], change: str, *, asks: bool = False
+    ) -> Callable[[View], View]:
+        """An action that waits for a host or hashes a password. Its row is written afterwards.
 
-    def atomic(self, path: str, roles: frozenset[Role], change: str) -> Callable[[View], View]:
+        A view that ``asks`` shows the page of dashboard.site.confirm() before it changes anything.
+        """
+        return self._guarded(path, "GET POST" if asks else "POST", Rule(roles, change))
+
+    def atomic(
+        self, path: str, roles: frozenset[Role], change: str, *, asks: bool = False
+    ) -> Callable[[View], View]:
         """An action that runs in one transaction with its row."""
-        return self._guarded(path, "POST", Rule(roles, change, is_atomic=True))
+        rule = Rule(roles, change, is_atomic=True)
+        return self._guarded(path, "GET POST" if asks else "POST", rule)
 
-    def _guarded(self, path: str, method: str, rule: Rule) -> Callable[[View], View]:
+    def _guarded(self, path: str, methods: str, rule: Rule) -> Callable[[View], View]:
         def add(view: View) -> View:
             RULES[view.__name__] = rule
-            self.add_url_rule(path, view_func=_recorded(view, rule), methods=[method])
+            self.add_url_rule(path, view_func=_recorded(view, rule), methods=methods.split())
             return view
 
         return add
@@ -189,6 +197,8 @@ def _recorded(view: Callable[..., Response], rule: Rule) -> Callable[..., Respon
 
     @functools.wraps(view)
     def run(**named: str) -> Response:
+        if request.method != "POST":
+            return view(**named)
         g.audited, g.is_unchanged = {"subject": next(iter(named.values()), None)}, False
         with writing() if rule.is_atomic else nullcontext():
             response = view(**named)

@@ -37,19 +37,12 @@ def create_key() -> Response:
     return show("key_created.html", row=row, key=key, snippet=snippet, recipient=RECIPIENT)
 
 
-@blueprint.page("/keys/<key_id>/revoke", DEVELOPERS)
-def confirm_revoke_key(key_id: str) -> Response:
-    """Ask for confirmation."""
-    row = mine(ApiKey.by_id(key_id))
-    if row.revoked_at is not None:
-        abort(404)
-    return confirm("revoke-key", row.name, back=PATH)
-
-
-@blueprint.atomic("/keys/<key_id>/revoke", DEVELOPERS, "key.revoked")
+@blueprint.atomic("/keys/<key_id>/revoke", DEVELOPERS, "key.revoked", asks=True)
 def revoke_key(key_id: str) -> Response:
     """Revoke the key."""
     row = mine(ApiKey.by_id(key_id))
+    if question := confirm("revoke-key", row.name, back=PATH):
+        return question if row.revoked_at is None else abort(404)
     if row.revoked_at is not None:
         unchanged()
     row.revoke()

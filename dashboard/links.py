@@ -55,19 +55,12 @@ def link(link_id: str) -> Response:
     )
 
 
-@blueprint.page("/links/<link_id>/revoke", DEVELOPERS)
-def confirm_revoke_link(link_id: str) -> Response:
-    """Ask for confirmation."""
-    row = mine(SignupLink.by_id(link_id))
-    if row.why_closed():
-        abort(404)
-    return confirm("revoke-link", row.slug, back=PATH)
-
-
-@blueprint.atomic("/links/<link_id>/revoke", DEVELOPERS, "link.revoked")
+@blueprint.atomic("/links/<link_id>/revoke", DEVELOPERS, "link.revoked", asks=True)
 def revoke_link(link_id: str) -> Response:
     """Revoke an unused link."""
     row = mine(SignupLink.by_id(link_id))
+    if question := confirm("revoke-link", row.slug, back=PATH):
+        return abort(404) if row.why_closed() else question
     row.revoke()
     # If it was used in the meantime, the list reports that.
     is_revoked = state_of(mine(SignupLink.by_id(link_id))) == "revoked"

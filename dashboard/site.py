@@ -85,8 +85,13 @@ def go(path: str, say: str | None = None) -> Response:
     return response
 
 
-def confirm(question: str, name: str = "", *, back: str) -> Response:
-    """The confirmation page of an action in templates/dashboard/confirm.html. It posts to its own URL."""
+def confirm(question: str, name: str = "", *, back: str) -> Response | None:
+    """The page that asks before an action (templates/dashboard/confirm.html). None once it is confirmed.
+
+    The page posts to its own URL.
+    """
+    if request.method == "POST":
+        return None
     return show("confirm.html", question=question, name=name, back=back)
 
 

@@ -42,17 +42,14 @@ def invite() -> Response:
     return show("user_link.html", invitation=row, email=row.email, url=_url("invitation", token))
 
 
-@blueprint.page("/users/invitations/<invitation_id>/withdraw", OWNERS)
-def confirm_withdraw_invitation(invitation_id: str) -> Response:
-    """Ask for confirmation."""
-    row = mine(Invitation.by_id(invitation_id))
-    return confirm("withdraw-invitation", row.email, back=PATH)
-
-
-@blueprint.atomic("/users/invitations/<invitation_id>/withdraw", OWNERS, "invitation.withdrawn")
+@blueprint.atomic(
+    "/users/invitations/<invitation_id>/withdraw", OWNERS, "invitation.withdrawn", asks=True
+)
 def withdraw_invitation(invitation_id: str) -> Response:
     """Withdraw an invitation that was not accepted."""
     row = mine(Invitation.by_id(invitation_id))
+    if question := confirm("withdraw-invitation", row.email, back=PATH):
+        return question
     row.withdraw()
     about(email=row.email)
     return go(PATH, say="invitation-withdrawn")
@@ -78,44 +75,31 @@ def change_role(user_id: str) -> Response:
     return go(PATH, say="role-changed")
 
 
-@blueprint.page("/users/<user_id>/reset", OWNERS)
-def confirm_create_reset(user_id: str) -> Response:
-    """Ask for confirmation."""
-    row = _another(user_id)
-    return confirm("reset-password", row.email, back=_path_of(row))
-
-
-@blueprint.atomic("/users/<user_id>/reset", OWNERS, "user.reset_link_created")
+@blueprint.atomic("/users/<user_id>/reset", OWNERS, "user.reset_link_created", asks=True)
 def create_reset(user_id: str) -> Response:
-    """Create the link and show it once."""
-    row = _another(user_id)
+    """Create a password link and show it once. Users change their own password with the old one instead."""
+    row = mine(User.by_id(user_id))
+    if row.id == g.session.user.id:
+        abort(404)
+    if question := confirm("reset-password", row.email, back=f"{PATH}/{row.id}"):
+        return question
     url = _url("password", PasswordReset.open(row))
     about(email=row.email)
     return show("user_link.html", invitation=None, email=row.email, url=url)
 
 
-@blueprint.page("/users/<user_id>/remove", OWNERS)
-def confirm_remove_user(user_id: str) -> Response:
-    """Ask for confirmation."""
-    row = mine(User.by_id(user_id))
-    return confirm("remove-user", row.email, back=_path_of(row))
-
-
-@blueprint.atomic("/users/<user_id>/remove", OWNERS, "user.removed")
+@blueprint.atomic("/users/<user_id>/remove", OWNERS, "user.removed", asks=True)
 def remove_user(user_id: str) -> Response:
     """Remove a user. Users can remove themselves, but not the last owner."""
     row = mine(User.by_id(user_id))
+    if question := confirm("remove-user", row.email, back=f"{PATH}/{row.id}"):
+        return question
     try:
         row.dismiss()
     except LastOwnerError:
         return _page(row, 409, problem=LAST_OWNER)
     about(email=row.email)
     return go(PATH, say="user-removed")
-
-
-def _another(user_id: str) -> User:
-    """Another user of the account. The user's own password is changed with the old one instead."""
-    return mine(User.by_id(user_id)) if user_id != g.session.user.id else abort(404)
 
 
 def _role() -> Role:
@@ -127,10 +111,6 @@ def _role() -> Role:
 
 def _url(kind: str, token: str) -> str:
     return f"{get_settings().public_url}/dashboard/{kind}/{token}"
-
-
-def _path_of(row: User) -> str:
-    return f"{PATH}/{row.id}"
 
 
 def _page(row: User, status: int = 200, *, problem: str = "") -> Response:

@@ -72,30 +72,22 @@ def send_test(webhook_id: str) -> Response:
     return _page(row, asyncio.run(send_test_delivery(row)))
 
 
-@blueprint.page("/webhooks/<webhook_id>/rotate", DEVELOPERS)
-def confirm_rotate_secret(webhook_id: str) -> Response:
-    """Ask for confirmation."""
-    return confirm("rotate-secret", back=path_of(find(webhook_id)))
-
-
-@blueprint.atomic("/webhooks/<webhook_id>/rotate", DEVELOPERS, "webhook.secret_rotated")
+@blueprint.atomic("/webhooks/<webhook_id>/rotate", DEVELOPERS, "webhook.secret_rotated", asks=True)
 def rotate_secret(webhook_id: str) -> Response:
     """Replace the secret and show the new one this once."""
     row = find(webhook_id)
+    if question := confirm("rotate-secret", back=path_of(row)):
+        return question
     row.rotate_secret()
     return show("webhook_secret.html", webhook=row, is_new=False)
 
 
-@blueprint.page("/webhooks/<webhook_id>/off", DEVELOPERS)
-def confirm_switch_off(webhook_id: str) -> Response:
-    """Ask for confirmation."""
-    return confirm("disable-webhook", back=path_of(find(webhook_id)))
-
-
-@blueprint.action("/webhooks/<webhook_id>/off", DEVELOPERS, "webhook.disabled")
+@blueprint.action("/webhooks/<webhook_id>/off", DEVELOPERS, "webhook.disabled", asks=True)
 def switch_off(webhook_id: str) -> Response:
     """Disable the webhook."""
     row = find(webhook_id)
+    if question := confirm("disable-webhook", back=path_of(row)):
+        return question
     if not row.active:
         unchanged()
     service.change(row, active=False)
@@ -112,17 +104,13 @@ def switch_on(webhook_id: str) -> Response:
     return go(path_of(row), say="webhook-on")
 
 
-@blueprint.page("/webhooks/<webhook_id>/delete", DEVELOPERS)
-def confirm_delete_webhook(webhook_id: str) -> Response:
-    """Ask for confirmation."""
-    row = find(webhook_id)
-    return confirm("delete-webhook", row.url, back=path_of(row))
-
-
-@blueprint.action("/webhooks/<webhook_id>/delete", DEVELOPERS, "webhook.deleted")
+@blueprint.action("/webhooks/<webhook_id>/delete", DEVELOPERS, "webhook.deleted", asks=True)
 def delete_webhook(webhook_id: str) -> Response:
     """Delete it with its deliveries."""
-    service.delete(find(webhook_id))
+    row = find(webhook_id)
+    if question := confirm("delete-webhook", row.url, back=path_of(row)):
+        return question
+    service.delete(row)
     return go(PATH, say="webhook-deleted")
 
 

@@ -1,6 +1,7 @@
 """Roles: every page and action with every role, by the roles that its view states."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -42,8 +43,26 @@ def test_each_role_may_do_all_that_the_next_may() -> None:
 
 
 def test_every_action_has_a_name_in_the_audit_log_and_no_page_has() -> None:
+    actions = {view.name for view in ACTIONS}
     for view in PRIVATE:
-        assert (RULES[view.name].change is not None) == (view.method == "POST"), view.name
+        assert (RULES[view.name].change is not None) == (view.name in actions), view.name
+
+
+def test_an_action_that_asks_changes_nothing_before_it_is_confirmed(
+    account: Account, world: World
+) -> None:
+    owner = member(account, Role.OWNER)
+    asking = [view for view in ACTIONS if replace(view, method="GET") in PRIVATE]
+    assert len(asking) >= 9
+    for view in asking:
+        browser = browser_of(owner)
+        assert ">Cancel</a>" in browser.get(world.path(view)).text
+        assert browser.head(world.path(view)).status_code == 200
+        assert Audit.select().count() == 0
+        # It has an effect: repeated changes write no row.
+        assert world.call(owner, view).status_code in {200, 303}
+        assert Audit.select().count() == 1
+        Audit.delete().execute()
 
 
 def test_a_viewer_does_nothing_and_an_agent_only_contacts() -> None:

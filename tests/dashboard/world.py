@@ -58,7 +58,7 @@ FORMS: dict[str, dict[str, str]] = {
 
 @dataclass(frozen=True)
 class View:
-    """A view, by the name of its route."""
+    """A view and one of its methods, by the name of its route."""
 
     name: str
     method: str
@@ -85,8 +85,8 @@ def _session_of(environ: Mapping[str, str]) -> UserSession | None:
 def _views() -> Iterator[View]:
     for rule in application().url_map.iter_rules():
         if rule.endpoint.startswith("dashboard."):
-            method = "POST" if "POST" in (rule.methods or ()) else "GET"
-            yield View(rule.endpoint.removeprefix("dashboard."), method, str(rule))
+            for method in sorted({"GET", "POST"} & (rule.methods or set())):
+                yield View(rule.endpoint.removeprefix("dashboard."), method, str(rule))
 
 
 VIEWS = list(_views())
