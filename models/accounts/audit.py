@@ -44,29 +44,27 @@ class Audit(Owned):
         cls, user: User, action: str, address: str, subject: str | None = None, **detail: Any
     ) -> None:
         """Write a row about what a user did."""
-        cls._write(user.account_id, user.id, user.email, address, action, subject, detail)
+        by = {"user_id": user.id, "who": user.email, "address": address}
+        cls._write(user.account_id, action, subject, detail, **by)
 
     @classmethod
     def note_operator(cls, user: User, action: str, **detail: Any) -> None:
         """Write a row about what the operator did to a user."""
-        cls._write(user.account_id, None, OPERATOR, "", action, user.id, detail)
+        cls._write(user.account_id, action, user.id, detail, who=OPERATOR, address="")
 
     @classmethod
     def _write(
-        cls, account_id: str, user_id: str | None, who: str, address: str, *what: Any
+        cls, account_id: str, action: str, subject: str | None, detail: Any, **by: Any
     ) -> None:
-        action, subject, detail = what
         with writing():
             cls.create(
                 id=clock.new_id(PREFIX),
                 account=account_id,
                 at=clock.now(),
-                user_id=user_id,
-                who=who,
-                address=address,
                 action=action,
                 subject=subject,
                 detail_json=json.dumps(detail),
+                **by,
             )
 
     @classmethod

@@ -6,27 +6,24 @@ A link is stored like an invitation (models.accounts.invitation).
 import secrets
 from typing import Self
 
-from peewee import BigIntegerField, ForeignKeyField, TextField
+from peewee import BigIntegerField
 
 from models import clock
 from models.accounts import secret
 from models.accounts.audit import Audit
 from models.accounts.invitation import spend
 from models.accounts.sign_in import PendingSignIn
-from models.accounts.user import User, find_with_user, hash_password
+from models.accounts.user import OfUser, User, hash_password
 from models.accounts.user_session import UserSession
-from models.database import BaseModel, writing
+from models.database import writing
 
 LIFETIME_MS = 24 * 3_600_000
 RESET = "user.password_reset"
 
 
-class PasswordReset(BaseModel):
+class PasswordReset(OfUser):
     """A link to choose another password."""
 
-    id = TextField(primary_key=True)
-    user = ForeignKeyField(User, on_delete="CASCADE")
-    digest = TextField(unique=True)
     expires_at = BigIntegerField()
 
     @classmethod
@@ -34,7 +31,7 @@ class PasswordReset(BaseModel):
         """Replace the user's link with a new one. Returns its token."""
         token = secrets.token_urlsafe(32)
         with writing():
-            cls.delete().where(cls.user == user.id).execute()
+            cls.end_all(user)
             cls.create(
                 id=clock.new_id("pwr"),
                 user=user,
@@ -46,8 +43,9 @@ class PasswordReset(BaseModel):
     @classmethod
     def find(cls, token: str) -> Self | None:
         """The open link with its user, or None."""
-        is_open = cls.digest == secret.digest(token), cls.expires_at > clock.certain()
-        return find_with_user(cls, *is_open)
+        return cls.find_with_user(
+            cls.digest == secret.digest(token), cls.expires_at > clock.certain()
+        )
 
     def use(self, password: str, address: str) -> User:
         """Set the password, and end every session of the user. Raises LinkClosedError."""
@@ -71,4 +69,4 @@ def _replace(user: User, hashed: str, keep: str | None = None) -> None:
     user.amend(password_hash=hashed)
     UserSession.end_all(user, keep)
     PendingSignIn.end_all(user)
-    PasswordReset.delete().where(PasswordReset.user == user.id).execute()
+    PasswordReset.end_all(user)

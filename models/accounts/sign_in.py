@@ -8,14 +8,14 @@ import secrets
 from dataclasses import dataclass
 from typing import Self
 
-from peewee import BigIntegerField, ForeignKeyField, TextField
+from peewee import BigIntegerField
 
 from models import clock
 from models.accounts import secret, two_factor
 from models.accounts.audit import Audit
-from models.accounts.user import User, find_with_user
+from models.accounts.user import OfUser, User
 from models.accounts.user_session import CODE, SignInAttempt, UserSession
-from models.database import BaseModel, writing
+from models.database import writing
 
 PENDING_MS = 5 * 60_000
 SIGNED_IN, FAILED, CODE_FAILED = "session.begun", "session.refused", "session.code_refused"
@@ -38,15 +38,12 @@ class Entry:
     needs_code: bool
 
 
-class PendingSignIn(BaseModel):
+class PendingSignIn(OfUser):
     """A correct password of a user with two-factor authentication, waiting for the code.
 
     ``digest`` is of its token and of the visitor's cookie together.
     """
 
-    id = TextField(primary_key=True)
-    user = ForeignKeyField(User, on_delete="CASCADE")
-    digest = TextField(unique=True)
     created_at = BigIntegerField()
 
     @classmethod
@@ -66,12 +63,7 @@ class PendingSignIn(BaseModel):
     def find(cls, token: str, visitor: str) -> Self | None:
         """The pending sign-in of this token and visitor, with its user, or None."""
         is_new = cls.created_at > clock.certain() - PENDING_MS
-        return find_with_user(cls, cls.digest == _bound(token, visitor), is_new)
-
-    @classmethod
-    def end_all(cls, user: User) -> None:
-        with writing():
-            cls.delete().where(cls.user == user.id).execute()
+        return cls.find_with_user(cls.digest == _bound(token, visitor), is_new)
 
     def finish(self, code: str, client: Client) -> str | None:
         """Begin the session if the code is correct. Returns its token.

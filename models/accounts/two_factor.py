@@ -8,12 +8,10 @@ import re
 import secrets
 from typing import Any
 
-from peewee import ForeignKeyField, TextField
-
 from models import clock
 from models.accounts import secret, totp
-from models.accounts.user import User
-from models.database import BaseModel, reading, writing
+from models.accounts.user import OfUser, User
+from models.database import reading, writing
 
 RECOVERY_CODES = 10
 # 80 bits, as 16 characters of base32: too many to try, so a plain digest is enough.
@@ -21,26 +19,18 @@ RECOVERY_BYTES = 10
 _CODE = re.compile(r"[0-9]{6}", re.ASCII)
 
 
-class RecoveryCode(BaseModel):
+class RecoveryCode(OfUser):
     """A code that replaces the app's code in one sign-in."""
-
-    id = TextField(primary_key=True)
-    user = ForeignKeyField(User, on_delete="CASCADE")
-    digest = TextField(unique=True)
 
     @classmethod
     def renew(cls, user: User) -> list[str]:
         """Replace all codes with new ones. Returns them as the user sees them, once."""
         codes = [_readable(secrets.token_bytes(RECOVERY_BYTES)) for _ in range(RECOVERY_CODES)]
         with writing():
-            cls.forget(user)
+            cls.end_all(user)
             for code in codes:
                 cls.create(id=clock.new_id("rec"), user=user, digest=_digest(user, code))
         return codes
-
-    @classmethod
-    def forget(cls, user: User) -> None:
-        cls.delete().where(cls.user == user.id).execute()
 
     @classmethod
     def left(cls, user: User) -> int:
@@ -87,7 +77,7 @@ def turn_off(user: User) -> None:
     """Turn two-factor authentication off. Deletes the secret and the recovery codes."""
     with writing():
         user.amend(sealed_totp=None, totp_since=None)
-        RecoveryCode.forget(user)
+        RecoveryCode.end_all(user)
 
 
 def _refreshed(user: User) -> User:

@@ -8,17 +8,15 @@ import re
 import secrets
 import threading
 from enum import StrEnum
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from argon2 import PasswordHasher
 from argon2.exceptions import VerifyMismatchError
-from peewee import BigIntegerField, TextField
+from peewee import BigIntegerField, ForeignKeyField, TextField
 
 from models import clock
 from models.accounts.account import Account, Owned
 from models.database import BaseModel, reading, writing
-
-OfUser = TypeVar("OfUser", bound=BaseModel)
 
 MIN_PASSWORD, MAX_PASSWORD = 12, 1024
 # Text without blanks around one at sign. Whether mail arrives there is unknown.
@@ -136,12 +134,27 @@ class User(Owned):
             raise LastOwnerError(self.email)
 
 
-def find_with_user(model: type[OfUser], *conditions: Any) -> OfUser | None:
-    """The row that meets the conditions, with its user and account. None while the account is suspended."""
-    query = model.select(model, User, Account).join(User).join(Account)
-    with reading():
-        found: OfUser | None = query.where(*conditions, Account.suspended_at.is_null()).first()
-        return found
+class OfUser(BaseModel):
+    """A row that is deleted with its user. ``digest`` is of a secret that only the user has."""
+
+    user_id: str
+    id = TextField(primary_key=True)
+    user = ForeignKeyField(User, on_delete="CASCADE")
+    digest = TextField(unique=True)
+
+    @classmethod
+    def find_with_user(cls, *conditions: Any) -> Self | None:
+        """The row that meets the conditions, with its user and account. None if the account is suspended."""
+        query = cls.select(cls, User, Account).join(User).join(Account)
+        with reading():
+            found: Self | None = query.where(*conditions, Account.suspended_at.is_null()).first()
+            return found
+
+    @classmethod
+    def end_all(cls, user: User, but: str | None = None) -> None:
+        """Delete the user's rows, except the one with this identifier if given."""
+        with writing():
+            cls.delete().where(cls.user == user.id, cls.id != (but or "")).execute()
 
 
 def normalise(email: str) -> str:

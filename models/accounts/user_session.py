@@ -10,13 +10,13 @@ import secrets
 from collections.abc import Iterable
 from typing import Any, Self
 
-from peewee import BigIntegerField, ForeignKeyField, TextField, fn
+from peewee import BigIntegerField, TextField, fn
 
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Account
 from models.accounts.client_address import one_client
-from models.accounts.user import User, find_with_user, normalise
+from models.accounts.user import OfUser, User, normalise
 from models.database import BaseModel, reading, writing
 
 LIFETIME_MS = 12 * 3_600_000
@@ -123,17 +123,13 @@ def _proof(user: User, kind: str) -> str:
     return secret.digest(f"{kind} {user.id}")
 
 
-class UserSession(BaseModel):
+class UserSession(OfUser):
     """A session. It ends 12 h after it began, after 2 h without use, or when its row is removed.
 
     ``digest`` is of the random token in the browser. While the account is suspended, it is refused.
     ``address`` and ``browser`` are those of the sign-in.
     """
 
-    user_id: str
-    id = TextField(primary_key=True)
-    user = ForeignKeyField(User, on_delete="CASCADE")
-    digest = TextField(unique=True)
     created_at = BigIntegerField()
     last_used_at = BigIntegerField()
     address = TextField(default="")
@@ -160,7 +156,7 @@ class UserSession(BaseModel):
     def resume(cls, token: str) -> Self | None:
         """The session of the token with its user and account, or None if it has ended."""
         now = clock.now()
-        session = find_with_user(cls, cls.digest == secret.digest(token), cls._is_open())
+        session = cls.find_with_user(cls.digest == secret.digest(token), cls._is_open())
         if session is not None and now - session.last_used_at >= USE_GRANULARITY_MS:
             session.amend(last_used_at=now)
         return session
@@ -191,9 +187,3 @@ class UserSession(BaseModel):
         query = cls.select().where(cls.user == user.id, cls._is_open())
         with reading():
             return list(query.order_by(cls.id.desc()))
-
-    @classmethod
-    def end_all(cls, user: User, but: str | None = None) -> None:
-        """End the user's sessions, except the one with this identifier if given."""
-        with writing():
-            cls.delete().where(cls.user == user.id, cls.id != (but or "")).execute()

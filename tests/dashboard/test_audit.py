@@ -86,7 +86,7 @@ def test_a_repeated_change_writes_no_second_audit_row(world: World, owner: User)
 def test_a_change_is_rolled_back_if_its_audit_row_cannot_be_written(
     owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **_by: object) -> None:
         raise OperationalError("no room")
 
     monkeypatch.setattr(Audit, "_write", fail)
