@@ -32,21 +32,17 @@ def resolve(url: str, options: Mapping[str, Any]) -> dict[str, Any]:
     # A service file comes before these variables.
     has_service = bool(given.get("service") or os.environ.get("PGSERVICE"))
     known = {} if has_service else os.environ
-    hosts = str(given.get("host") or known.get("PGHOST", "")).split(",")
     given_ports = str(given.get("port") or known.get("PGPORT", ""))
-    ports = given_ports.split(",")
-    ports = ports * len(hosts) if len(ports) == 1 else ports
-    names = [host for host in hosts if _is_name(host)]
-    # libpq pairs addresses and hosts by their position. It refuses another number of ports.
-    is_given = given.get("hostaddr") or os.environ.get("PGHOSTADDR")
-    if not names or is_given or len(ports) != len(hosts):
+    named = pairs(str(given.get("host") or known.get("PGHOST", "")), given_ports)
+    names = [host for host, _ in named if _is_name(host)]
+    if not names or given.get("hostaddr") or os.environ.get("PGHOSTADDR"):
         return {}
     found = _look_up(names, options["connect_timeout"])
     addresses = {name: each for name, each in found.items() if isinstance(each, list)}
     problems = {name: each for name, each in found.items() if isinstance(each, OSError)}
     places = [
         (host, address, port)
-        for host, port in zip(hosts, ports, strict=True)
+        for host, port in named
         if host not in problems
         for address in addresses.get(host, [""])
     ]
@@ -54,6 +50,16 @@ def resolve(url: str, options: Mapping[str, Any]) -> dict[str, Any]:
         raise _error(problems)
     columns = {"host": 0, "hostaddr": 1} | ({"port": 2} if given_ports else {})
     return {name: ",".join(place[at] for place in places) for name, at in columns.items()}
+
+
+def pairs(hosts: str, ports: str) -> list[tuple[str, str]]:
+    """Each host of a list with its port.
+
+    libpq pairs them, and addresses, by their position. Empty if it refuses the number of ports.
+    """
+    names, numbers = hosts.split(","), ports.split(",")
+    numbers = numbers * len(names) if len(numbers) == 1 else numbers
+    return list(zip(names, numbers, strict=True)) if len(names) == len(numbers) else []
 
 
 def check(host: str, seconds: float) -> None:

@@ -16,7 +16,7 @@ from psycopg.abc import PQGen
 from psycopg.errors import ConnectionTimeout, ReadOnlySqlTransaction, TooManyConnections
 from psycopg.pq import TransactionStatus
 
-from models.database import hosts, pooled_server, resolver
+from models.database import hosts, resolver
 from models.database.session_settings import BEGIN, BEGIN_WRITABLE, LENIENT, OUTSIDE, PINNED
 
 CONNECT_TIMEOUT_SECONDS = 5
@@ -169,7 +169,7 @@ class Session(psycopg.Connection[Any]):
         if self.is_pooled:
             self.prepare_threshold = None
             self.opening = locally({n: v for n, v in known.items() if n not in _OF_SESSIONS})
-            pooled_server.note(self.url, self)
+            hosts.note_primary(self.url, self)
 
     @property
     def is_stale(self) -> bool:
@@ -238,7 +238,7 @@ class Session(psycopg.Connection[Any]):
 
     def note_server(self) -> None:
         """Call it before a transaction begins."""
-        self.server = pooled_server.seen(self.url)
+        self.server = hosts.primary_of(self.url)
 
     def _was_left(self, began: float) -> bool:
         if self.needs_primary and hosts.is_avoided(self.url, self.info.host, self.info.port):
@@ -246,7 +246,7 @@ class Session(psycopg.Connection[Any]):
         if time.monotonic() - began < LOOK_SECONDS:
             return False
         if self._may_be_pooled:
-            return pooled_server.is_another(self.url, self.server)
+            return hosts.has_another_primary(self.url, self.server)
         return not hosts.responds(self.url, self.info)
 
     def rollback(self) -> None:

@@ -18,7 +18,7 @@ from contract_tests.halting import halt_all, halted, resume
 from contract_tests.servers import POSTGRES_USER, PgBouncer, PostgresServer
 from contract_tests.waiting import wait_for
 from gateway.ops.outages import is_outage
-from models.database import database, hosts, pooled_server, session, write
+from models.database import database, hosts, session, write
 from models.database.postgresql import PostgresEngine, UnsureError
 from models.database.session import BOUNDS, Session
 from tasks.queue import open_storage
@@ -54,7 +54,14 @@ def url(pair: tuple[PostgresServer, PostgresServer]) -> Iterator[str]:
     _set_read_only(second, "on")
     address = f"postgresql://{POSTGRES_USER}@127.0.0.1:{first.port},127.0.0.1:{second.port}/two"
     yield address
-    hosts.forget()
+    _forget(address)
+
+
+def _forget(url: str) -> None:
+    """Use the order of the URL again."""
+    hosts._worked.pop(url, None)
+    hosts._frozen.pop(url, None)
+    hosts._looks.clear()
 
 
 def _set_read_only(server: PostgresServer, value: str) -> None:
@@ -197,7 +204,7 @@ def test_a_frozen_host_costs_its_timeout_once(
     pair: tuple[PostgresServer, PostgresServer], url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hosts, "HOST_TIMEOUT_SECONDS", 2)
-    hosts.forget()
+    _forget(url)
     first, _ = pair
     _switch(pair)
     assert first.process is not None
@@ -266,9 +273,9 @@ def test_only_a_primary_that_replaced_a_known_one_is_another(
 ) -> None:
     assert url
     address = pair[0].url("two")
-    assert not pooled_server.is_another(address, None)
-    assert not pooled_server.is_another(address, pooled_server.seen(address))
-    assert pooled_server.is_another(address, "one that ended")
+    assert not hosts.has_another_primary(address, None)
+    assert not hosts.has_another_primary(address, hosts.primary_of(address))
+    assert hosts.has_another_primary(address, "one that ended")
 
 
 @pytest.fixture
@@ -277,18 +284,18 @@ def pooled(
 ) -> Iterator[str]:
     """The URL of a pooler in front of the first server. All looks share one that was made."""
     _look_soon(monkeypatch)
-    monkeypatch.setattr(pooled_server, "SHARED_SECONDS", 60)
+    monkeypatch.setattr(hosts, "SHARED_SECONDS", 60)
     with PgBouncer(pair[0]) as pooler:
         address = pooler.url("two")
-        assert not pooled_server.is_another(address, None)
+        assert not hosts.has_another_primary(address, None)
         yield address
 
 
 def _notice(server: PostgresServer, address: str) -> str | None:
     """The pooler at this address sends a look to this server."""
     with psycopg.connect(server.url("postgres")) as connection:
-        pooled_server.note(address, connection)
-    return pooled_server.seen(address)
+        hosts.note_primary(address, connection)
+    return hosts.primary_of(address)
 
 
 def test_a_transaction_behind_a_pooler_knows_the_primary_at_its_begin(
@@ -401,7 +408,7 @@ def test_idle_connections_to_a_host_that_was_left_are_stale_until_it_works_again
 SOLE_WEB = """
 import sys
 from models.database import sole_web
-from models.database import hosts, pooled_server, session
+from models.database import hosts, session
 
 sole_web.LOOK_SECONDS, session.ANSWER_SECONDS, hosts.HOST_TIMEOUT_SECONDS = 0.1, 1, 2
 sole_web.be_sole(sys.argv[1], 5)

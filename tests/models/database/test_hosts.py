@@ -2,43 +2,43 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
 import pytest
 
-from models.database import hosts, pooled_server
+from models.database import hosts
 
 THREADS = 3
 
 
-@pytest.mark.parametrize("module", [hosts, pooled_server])
+@pytest.mark.parametrize("is_pooled", [False, True])
 def test_threads_that_wait_at_the_same_time_share_one_look(
-    monkeypatch: pytest.MonkeyPatch, module: ModuleType
+    monkeypatch: pytest.MonkeyPatch, *, is_pooled: bool
 ) -> None:
     url = "postgresql://127.0.0.1/db"
     place: Any = SimpleNamespace(host="shared", hostaddr="", port=5432)
     looks = []
 
     def look() -> bool:
-        if module is hosts:
-            return hosts.responds(url, place)
-        return pooled_server.is_another(url, None)
+        if is_pooled:
+            return hosts.has_another_primary(url, None)
+        return hosts.responds(url, place)
 
     def fail(*_: object, **__: object) -> None:
-        looks.append(module)
+        looks.append(is_pooled)
         time.sleep(0.1)
         raise OSError
 
     # A busy machine may start the threads late.
-    monkeypatch.setattr(module, "SHARED_SECONDS", 10 * module.SHARED_SECONDS)
+    monkeypatch.setattr(hosts, "SHARED_SECONDS", 10 * hosts.SHARED_SECONDS)
     monkeypatch.setattr(psycopg, "connect", fail)
     monkeypatch.setattr(psycopg.Connection, "connect", fail)
     with ThreadPoolExecutor(THREADS) as pool:
         for waiting in [pool.submit(look) for _ in range(THREADS)]:
             waiting.result()
-    assert looks == [module]
+    assert looks == [is_pooled]
 
 
 def test_a_host_that_was_left_is_tried_last() -> None:
@@ -46,7 +46,6 @@ def test_a_host_that_was_left_is_tried_last() -> None:
     hosts.remember(url, "h1", 5432)
     hosts.avoid(url, "h1", 5432)
     assert hosts.order(url)["host"] == "h2,h1"
-    hosts.forget()
 
 
 @pytest.mark.parametrize(

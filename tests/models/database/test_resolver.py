@@ -12,7 +12,7 @@ import redis
 from psycopg.errors import ConnectionTimeout
 
 from contract_tests.servers import PostgresServer
-from models.database import pooled_server, resolver, session
+from models.database import hosts, resolver, session
 from models.database.redis_pool import open_pool
 from models.database.session import Session
 
@@ -109,11 +109,11 @@ def test_sessions_connect_to_the_addresses_by_name(
 def test_each_connection_has_a_deadline_for_its_names(monkeypatch: pytest.MonkeyPatch) -> None:
     """The look-up of psycopg would wait for the end of the test."""
     monkeypatch.setitem(session.PATIENCE, "connect_timeout", 0.05)
-    monkeypatch.setattr(pooled_server, "TEST_SECONDS", 0.05)
+    monkeypatch.setattr(hosts, "TEST_SECONDS", 0.05)
     began = time.monotonic()
     with pytest.raises(ConnectionTimeout):
         Session.open("postgresql://silent/db", {})
-    assert not pooled_server.is_another("postgresql://silent/db", None)
+    assert not hosts.has_another_primary("postgresql://silent/db", None)
     assert time.monotonic() - began < 5
 
 

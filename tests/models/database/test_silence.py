@@ -14,7 +14,7 @@ from psycopg.errors import ConnectionTimeout
 from contract_tests.relay import Relay
 from contract_tests.servers import PostgresServer
 from gateway.ops.outages import is_outage
-from models.database import pooled_server, session
+from models.database import hosts, session
 from models.database.postgresql import LostError, PostgresEngine
 from models.database.session import (
     ANSWER_SECONDS,
@@ -140,8 +140,8 @@ def test_a_connection_through_a_pooler_is_given_up_too_when_another_server_respo
     monkeypatch.setattr(Session, "_configure", hold_and_configure)
     monkeypatch.setattr(session, "LOOK_SECONDS", 0.2)
     monkeypatch.setattr(session, "STEP_SECONDS", 0.1)
-    monkeypatch.setitem(pooled_server._seen, url, "the one that is silent")
-    monkeypatch.setattr(pooled_server, "is_another", lambda *_: True)
+    monkeypatch.setitem(hosts._primaries, url, "the one that is silent")
+    monkeypatch.setattr(hosts, "has_another_primary", lambda *_: True)
     with pytest.raises(ConnectionTimeout, match="another server may respond"):
         Session.open(url, {})
 
