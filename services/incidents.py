@@ -4,7 +4,6 @@ services.notify sends the notifications. The code for messages and events does n
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from models import clock
 from models.database import reading, writing
@@ -24,22 +23,10 @@ OF_NUMBERS = {
 }
 
 
-@dataclass(frozen=True)
-class Trouble:
-    """A current problem. Without ``begins`` it only keeps an open incident open."""
-
-    account_id: str
-    kind: IncidentKind
-    subject: str
-    title: str = ""
-    detail: str = ""
-    path: str = ""
-    begins: bool = True
-
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """What identifies the incident of this problem."""
-        return self.account_id, self.kind, self.subject
+# The account, kind and subject of an incident.
+Key = tuple[str, IncidentKind, str]
+# A current problem, with the texts of its incident. Without them it only keeps an open incident open.
+Trouble = tuple[Key, dict[str, str] | None]
 
 
 def watch() -> None:
@@ -47,10 +34,9 @@ def watch() -> None:
     with reading():
         if not AlertTarget.accounts().exists():
             return
-        troubles = [*_webhooks(), *_numbers(), *_templates()]
-    found = {trouble.key: trouble for trouble in troubles}
+        found = dict([*_webhooks(), *_numbers(), *_templates()])
     known = {(i.account_id, i.kind, i.subject): i for i in Incident.open()}
-    new = [trouble for key, trouble in found.items() if trouble.begins and key not in known]
+    new = {key: texts for key, texts in found.items() if texts and key not in known}
     gone = [incident for key, incident in known.items() if key not in found]
     back = [i for key, i in known.items() if key in found and i.cleared_at is not None]
     if new or gone or back:
@@ -58,10 +44,9 @@ def watch() -> None:
             _record(new, gone, back)
 
 
-def _record(new: list[Trouble], gone: list[Incident], back: list[Incident]) -> None:
-    for trouble in new:
-        words = {"title": trouble.title, "detail": trouble.detail, "path": trouble.path}
-        Incident.begin(trouble.account_id, trouble.kind, trouble.subject, **words)
+def _record(new: dict[Key, dict[str, str]], gone: list[Incident], back: list[Incident]) -> None:
+    for (account_id, kind, subject), texts in new.items():
+        Incident.begin(account_id, kind, subject, **texts)
     now = clock.now()
     for incident in gone:
         hold = HOLD_MS.get(IncidentKind(incident.kind), 0)
@@ -78,24 +63,23 @@ def _webhooks() -> Iterator[Trouble]:
     is_bad = (Webhook.active & (Webhook.failure_count > 0)) | gave_up
     for webhook in Webhook.select().where(is_bad, Webhook.account.in_(AlertTarget.accounts())):
         path = f"/dashboard/webhooks/{webhook.id}"
-        yield Trouble(
-            webhook.account_id,
-            IncidentKind.WEBHOOK_FAILING,
-            webhook.id,
-            f"Webhook failing: {webhook.url}",
-            "An event failed after all retries. Fix your endpoint, then redeliver the failed deliveries.",
-            path,
-            begins=webhook.active,
-        )
+        failing = {
+            "title": f"Webhook failing: {webhook.url}",
+            "detail": "An event failed after all retries. Fix your endpoint, then redeliver the failed"
+            " deliveries.",
+            "path": path,
+        }
+        key = webhook.account_id, IncidentKind.WEBHOOK_FAILING, webhook.id
+        yield key, failing if webhook.active else None
         if not webhook.active:
-            yield Trouble(
-                webhook.account_id,
-                IncidentKind.WEBHOOK_DISABLED,
-                webhook.id,
-                f"Webhook disabled: {webhook.url}",
-                "Too many deliveries failed in a row. It receives no events until you enable it. Fix your"
-                " endpoint, enable the webhook, then redeliver the failed deliveries.",
-                path,
+            yield (
+                (webhook.account_id, IncidentKind.WEBHOOK_DISABLED, webhook.id),
+                {
+                    "title": f"Webhook disabled: {webhook.url}",
+                    "detail": "Too many deliveries failed in a row. It receives no events until you enable"
+                    " it. Fix your endpoint, enable the webhook, then redeliver the failed deliveries.",
+                    "path": path,
+                },
             )
 
 
@@ -103,28 +87,26 @@ def _numbers() -> Iterator[Trouble]:
     # A number whose signup was never completed was never connected.
     is_lost = Number.status.in_(list(OF_NUMBERS)) & ~Number.activated_at.is_null()
     for number in Number.select().where(is_lost, Number.account.in_(AlertTarget.accounts())):
-        yield Trouble(
-            number.account_id,
-            OF_NUMBERS[NumberStatus(number.status)],
-            number.id,
-            f"Number {number.status.lower()}: +{number.phone_number}",
-            f"It sends and receives no messages. Reason: {_reason_of(number)}.",
-            f"/dashboard/numbers/{number.id}",
+        reason = network_of(number).in_words(status_reason(number) or "not known")
+        yield (
+            (number.account_id, OF_NUMBERS[NumberStatus(number.status)], number.id),
+            {
+                "title": f"Number {number.status.lower()}: +{number.phone_number}",
+                "detail": f"It sends and receives no messages. Reason: {reason.removesuffix('.')}.",
+                "path": f"/dashboard/numbers/{number.id}",
+            },
         )
-
-
-def _reason_of(number: Number) -> str:
-    return network_of(number).in_words(status_reason(number) or "not known").removesuffix(".")
 
 
 def _templates() -> Iterator[Trouble]:
     query = Template.select().where(IS_REJECTED, Template.account.in_(AlertTarget.accounts()))
     for template in query:
-        yield Trouble(
-            template.account_id,
-            IncidentKind.TEMPLATE_REJECTED,
-            template.id,
-            f"Template rejected: {template.name} ({template.language})",
-            f"Reason: {template.rejected_reason or 'not known'}. Correct it and submit it again.",
-            "/dashboard/",
+        yield (
+            (template.account_id, IncidentKind.TEMPLATE_REJECTED, template.id),
+            {
+                "title": f"Template rejected: {template.name} ({template.language})",
+                "detail": f"Reason: {template.rejected_reason or 'not known'}."
+                " Correct it and submit it again.",
+                "path": "/dashboard/",
+            },
         )
