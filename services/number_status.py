@@ -10,7 +10,6 @@ import json
 import logging
 import random
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from gateway.settings import get_settings
 from models import clock
@@ -124,31 +123,22 @@ def apply_notice(notice: items.PlatformNotice) -> bool:
     A notice about quality requests a check, because it does not name the quality.
     """
     with writing():
-        numbers = _record_notice(notice)
-        if notice.news is not None and notice.news.needs_check:
-            request_checks(numbers or ())
-    return numbers is not None
-
-
-def _record_notice(notice: items.PlatformNotice) -> list[Number] | None:
-    """Store a notice once, and update its numbers. Returns them, or None if the notice is known."""
-    kept = Notice.record(
-        notice.waba_id, notice.field, notice.phone_number, notice.value, notice.at, notice.event
-    )
-    if kept is None:
-        return None
-    if (news := notice.news) is None:
-        return []
-    shown = {
-        "field": kept.field,
-        "event": kept.event,
-        "description": news.description,
-        "at": kept.at,
-    }
-    numbers = _concerned(notice, news)
-    for number in numbers:
-        _update(number, news.values | {"notice_json": json.dumps(shown)})
-    return numbers
+        kept = Notice.record(
+            notice.waba_id, notice.field, notice.phone_number, notice.value, notice.at, notice.event
+        )
+        if kept is not None and (news := notice.news) is not None:
+            shown = {
+                "field": kept.field,
+                "event": kept.event,
+                "description": news.description,
+                "at": kept.at,
+            }
+            numbers = _concerned(notice, news)
+            for number in numbers:
+                _update(number, news.values | {"notice_json": json.dumps(shown)})
+            if news.needs_check:
+                request_checks(numbers)
+    return kept is not None
 
 
 def _concerned(notice: items.PlatformNotice, news: items.NumberNews) -> list[Number]:
@@ -208,21 +198,32 @@ def _carry_out(number: Number) -> bool:
         logger.error("number %s is checked only on request from now on: %s", number.id, NO_OUTCOME)
         number.complete(_next_check_at(number.status))
         return True
+    sender = Sender(number.phone_number_id, number.access_token)
+    reason: str | None = None
+    word, news = "", dict[str, str | None]()
     try:
-        answer = _ask(number)
+        said = wait_for(offered(Health, network_of(number)).get_number(sender))
     except TRY_AGAIN as error:
         logger.warning("number %s could not be checked: %s", number.id, error)
         number.back_off(varied(BACK_OFF_MS), tries=0)
         return False
+    except network.NetworkError as error:
+        logger.warning("the check of number %s failed: %s", number.id, error)
+        status, reason = _STATUS_AFTER.get(type(error)), described(error)
+    else:
+        status, word = _STATUS_OF.get(said.state), said.status
+        news = {
+            "display_name": said.display_name or None,
+            "quality_rating": said.quality_rating,
+            "messaging_limit": said.messaging_limit,
+        }
     try:
         with writing():
             # The answer is out of date if the number or its check changed meanwhile.
-            if number.complete(_next_check_at(answer.status or number.status), tries=0):
-                _update(number, answer.news)
-                if answer.status is not None:
-                    change_status(
-                        number, answer.status, answer.reason or _reason_of(number, answer)
-                    )
+            if number.complete(_next_check_at(status or number.status), tries=0):
+                _update(number, news)
+                if status is not None:
+                    change_status(number, status, reason or _reason_of(number, status, word))
         doorbells.deliveries.ring()
     except NumberTakenError:
         # Another account connected it during the check. Its number stays unchanged.
@@ -230,44 +231,14 @@ def _carry_out(number: Number) -> bool:
     return True
 
 
-@dataclass(frozen=True)
-class _Answer:
-    """The result of a check. ``status`` is None if the network's status changes nothing.
-
-    ``word`` is the network's status, ``news`` its other values.
-    """
-
-    status: NumberStatus | None
-    word: str = ""
-    reason: str | None = None
-    news: dict[str, str | None] = field(default_factory=dict)
-
-
-def _ask(number: Number) -> _Answer:
-    sender = Sender(number.phone_number_id, number.access_token)
-    try:
-        said = wait_for(offered(Health, network_of(number)).get_number(sender))
-    except TRY_AGAIN:
-        raise
-    except network.NetworkError as error:
-        logger.warning("the check of number %s failed: %s", number.id, error)
-        return _Answer(_STATUS_AFTER.get(type(error)), reason=described(error))
-    news = {
-        "display_name": said.display_name or None,
-        "quality_rating": said.quality_rating,
-        "messaging_limit": said.messaging_limit,
-    }
-    return _Answer(_STATUS_OF.get(said.state), said.status, news=news)
-
-
-def _reason_of(number: Number, answer: _Answer) -> str | None:
+def _reason_of(number: Number, status: NumberStatus, word: str) -> str | None:
     """Why a number is lost: the update and violation that announced it, otherwise the network's status."""
-    if answer.status in (number.status, NumberStatus.ACTIVE):
+    if status in (number.status, NumberStatus.ACTIVE):
         return None
-    is_banned = answer.status is NumberStatus.BANNED
+    is_banned = status is NumberStatus.BANNED
     beginning = network_of(number).violation
     violation = Notice.last_event(number.waba_id, beginning) if is_banned else None
-    return BETWEEN_REASONS.join(filter(None, (number.reason, violation))) or answer.word
+    return BETWEEN_REASONS.join(filter(None, (number.reason, violation))) or word
 
 
 def varied(pause_ms: float) -> int:
