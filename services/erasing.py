@@ -8,7 +8,6 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain
 
 from models.database import empty_log
 from models.messages import search
@@ -71,14 +70,8 @@ def _empty_log() -> None:
 
 def _batches(erasure: Erasure) -> Iterator[Counter[str]]:
     """Remove one batch at each step. Messages are first, because their deliveries may be pending."""
-    return chain(_messages(erasure), person_records.remove(erasure), _index())
-
-
-def _messages(erasure: Erasure) -> Iterator[Counter[str]]:
     while batch := erasure.remove_messages():
         yield batch
-
-
-def _index() -> Iterator[Counter[str]]:
+    yield from person_records.remove(erasure)
     while search.merge():
         yield Counter()

@@ -6,7 +6,7 @@ No index finds these rows by person. So all rows are read, in pages and without 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, unquote_plus
 
@@ -31,22 +31,15 @@ Replaced = Sequence[tuple[Any, list[bytes]]]
 def remove(erasure: Erasure) -> Iterator[Counter[str]]:
     """Remove the records that mention the person. Yields the number of removed rows for each page."""
     person = _Person(erasure)
-    return chain(
-        _each("callbacks", _rows(erasure, Callback, "cb"), FEW, person.remove_callbacks),
-        _each("itemsSetAside", _rows(erasure, SetAside, "sa"), FEW, person.remove_aside),
-        _each(
-            "apiRequests",
-            _rows(erasure, ApiRequest, "arq", ApiRequest.account == erasure.account_id),
-            MANY,
-            person.remove_requests,
-        ),
-        _each(
-            "notices",
-            _rows(erasure, Notice, "ntc", Notice.waba_id == person.waba_id),
-            FEW,
-            person.remove_notices,
-        ),
-    )
+    theirs, about = ApiRequest.account == erasure.account_id, Notice.waba_id == person.waba_id
+    for kind, rows, remove_from in (
+        ("callbacks", _rows(erasure, Callback, "cb"), partial(person.replace, _replace_callbacks)),
+        ("itemsSetAside", _rows(erasure, SetAside, "sa"), partial(person.replace, _replace_aside)),
+        ("apiRequests", _rows(erasure, ApiRequest, "arq", theirs), person.remove_requests),
+        ("notices", _rows(erasure, Notice, "ntc", about), person.remove_notices),
+    ):
+        for page in _pages(rows, MANY if rows.model is ApiRequest else FEW):
+            yield +Counter({kind: remove_from(page)})
 
 
 def _rows(erasure: Erasure, model: Any, prefix: str, *conditions: Any) -> Any:
@@ -55,17 +48,15 @@ def _rows(erasure: Erasure, model: Any, prefix: str, *conditions: Any) -> Any:
     return model.select().where(model.id < end, *conditions).order_by(model.id)
 
 
-def _each(
-    kind: str, rows: Any, size: int, remove_from: Callable[[Rows], int]
-) -> Iterator[Counter[str]]:
-    """Read all rows in pages of ``size``, and remove from each page."""
+def _pages(rows: Any, size: int) -> Iterator[Rows]:
+    """All rows, in pages of ``size``."""
     after = ""
     while True:
         with reading():
             page = list(rows.where(rows.model.id > after).limit(size))
         if not page:
             return
-        yield +Counter({kind: remove_from(page)})
+        yield page
         after = page[-1].id
 
 
@@ -83,15 +74,8 @@ class _Person:
         ours = {each.phone_number for each in numbers}
         self._in_notices = _mentions([each for each in erasure.known_ids if each not in ours])
 
-    def remove_callbacks(self, page: Rows) -> int:
-        """Remove raw callbacks. If one is not ingested yet, the items of other people are kept."""
-        return self._replace(page, _replace_callbacks)
-
-    def remove_aside(self, page: Rows) -> int:
-        """Remove items set aside. If one is a whole callback, the items of other people are kept."""
-        return self._replace(page, _replace_aside)
-
-    def _replace(self, page: Rows, replace: Callable[[Replaced], None]) -> int:
+    def replace(self, replace: Callable[[Replaced], None], page: Rows) -> int:
+        """Remove callbacks and items set aside. Of work to do, the items of other people are kept."""
         kept = [(row, self._of_others(bytes(row.body))) for row in page]
         found = [(row, bodies) for row, bodies in kept if bodies is not None]
         if found:
@@ -119,7 +103,7 @@ class _Person:
 
         WhatsApp's message ids contain the phone number. A row is kept if the message exists.
         """
-        asked = {row.id: _asked_for(row) for row in page}
+        asked = {row.id: set(parse_qs(row.query).get("waMessageId", [])) for row in page}
         present = self._present({wamid for wamids in asked.values() for wamid in wamids})
         found = [row for row in page if self._is_mentioned(row) or asked[row.id] - present]
         return _delete(ApiRequest, found)
@@ -164,10 +148,6 @@ def _replace_aside(found: Replaced) -> None:
     for row, kept in found:
         for body in kept if row.settled_at is None else ():
             SetAside.record(Reason(row.reason), body, error=row.error)
-
-
-def _asked_for(row: ApiRequest) -> set[str]:
-    return set(parse_qs(row.query).get("waMessageId", []))
 
 
 def _delete(model: Any, rows: Rows) -> int:
