@@ -1,7 +1,5 @@
 """Tag signup of the contract: the public routes of a signup link."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from models.errors import ConflictError, DomainError, FailedError, InvalidError, RateLimitedError
@@ -25,16 +23,8 @@ def complete_signup(slug: str, payload: dict[str, Any]) -> tuple[dict[str, Any],
     claim = onboarding.SignupClaim(
         payload["code"], payload["phone_number_id"], payload["waba_id"], payload.get("pin")
     )
-    with _answering():
-        number = onboarding.connect_number(onboarding.open_link(slug), claim)
-    return number_object(number), 201
-
-
-@contextmanager
-def _answering() -> Iterator[None]:
-    """Convert other errors of a signup. Raises DomainError."""
     try:
-        yield
+        number = onboarding.connect_number(onboarding.open_link(slug), claim)
     except NumberTakenError:
         raise ConflictError(
             "This phone number is connected to another account. Disconnect it there first, or start again"
@@ -42,6 +32,7 @@ def _answering() -> Iterator[None]:
         ) from None
     except network.NetworkError as error:
         raise _answer_to_network(error) from None
+    return number_object(number), 201
 
 
 def _answer_to_network(error: network.NetworkError) -> DomainError:

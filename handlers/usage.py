@@ -1,7 +1,6 @@
 """Tag usage of the contract: the number of messages by day and price."""
 
 import csv
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from io import StringIO
 from typing import Any
@@ -14,23 +13,10 @@ from models.accounts.account import owned
 from models.numbers.number import Number
 from models.reports.usage import UsageTotal
 from resources.page import page_object
-from resources.usage import COLUMNS, usage_object
 
 # The most days in a response. It limits the size of an export.
 MOST_DAYS = 366
-
-
-@dataclass(frozen=True)
-class Days:
-    """The days from ``since`` to before ``until``."""
-
-    since: date
-    until: date
-
-    @property
-    def as_text(self) -> dict[str, str]:
-        """Both as ISO 8601."""
-        return {"since": self.since.isoformat(), "until": self.until.isoformat()}
+COLUMNS = ("day", "numberId", "direction", "category", "billable", "count")
 
 
 def list_usage(
@@ -43,8 +29,8 @@ def list_usage(
 ) -> dict[str, Any]:
     """GET /usage."""
     days = _days(user, number_id, since, until)
-    page = UsageTotal.page(user, limit, offset, number_id=number_id, **days.as_text)
-    return days.as_text | page_object(page, usage_object)
+    page = UsageTotal.page(user, limit, offset, number_id=number_id, **days)
+    return days | page_object(page, _usage_object)
 
 
 def export_usage(
@@ -55,10 +41,16 @@ def export_usage(
 ) -> Response:
     """GET /usage.csv."""
     days = _days(user, number_id, since, until)
-    totals = UsageTotal.all(user, number_id=number_id, **days.as_text)
-    file_name = f"usage_{days.since}_{days.until}.csv"
+    totals = UsageTotal.all(user, number_id=number_id, **days)
+    file_name = f"usage_{days['since']}_{days['until']}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{file_name}"'}
     return Response(_as_csv(totals), headers=headers, media_type="text/csv")
+
+
+def _usage_object(total: UsageTotal) -> dict[str, Any]:
+    """The UsageTotal object of the contract."""
+    values = total.day, total.number_id, total.direction, total.category or None, total.billable
+    return dict(zip(COLUMNS, (*values, total.total), strict=True))
 
 
 def _as_csv(totals: list[UsageTotal]) -> str:
@@ -66,17 +58,18 @@ def _as_csv(totals: list[UsageTotal]) -> str:
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
     for total in totals:
-        *values, billable, count = usage_object(total).values()
+        *values, billable, count = _usage_object(total).values()
         writer.writerow((*values, "true" if billable else "false", count))
     return text.getvalue()
 
 
-def _days(user: str, number_id: str | None, since: str | None, until: str | None) -> Days:
-    """The days of a request. Raises DomainError, also for a number of another account."""
-    first, end = (
-        parse_date("Query parameter since", since),
-        parse_date("Query parameter until", until),
-    )
+def _days(user: str, number_id: str | None, since: str | None, until: str | None) -> dict[str, str]:
+    """The days of a request, from ``since`` to before ``until``, as ISO 8601.
+
+    Raises DomainError, also for a number of another account.
+    """
+    first = parse_date("Query parameter since", since)
+    end = parse_date("Query parameter until", until)
     if number_id is not None:
         owned(Number, number_id, user)
     if end is None:
@@ -86,4 +79,5 @@ def _days(user: str, number_id: str | None, since: str | None, until: str | None
         # The first day of datetime is the first of the year 1.
         first = date.fromordinal(max(1, end.toordinal() - 1)).replace(day=1)
     latest = first.toordinal() + MOST_DAYS
-    return Days(first, date.fromordinal(min(latest, end.toordinal())))
+    last = date.fromordinal(min(latest, end.toordinal()))
+    return {"since": first.isoformat(), "until": last.isoformat()}
