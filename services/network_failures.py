@@ -1,4 +1,4 @@
-"""Maps the network's errors to errors of the domain."""
+"""Calls the network for numbers, and maps its errors to errors of the domain."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TypeVar
 
+from models.accounts.account import owned
 from models.accounts.secret import SecretUnreadableError
 from models.database import commit, read, writing
 from models.errors import (
@@ -17,18 +18,24 @@ from models.errors import (
     NotFoundError,
     RateLimitedError,
 )
-from models.numbers.number import Number
+from models.numbers.number import Number, NumberStatus
 from networks import exceptions as network
 from networks.interface import Network, Sender
 from networks.registry import described, network_of, offered
+from resources.number import status_reason
 from services import doorbells, number_status
-from services.active_number import active_number
 
 logger = logging.getLogger(__name__)
 
 Capability = TypeVar("Capability")
 
 RETRY_AFTER_THROTTLED = 60
+# How a number becomes ACTIVE. The number's reason may already say it (networks.whatsapp.error_codes).
+REMEDIES = {
+    NumberStatus.PROVISIONING: "Wait until its signup has finished, then try again.",
+    NumberStatus.DISCONNECTED: "Send the number's owner a new signup link.",
+    NumberStatus.BANNED: "Appeal in WhatsApp Manager.",
+}
 
 
 @dataclass(frozen=True)
@@ -120,6 +127,25 @@ def unreadable_token(number: Number, error: SecretUnreadableError, done: str) ->
         f"The gateway cannot decrypt the access token of the number {number.id}: GATEWAY_SECRET_KEY is not"
         f" the one that encrypted it. Nothing was {done}. The operator of the gateway must put back that key."
     )
+
+
+def inactive(number: Number, action: str) -> ConflictError:
+    """The error for an action of a number that is not ACTIVE, with the network's reason and what to do."""
+    reason, remedy = status_reason(number) or "", REMEDIES[NumberStatus(number.status)]
+    sentences = (
+        f"The number {number.id} is {number.status} and cannot {action}.",
+        f"Reason: {reason.rstrip('.')}." if reason else "",
+        "" if remedy in reason else remedy,
+    )
+    return ConflictError(" ".join(filter(None, sentences)))
+
+
+def active_number(number_id: str, account_id: str, action: str) -> Number:
+    """The account's number, for an action. Raises DomainError, also if it is not ACTIVE."""
+    number = owned(Number, number_id, account_id)
+    if number.status != NumberStatus.ACTIVE:
+        raise inactive(number, action)
+    return number
 
 
 def capable(

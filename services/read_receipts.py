@@ -9,8 +9,7 @@ from models.messages.message import Direction, Message
 from models.numbers.number import Number, NumberStatus
 from networks.interface import Receipts
 from networks.registry import network_of, offered
-from services.active_number import inactive
-from services.network_failures import Asked, asking
+from services.network_failures import Asked, asking, inactive
 
 MARKING = Asked(
     verb="mark messages",

@@ -36,9 +36,8 @@ from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.registry import network_of
 from resources.error import STATUS, error_text
 from services import contacts, doorbells, number_status, telemetry, templates
-from services.active_number import inactive
 from services.message_status import record_acceptance
-from services.network_failures import Asked, answer_to, unreadable_token
+from services.network_failures import Asked, answer_to, inactive, unreadable_token
 
 logger = logging.getLogger(__name__)
 

@@ -17,8 +17,7 @@ from networks.exceptions import ContentError
 from networks.interface import Templates
 from networks.registry import network_of, offered
 from services import doorbells, template_copy
-from services.active_number import active_number
-from services.network_failures import Asked, asking, capable
+from services.network_failures import Asked, active_number, asking, capable
 
 ACTION = "manage templates"
 MARKETING = "MARKETING"

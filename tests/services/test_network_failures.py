@@ -7,7 +7,7 @@ from models.errors import ForbiddenError, NotFoundError
 from models.numbers.number import Number, NumberStatus
 from networks.exceptions import NumberBannedError, NumberLostError
 from networks.registry import described
-from services.active_number import inactive
+from services.network_failures import inactive
 from tests import factories
 
 
