@@ -23,47 +23,39 @@ WITHOUT = "On the real network no event can be caused. Name another sandbox with
 WAIT_SECONDS, POLL_SECONDS = 20, 0.2
 
 
-class Sandbox:
-    """The control paths of the number's sandbox."""
+@dataclass(frozen=True)
+class Cause:
+    """The parts that cause an event: the API, a number of the account, and its sandbox's address."""
 
-    def __init__(self, url: str, phone: str) -> None:
-        self._url = url.rstrip("/")
-        self._phone = phone
+    remote: Remote
+    number: dict[str, Any]
+    sandbox: str
 
-    def find_number(self) -> str:
-        """The network's identifier of the number. Fails if the number is not on this sandbox."""
-        for number in self._call("GET", "state")["numbers"]:
-            if number["display_phone_number"] == self._phone:
-                return str(number["id"])
-        raise click.ClickException(
-            f"The sandbox at {self._url} does not know the number {self._phone}."
-        )
-
-    def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """The response of a control path. Fails with a one-line error."""
-        return self._call("POST", path, body)
-
-    def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+    def control(
+        self, path: str, body: dict[str, Any] | None = None, method: str = "POST"
+    ) -> dict[str, Any]:
+        """The response of a control path of the sandbox. Fails with a one-line error."""
         try:
             answer = requests.request(
-                method, f"{self._url}/_sandbox/{path}", json=body, timeout=SECONDS
+                method, f"{self.sandbox}/_sandbox/{path}", json=body, timeout=SECONDS
             )
             found: dict[str, Any] = answer.json()
             if not answer.ok:
                 raise click.ClickException(f"The sandbox refused: {found['error']['message']}.")
         except (requests.RequestException, LookupError, TypeError) as error:
-            why = f"There is no sandbox at {self._url}: {reason_of(error)}."
+            why = f"There is no sandbox at {self.sandbox}: {reason_of(error)}."
             raise click.ClickException(f"{why} {WITHOUT}") from None
         return found
 
-
-@dataclass(frozen=True)
-class Cause:
-    """The parts that cause an event: the API, a number of the account and its sandbox."""
-
-    remote: Remote
-    sandbox: Sandbox
-    number: dict[str, Any]
+    def find_number(self) -> str:
+        """The path of the number. Fails if the number is not on this sandbox."""
+        phone = self.number["phoneNumber"]
+        for number in self.control("state", method="GET")["numbers"]:
+            if number["display_phone_number"] == phone:
+                return f"numbers/{number['id']}"
+        raise click.ClickException(
+            f"The sandbox at {self.sandbox} does not know the number {phone}."
+        )
 
     def send(self, to: str) -> dict[str, Any]:
         """Send a text. The recipient determines its outcome."""
@@ -73,15 +65,12 @@ class Cause:
     def receive(self) -> dict[str, Any]:
         """A person sends a message."""
         said = {"from": READER, "to": self.number["phoneNumber"], "type": "text", "text": TEXT}
-        return {"wa_message_id": self.sandbox.post("inbound", said)["id"]}
+        return {"wa_message_id": self.control("inbound", said)["id"]}
 
     def set_status(self, status: str) -> dict[str, Any]:
         """The platform connects, disconnects or bans the number."""
-        path = f"numbers/{self.sandbox.find_number()}/status"
-        return {
-            "number_id": self.number["id"],
-            "status": self.sandbox.post(path, {"status": status})["status"],
-        }
+        changed = self.control(f"{self.find_number()}/status", {"status": status})
+        return {"number_id": self.number["id"], "status": changed["status"]}
 
     def activate(self) -> dict[str, Any]:
         """Connect the number. An active number is disconnected first."""
@@ -100,7 +89,7 @@ class Cause:
         """The platform changes the number's quality rating."""
         rating = "GREEN" if self.number["qualityRating"] == "YELLOW" else "YELLOW"
         change = {"field": "phone_number_quality_update", "quality_rating": rating}
-        self.sandbox.post(f"numbers/{self.sandbox.find_number()}/events", change)
+        self.control(f"{self.find_number()}/events", change)
         return {"number_id": self.number["id"], "quality_rating": rating}
 
     def change_consent(self) -> dict[str, Any]:
@@ -111,7 +100,7 @@ class Cause:
                 f"{READER} is no contact yet. Run: gateway trigger message.received"
             )
         marketing = "resume" if found[0]["optedOut"] else "stop"
-        self.sandbox.post("people", {"person": READER, "marketing": marketing})
+        self.control("people", {"person": READER, "marketing": marketing})
         return {"contact_id": found[0]["id"], "marketing": marketing}
 
     def pause_template(self) -> dict[str, Any]:
@@ -121,7 +110,7 @@ class Cause:
             path = f"POST /numbers/{self.number['id']}/templates"
             raise click.ClickException(f"The number has no template. Create one: {path}")
         status = "PAUSED" if found[0]["status"] == "APPROVED" else "APPROVED"
-        self.sandbox.post(f"templates/{found[0]['id']}", {"status": status})
+        self.control(f"templates/{found[0]['id']}", {"status": status})
         return {"template_id": found[0]["id"], "status": status}
 
 
@@ -157,10 +146,10 @@ def trigger(
     disconnected number is active again after number.activated.
     """
     number = choose_number(remote, number_id, active=not kind.startswith("number."))
-    network = Sandbox(sandbox or _sandbox_here(remote.url), number["phoneNumber"])
+    cause = Cause(remote, number, (sandbox or _sandbox_here(remote.url)).rstrip("/"))
     # Checked first: on the real network a message would reach a real person.
-    network.find_number()
-    return {"event": kind, **CAUSES[EventKind(kind)](Cause(remote, network, number))}
+    cause.find_number()
+    return {"event": kind, **CAUSES[EventKind(kind)](cause)}
 
 
 def _sandbox_here(url: str) -> str:
