@@ -45,7 +45,7 @@ OPENS_SOCKETS = {
     "gateway/http/vanished.py": "sets options of accepted sockets, and opens none",
     "gateway/client/connection.py": "opens the stream of events, in a customer's program",
     "gateway/client/events.py": "reads that stream",
-    "gateway/cli/forward.py": "forwards events to a developer's receiver",
+    "gateway/cli/listen.py": "forwards events to a developer's receiver",
     "gateway/cli/trigger.py": "controls the sandbox",
     "gateway/http/server.py": "listens for both families",
     "gateway/ops/systemd.py": "tells systemd the state of the process",

@@ -8,7 +8,7 @@ from standardwebhooks import Webhook
 
 from contract_tests.harness import Receiver, Reply, free_port
 from gateway.cli import profile
-from gateway.cli.forward import Forwarder, Try, encode
+from gateway.cli.listen import Forwarder, Try, encode
 from models.deliveries.event import envelope
 from tests.gateway.cli.fake_stream import event
 from webhooks.kinds import EventKind
