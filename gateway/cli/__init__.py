@@ -26,7 +26,7 @@ ON_SERVER = {
     "clock": ("database", "The clock of this machine, after a jump."),
     "contacts": ("contacts", "Contacts: people who exchange messages with a number."),
     "deliveries": ("webhooks", "Deliveries to webhooks."),
-    "demo": ("demo", "Create and print new credentials of the demo account."),
+    "demo": ("up", "Create and print new credentials of the demo account."),
     "doctor": ("doctor", "Check this installation, and say how to fix problems."),
     "keys": ("accounts", "API keys of accounts."),
     "migrate": ("database", "Upgrade the database's schema."),

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 import click
@@ -21,28 +22,26 @@ _LIBC = ctypes.CDLL(None)
 Process = subprocess.Popen[bytes]
 
 
+@dataclass
 class Supervisor:
     """Runs parts until SIGTERM or Ctrl-C: Python programs, given by their arguments.
 
     ``stop_seconds`` is the longest that they may take to end. They inherit the descriptors ``pass_fds``.
     """
 
-    def __init__(
-        self, parts: Mapping[str, list[str]], stop_seconds: float, pass_fds: Sequence[int] = ()
-    ) -> None:
-        self._parts = parts
-        self._stop_seconds = stop_seconds
-        self._pass_fds = pass_fds
-        self._processes: dict[str, Process] = {}
-        self._started_at: dict[str, float] = {}
-        self.is_stopping = False
-        self._is_hurried = False
+    parts: Mapping[str, list[str]]
+    stop_seconds: float
+    pass_fds: Sequence[int] = ()
+    is_stopping: bool = field(default=False, init=False)
+    _is_hurried: bool = field(default=False, init=False)
+    _processes: dict[str, Process] = field(default_factory=dict, init=False)
+    _started_at: dict[str, float] = field(default_factory=dict, init=False)
 
     def start(self) -> None:
         """Start all parts, and handle signals."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._hear)
-        for name in self._parts:
+        for name in self.parts:
             self._start(name)
 
     def _hear(self, *_: object) -> None:
@@ -54,9 +53,9 @@ class Supervisor:
         """Start a part in its own process group, so that Ctrl-C reaches only the supervisor."""
         self._started_at[name] = time.monotonic()
         self._processes[name] = subprocess.Popen(  # noqa: S603 - our own program
-            [sys.executable, *self._parts[name]],
+            [sys.executable, *self.parts[name]],
             start_new_session=True,
-            pass_fds=self._pass_fds,
+            pass_fds=self.pass_fds,
             preexec_fn=partial(_end_with_parent, os.getpid()),  # noqa: PLW1509 - it takes no lock
         )
 
@@ -79,7 +78,7 @@ class Supervisor:
 
     def stop(self) -> None:
         """End all parts. Kill those that do not end in time, or when a second signal comes."""
-        deadline = time.monotonic() + self._stop_seconds
+        deadline = time.monotonic() + self.stop_seconds
         for process in self._processes.values():
             process.terminate()
         while (

@@ -1,24 +1,31 @@
-"""gateway up: web, worker and sandbox on one machine, with a demo account on the first run."""
+"""gateway up: web, worker and sandbox on one machine, with a demo account on the first run.
 
+gateway demo: new credentials for that account.
+"""
+
+import json
 import os
+import shlex
 import socket
 import time
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import click
 
-from gateway.cli import demo as demo_account
-from gateway.cli import processes, up_locks
-from gateway.cli.database import apply_migrations
+from gateway.cli import up_locks
+from gateway.cli.database import apply_migrations, open_state
 from gateway.cli.options import host_option, port_option
+from gateway.cli.output import json_option, show
 from gateway.cli.sandbox import check_installed
 from gateway.cli.supervisor import Supervisor
 from gateway.ops import tracing
 from gateway.ops.logs import configure_logging, printing
 from gateway.settings import PREFIX, Settings, get_settings, load_settings
 from gateway.storage import check_database, check_queue, connect_state, make_folder
-from models.accounts.account import Account
+from models.accounts.account import Account, ApiKey
+from models.accounts.password import change_password
+from models.accounts.user import User, new_password
 from models.numbers.number import Number
 
 NETWORKS = get_args(Settings.model_fields["network"].annotation)
@@ -29,6 +36,10 @@ LOOPBACK = "127.0.0.1"
 REACHED = {"0.0.0.0": LOOPBACK, "::": "::1"}  # noqa: S104 - compared with, not listened at
 # Seconds that a part may need to end after its longest request.
 STOP_MARGIN_SECONDS = 10
+# The account of the first run.
+NAME = "Demo"
+EMAIL = "demo@example.com"
+RECIPIENT = "15551234567"
 
 Places = dict[str, tuple[str, int]]
 
@@ -80,7 +91,15 @@ def _up(settings: Settings, host: str, port: int, *, demo: bool) -> None:
         parts, places = _parts(settings, host, port)
         _refuse_taken(places)
         supervisor = Supervisor(parts, stop_seconds, pass_fds=[parts_lock])
-        _run_all(supervisor, places, settings, demo=demo)
+        try:
+            supervisor.start()
+            _wait_until_open(places, supervisor)
+            if not supervisor.is_stopping:
+                _greet(settings, demo=demo)
+            supervisor.watch()
+        finally:
+            supervisor.stop()
+            click.echo("Stopped.")
 
 
 def _parts(settings: Settings, host: str, port: int) -> tuple[dict[str, list[str]], Places]:
@@ -96,19 +115,6 @@ def _parts(settings: Settings, host: str, port: int) -> tuple[dict[str, list[str
     return parts, places
 
 
-def _run_all(supervisor: Supervisor, places: Places, settings: Settings, *, demo: bool) -> None:
-    """Run all parts until SIGTERM or Ctrl-C. One that cannot start is tried again, and the others run."""
-    try:
-        supervisor.start()
-        _wait_until_open(places, supervisor)
-        if not supervisor.is_stopping:
-            _greet(settings, demo=demo)
-        supervisor.watch()
-    finally:
-        supervisor.stop()
-        click.echo("Stopped.")
-
-
 def url_at(host: str, port: int) -> str:
     """The URL under which this machine reaches a server that listens there."""
     reached = REACHED.get(host, host)
@@ -122,7 +128,7 @@ def _refuse_taken(places: Places) -> None:
     for name, (host, port) in places.items():
         # At both families the port is taken if it is in one of them.
         if _is_open((host, port)) or (host == "::" and _is_open((LOOPBACK, port))):
-            holder = processes.described(processes.using_port(port))
+            holder = up_locks.described(up_locks.using_port(port))
             raise click.ClickException(
                 f"port {port} for the {name} is in use already by {holder}; stop it, or choose another port."
             )
@@ -147,25 +153,23 @@ def _wait_until_open(places: Places, supervisor: Supervisor) -> None:
         if time.monotonic() > late_at:
             late_at += LATE_SECONDS
             for name in missing:
-                click.echo(_why_late(name, places[name][1]), err=True)
+                port = places[name][1]
+                pids = up_locks.using_port(port)
+                held = f"port {port} is held by {up_locks.described(pids)}"
+                why = held if pids else "see its lines above"
+                click.echo(f"{name} has not started yet: {why}. It is tried again.", err=True)
         supervisor.tend()
-
-
-def _why_late(name: str, port: int) -> str:
-    found = processes.using_port(port)
-    why = f"port {port} is held by {processes.described(found)}" if found else "see its lines above"
-    return f"{name} has not started yet: {why}. It is tried again."
 
 
 def _greet(settings: Settings, *, demo: bool) -> None:
     """Print the addresses, and the credentials of the demo account or how to make new ones."""
     demo = demo and settings.is_local
     accounts = Account.all() if demo else []
-    is_first_run = demo and not Number.all() and all(a.name == demo_account.NAME for a in accounts)
+    is_first_run = demo and not Number.all() and all(a.name == NAME for a in accounts)
     # Before the first line, because connecting a number makes the web process log a request. Lines that are
     # printed without a pause are one write.
     account = _demo_account(accounts) if is_first_run else None
-    credentials = demo_account.new_credentials(account) if account else None
+    credentials = new_credentials(account) if account else None
     url = settings.public_url
     click.echo(f"Base URL    {url}/api")
     click.echo(f"Swagger UI  {url}/api/ui/")
@@ -174,7 +178,7 @@ def _greet(settings: Settings, *, demo: bool) -> None:
     if settings.uses_sandbox:
         click.echo(f"Sandbox     {settings.network_url}/")
     if credentials:
-        demo_account.greet(credentials)
+        _print_credentials(credentials)
     elif demo and not is_first_run:
         click.echo(f"Keys are shown once. For a new one: {_how_to_make_a_key(accounts)}")
     click.echo("Stop with Ctrl-C.")
@@ -185,7 +189,7 @@ def _demo_account(accounts: list[Account]) -> Account | None:
     from gateway.cli.numbers import connect_demo_number  # noqa: PLC0415 - only a first start needs it
 
     # An earlier first run may have stopped after this step.
-    account = accounts[0] if accounts else Account.open(demo_account.NAME, "starter")
+    account = accounts[0] if accounts else Account.open(NAME, "starter")
     try:
         connect_demo_number(account)
     except click.ClickException as error:
@@ -195,6 +199,75 @@ def _demo_account(accounts: list[Account]) -> Account | None:
 
 
 def _how_to_make_a_key(accounts: list[Account]) -> str:
-    if any(account.name == demo_account.NAME for account in accounts):
+    if any(account.name == NAME for account in accounts):
         return "gateway demo"
     return f"gateway keys create {accounts[0].id if len(accounts) == 1 else 'ACCOUNT_ID'}"
+
+
+@click.command()
+@json_option
+def demo(*, as_json: bool) -> None:
+    """Create and print new credentials of the demo account.
+
+    Only digests of keys and passwords are stored, so the old ones cannot be shown. The demo user gets a new
+    password; earlier keys stay valid.
+    """
+    if not open_state().is_local:
+        raise click.ClickException(
+            "The demo account is for trials, and this network is a real one."
+        )
+    account = next((each for each in Account.all() if each.name == NAME), None)
+    if account is None:
+        hint = "gateway up makes one on its first run, without --no-demo."
+        raise click.ClickException(f"There is no account {NAME}. {hint}")
+    made = new_credentials(account)
+    if as_json:
+        show(made, as_json=True)
+    else:
+        _print_credentials(made)
+
+
+def new_credentials(account: Account) -> dict[str, Any]:
+    """A new API key and password of the account, with its oldest number."""
+    number = next(iter(Number.all(account.id)), None)
+    _, key = ApiKey.issue(account, "demo")
+    return {
+        "account": account.id,
+        "key": key,
+        "number": number and number.id,
+        "phoneNumber": number and number.phone_number,
+        "status": number and number.status,
+        **_sign_in(account),
+    }
+
+
+def _sign_in(account: Account) -> dict[str, str]:
+    """Email and password of the demo user. Empty if the email belongs to another account."""
+    user, password = User.find(EMAIL), new_password()
+    if user is None:
+        User.enrol(account, EMAIL, password)
+    elif user.account_id == account.id:
+        change_password(user, password)
+    else:
+        return {}
+    return {"email": EMAIL, "password": password}
+
+
+def _print_credentials(made: dict[str, Any]) -> None:
+    """With how to send a first message with them."""
+    click.echo(f"Account     {made['account']}")
+    click.echo(f"API key     {made['key']}")
+    if made["number"]:
+        click.echo(f"Number      {made['number']}  {made['phoneNumber']}  {made['status']}")
+    if "email" in made:
+        click.echo(f"Email       {made['email']}\nPassword    {made['password']}")
+    if made["number"]:
+        click.echo(f"\nSend a first message:\n\n{_curl(made)}\n")
+
+
+def _curl(made: dict[str, Any]) -> str:
+    text = {"body": "Hello"}
+    body = json.dumps({"number_id": made["number"], "to": RECIPIENT, "type": "text", "text": text})
+    headers = ["-H", f"Authorization: Bearer {made['key']}", "-H", "Content-Type: application/json"]
+    url = f"{get_settings().public_url}/api/messages/send"
+    return shlex.join(["curl", url, *headers, "-d", body])

@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner, Result
 
-from gateway.cli import cli, demo
+from gateway.cli import cli, up
 from models.accounts.account import Account, ApiKey
 from models.accounts.user import User
 from tests import factories
@@ -31,19 +31,19 @@ def test_a_plan_or_an_account_that_does_not_exist_is_refused(account: Account) -
 
 
 def test_the_demo_account_gets_another_key_and_password() -> None:
-    account = Account.open(demo.NAME, "starter")
+    account = Account.open(up.NAME, "starter")
     number = factories.active_number(account)
-    User.enrol(account, demo.EMAIL, PASSWORD)
+    User.enrol(account, up.EMAIL, PASSWORD)
     _, old = ApiKey.issue(account, "demo")
     made = json.loads(_run("demo", "--json").stdout)
     assert (made["account"], made["number"]) == (account.id, number.id)
-    assert User.authenticate(demo.EMAIL, PASSWORD) is None
-    assert User.authenticate(demo.EMAIL, made["password"]) is not None
+    assert User.authenticate(up.EMAIL, PASSWORD) is None
+    assert User.authenticate(up.EMAIL, made["password"]) is not None
     assert all(ApiKey.unrevoked(key) for key in (old, made["key"]))
 
 
 def test_people_see_the_lines_of_the_first_run() -> None:
-    factories.active_number(Account.open(demo.NAME, "starter"))
+    factories.active_number(Account.open(up.NAME, "starter"))
     shown = _run("demo").stdout
     labels = [line[:12].strip() for line in shown.splitlines()[:5]]
     assert labels == ["Account", "API key", "Number", "Email", "Password"]
@@ -51,11 +51,11 @@ def test_people_see_the_lines_of_the_first_run() -> None:
 
 
 def test_a_user_of_another_account_is_left_alone(account: Account) -> None:
-    Account.open(demo.NAME, "starter")
-    User.enrol(account, demo.EMAIL, PASSWORD)
+    Account.open(up.NAME, "starter")
+    User.enrol(account, up.EMAIL, PASSWORD)
     made = json.loads(_run("demo", "--json").stdout)
     assert "password" not in made
-    assert User.authenticate(demo.EMAIL, PASSWORD) is not None
+    assert User.authenticate(up.EMAIL, PASSWORD) is not None
 
 
 @pytest.mark.usefixtures("account")

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from gateway.cli import processes
+from gateway.cli import up_locks
 
 HOLD = """
 import socket, sys, time
@@ -29,17 +29,17 @@ def test_another_process_is_found_by_its_ports_and_files(tmp_path: Path) -> None
     ):
         assert other.stdout is not None
         ports = [int(port) for port in other.stdout.readline().split()]
-        assert [processes.using_port(port) for port in ports] == [[other.pid], [other.pid]]
-        assert processes.using_file(path) == [other.pid]
-        assert str(other.pid) in processes.described([other.pid])
+        assert [up_locks.using_port(port) for port in ports] == [[other.pid], [other.pid]]
+        assert up_locks.using_file(path) == [other.pid]
+        assert str(other.pid) in up_locks.described([other.pid])
         other.kill()
-    assert (processes.using_port(ports[0]), processes.using_file(path)) == ([], [])
+    assert (up_locks.using_port(ports[0]), up_locks.using_file(path)) == ([], [])
 
 
 def test_this_process_and_unused_ports_are_not_listed(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        assert processes.using_port(port) == []
-    assert processes.using_port(port) == []
+        assert up_locks.using_port(port) == []
+    assert up_locks.using_port(port) == []
     with (tmp_path / "file").open("w"):
-        assert processes.using_file(tmp_path / "file") == []
+        assert up_locks.using_file(tmp_path / "file") == []
