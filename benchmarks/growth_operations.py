@@ -19,6 +19,7 @@ from models.database import writing
 from models.deliveries.attempt import Outcome, record_outcomes
 from models.deliveries.claim import ClaimedDelivery, Terms, claim_due
 from models.deliveries.delivery import Delivery
+from models.deliveries.delivery_filter import DeliveryFilter
 from models.deliveries.event import Event
 from models.messages.callback import Callback
 from networks.interface import OutboundMessage, Sender
@@ -64,7 +65,7 @@ def timed(work: Callable[[], object]) -> float:
 def lists(owner: Owner) -> dict[str, Operation]:
     """The lists of an account's messages and of its webhook's deliveries, with every filter."""
     user, webhook_id = owner.account.id, owner.webhook.id
-    newest = Delivery.page(webhook_id, 1, DEEP).rows[0].created_at
+    newest = DeliveryFilter([webhook_id]).page(1, DEEP).rows[0].created_at
 
     def of_messages(offset: int = 0, **filters: str) -> Operation:
         return lambda: timed(lambda: messages.list_messages(user, PAGE, offset, **filters))

@@ -15,9 +15,10 @@ from dashboard.guard import ALL, DEVELOPERS, about, account, unchanged
 from dashboard.list_filters import as_typed, read_filters
 from dashboard.site import PER_PAGE, blueprint, go, mine, show
 from models.deliveries.bulk_redelivery import MAX_REDELIVERIES, Redelivery
-from models.deliveries.delivery import ENDED, ID_SLACK_MS, UNDELIVERED, Delivery, DeliveryState
+from models.deliveries.delivery import ENDED, UNDELIVERED, Delivery, DeliveryState
 from models.deliveries.delivery_filter import (
     ANSWERS,
+    ID_SLACK_MS,
     DeliveryFilter,
     FoundDeliveries,
     last_attempts,

@@ -17,7 +17,7 @@ from gateway.settings import get_settings
 from models import clock
 from models.deliveries.attempt import Attempt
 from models.deliveries.backlog import a_day_before, failed_in_a_day
-from models.deliveries.delivery import Delivery, DeliveryState
+from models.deliveries.delivery import DeliveryState
 from models.deliveries.delivery_filter import DeliveryFilter, answer_of, last_attempts
 from models.deliveries.webhook import Deactivation, Webhook
 from models.numbers.number import Number
@@ -215,7 +215,7 @@ def _page(row: Webhook, answer: Answer | None = None) -> Response:
 
 def _last_failure(row: Webhook) -> Mapping[str, Any]:
     """The number of failed deliveries, and the last attempt of the newest one."""
-    found = Delivery.page(row.id, 1, 0, state=DeliveryState.FAILED)
+    found = DeliveryFilter([row.id], states=[DeliveryState.FAILED]).page(1, 0)
     attempts = [attempt for delivery in found.rows for attempt in Attempt.of(delivery)]
     return {"count": found.total, "attempt": attempts[-1] if attempts else None}
 

@@ -7,6 +7,7 @@ from handlers.times import parse_time
 from models.accounts.account import no_access, owned
 from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import UNDELIVERED, Delivery, DeliveryState
+from models.deliveries.delivery_filter import DeliveryFilter
 from models.deliveries.webhook import Webhook
 from resources.delivery import attempt_object, delivery_object
 from resources.page import page_object
@@ -32,16 +33,14 @@ def list_webhook_deliveries(
 ) -> dict[str, Any]:
     """GET /webhooks/{webhook_id}/deliveries."""
     owned(Webhook, webhook_id, user)
-    page = Delivery.page(
-        webhook_id,
-        limit,
-        offset,
-        state=state,
+    wanted = DeliveryFilter(
+        [webhook_id],
+        states=None if state is None else [state],
         kind=event,
         since=parse_time("Query parameter since", since, "/since"),
         until=parse_time("Query parameter until", until, "/until"),
     )
-    return page_object(page, delivery_object)
+    return page_object(wanted.page(limit, offset), delivery_object)
 
 
 def get_delivery(user: str, delivery_id: str) -> dict[str, Any]:

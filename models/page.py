@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from peewee import Model, ModelSelect, fn
+from peewee import Model, ModelSelect
 
 from models.database import reading
 
@@ -29,29 +29,22 @@ class Page(Generic[Row]):
 
 
 def fetch_page(
-    query: "ModelSelect[Row]",
-    limit: int,
-    offset: int,
-    tallies: Any = None,
-    total: int | None = None,
+    query: "ModelSelect[Row]", limit: int, offset: int, total: int | None = None
 ) -> "Page[Row]":
     """The slice of ``query`` from ``offset``, at most ``limit`` rows.
 
-    ``tallies`` is a query for the tallies (models.reports.tally) of its rows. Without it the rows are
-    counted, unless the caller gives ``total``.
+    The rows are counted, unless the caller gives ``total``.
     """
     with reading():
-        total = _count(query, tallies) if total is None else total
+        total = _count(query, total)
         # After the last match the database would scan all remaining rows.
         wanted = min(limit, total - offset)
         rows = list(query.limit(wanted).offset(offset)) if wanted > 0 else []
     return Page(rows, total, limit, offset)
 
 
-def _count(query: Any, tallies: Any) -> int:
-    if tallies is None:
-        return int(query.count())
-    return int(tallies.select(fn.SUM(tallies.model.total)).scalar() or 0)
+def _count(query: Any, total: int | None) -> int:
+    return int(query.count()) if total is None else total
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 import sys
 import time
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import click
@@ -15,7 +14,8 @@ from gateway.cli.options import since_option, until_option
 from gateway.cli.output import found, json_option, prints, show
 from gateway.cli.remote import Remote, asks, connect
 from models.deliveries.bulk_redelivery import MAX_REDELIVERIES, Redelivery
-from models.deliveries.delivery import UNDELIVERED, Delivery, DeliveryState
+from models.deliveries.delivery import UNDELIVERED, DeliveryState
+from models.deliveries.delivery_filter import DeliveryFilter
 from models.deliveries.webhook import Webhook
 from resources.delivery import delivery_object
 from resources.webhook import webhook_object
@@ -64,15 +64,18 @@ def create_webhook(
 @until_option()
 @prints("id", "createdAt", "state", "event")
 def list_deliveries(
-    webhook_id: str | None, event: str | None, **which: Any
+    webhook_id: str | None,
+    state: str | None,
+    event: str | None,
+    since: int | None,
+    until: int | None,
 ) -> list[dict[str, Any]]:
     """List the newest deliveries, of a webhook or of all."""
     chosen = [webhook.id for webhook in Webhook.all()]
     if webhook_id is not None:
         chosen = [found(Webhook.by_id(webhook_id), "webhook", webhook_id).id]
-    pages = [Delivery.page(each, MAX_LISTED, 0, kind=event, **which).rows for each in chosen]
-    newest = sorted(chain(*pages), key=lambda row: row.id, reverse=True)[:MAX_LISTED]
-    return [delivery_object(delivery) for delivery in newest]
+    wanted = DeliveryFilter(chosen, [state] if state else None, event, since=since, until=until)
+    return [delivery_object(delivery) for delivery in wanted.newest(MAX_LISTED).rows]
 
 
 @deliveries.command("show")

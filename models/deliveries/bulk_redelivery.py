@@ -8,13 +8,13 @@ loses nor doubles a delivery, even if deliveries or the clock change in the mean
 import json
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from peewee import ForeignKeyField, TextField, fn
 
 from models.clock import new_id
 from models.database import BaseModel, database_now, exclusively, fetch, reading, write
 from models.deliveries.delivery import CLAIMS, Delivery
+from models.deliveries.delivery_filter import DeliveryFilter
 from models.deliveries.webhook import Webhook
 
 MAX_REDELIVERIES = 10_000
@@ -37,18 +37,17 @@ class Redelivery(BaseModel):
         return list(json.loads(self.delivery_ids_json))
 
     @classmethod
-    def choose(cls, webhook_id: str, **which: Any) -> list[str]:
-        """The matching deliveries (Delivery.matching) that are not chosen already."""
-        with reading():
-            chosen = cls.waiting([webhook_id])
-            found = Delivery.matching(webhook_id, **which, limit=MAX_REDELIVERIES + len(chosen))
-        return [i for i in found if i not in chosen][:MAX_REDELIVERIES]
-
-    @classmethod
-    def request(cls, webhook_id: str, *, states: Sequence[str], **which: Any) -> list[str]:
+    def request(
+        cls, webhook_id: str, *, states: Sequence[str], since: int | None, until: int | None
+    ) -> list[str]:
         """Choose the oldest MAX_REDELIVERIES matching deliveries for the worker, and return them."""
+        matching = DeliveryFilter([webhook_id], states=states, since=since, until=until)
         # Select outside the write transaction, to keep it short. The worker checks each delivery again.
-        return cls.record(webhook_id, states, cls.choose(webhook_id, states=states, **which))
+        with reading():
+            waiting = cls.waiting([webhook_id])
+            found = matching.oldest_ids(MAX_REDELIVERIES + len(waiting))
+        chosen = [i for i in found if i not in waiting][:MAX_REDELIVERIES]
+        return cls.record(webhook_id, states, chosen)
 
     @classmethod
     @exclusively

@@ -23,15 +23,11 @@ from models import clock
 from models.database import Prepared, database_now, exclusively, fetch, reading
 from models.deliveries.event import Event
 from models.deliveries.webhook import Webhook
-from models.page import Page, fetch_page
-from models.reports.tally import DeliveryTally
 from models.work import Lease
 
 # The key that claims and outcomes lock (models.database.write). Both come in batches. One transaction at a
 # time keeps each webhook's cap.
 CLAIMS = "claims"
-# The ms between the time of a row and the time of its identifier.
-ID_SLACK_MS = 60_000
 # This many rows keep other writers waiting for some hundredths of a second.
 MOST_SKIPPED = 1_000
 # As literals, because SQLite uses a partial index only for a condition it can read.
@@ -138,42 +134,6 @@ class Delivery(Lease):
             return delivery
 
     @classmethod
-    def page(
-        cls,
-        webhook_id: str,
-        limit: int,
-        offset: int,
-        *,
-        state: str | None = None,
-        kind: str | None = None,
-        since: int | None = None,
-        until: int | None = None,
-    ) -> Page[Self]:
-        """The webhook's deliveries that match, newest first."""
-        conditions = cls.conditions(None if state is None else [state], kind, since, until)
-        query = cls.select().where(cls.webhook == webhook_id, *conditions)
-        tallies = DeliveryTally.select().where(DeliveryTally.webhook_id == webhook_id)
-        if state is not None:
-            tallies = tallies.where(DeliveryTally.state == state)
-        if kind is not None:
-            tallies = tallies.where(DeliveryTally.event_kind == kind)
-        is_tallied = since is None and until is None
-        ordered = query.order_by(cls.id.desc())
-        return fetch_page(ordered, limit, offset, tallies if is_tallied else None)
-
-    @classmethod
-    def conditions(
-        cls, states: Sequence[str] | None, kind: str | None, since: int | None, until: int | None
-    ) -> list[Any]:
-        """The filters of a webhook's deliveries. None means no filter."""
-        conditions = _created_between(since, until)
-        if states is not None:
-            conditions += _in_states(states)
-        if kind is not None:
-            conditions += [cls.event_kind == kind, *([] if kind in FREQUENT else [IS_RARE])]
-        return conditions
-
-    @classmethod
     def of_events(cls, event_ids: Sequence[str]) -> list[Self]:
         """All deliveries of these events with their webhooks, oldest first."""
         query = cls.select(cls, Webhook).join(Webhook)
@@ -229,27 +189,6 @@ class Delivery(Lease):
         self.__data__.update(Delivery.get_by_id(self.id).__data__)
 
     @classmethod
-    def matching(
-        cls,
-        webhook_id: str,
-        *,
-        states: Sequence[str],
-        since: int | None,
-        until: int | None,
-        limit: int,
-    ) -> list[str]:
-        """Identifiers of the webhook's deliveries that match, oldest first, at most ``limit``."""
-        query = (
-            cls.select(cls.id)
-            .where(cls.webhook == webhook_id, *_in_states(states), *_created_between(since, until))
-            .order_by(cls.id)
-            .limit(limit)
-        )
-        with reading():
-            rows: Any = query.tuples()
-            return [row[0] for row in rows]
-
-    @classmethod
     def schedule_anew(
         cls, delivery_ids: Sequence[str], states: Sequence[str], at: int, *, due: bool = False
     ) -> int:
@@ -298,24 +237,6 @@ def _schedule(*slots: Any) -> Any:
     row |= {"event": Event.id, "event_kind": Event.kind}
     fields = [getattr(Delivery, name) for name in row]
     return Delivery.insert_from(Event.select(*row.values()).where(Event.id == event_id), fields)
-
-
-def _in_states(states: Sequence[str]) -> list[Any]:
-    """Conditions on the state. Failed and skipped deliveries have an index."""
-    is_undelivered = set(states) <= set(UNDELIVERED)
-    return [Delivery.state.in_(states), *([IS_UNDELIVERED] if is_undelivered else [])]
-
-
-def _created_between(since: int | None, until: int | None) -> list[Any]:
-    """Conditions on the time of creation. Those on the identifier can use an index."""
-    conditions = []
-    if since is not None:
-        conditions.append(Delivery.id >= clock.id_bound("dlv", since - ID_SLACK_MS))
-        conditions.append(Delivery.created_at >= since)
-    if until is not None:
-        conditions.append(Delivery.id < clock.id_bound("dlv", until + ID_SLACK_MS))
-        conditions.append(Delivery.created_at < until)
-    return conditions
 
 
 Delivery.add_index(

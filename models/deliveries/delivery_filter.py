@@ -1,6 +1,5 @@
 """Lists deliveries of several webhooks, filtered by event, person, time and response."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import merge
@@ -9,14 +8,25 @@ from typing import Any
 
 from peewee import fn
 
+from models.clock import id_bound
 from models.database import fetch, is_among, reading
 from models.deliveries.attempt import Attempt
-from models.deliveries.delivery import IS_UNDELIVERED, UNDELIVERED, Delivery, DeliveryState
+from models.deliveries.delivery import (
+    FREQUENT,
+    IS_RARE,
+    IS_UNDELIVERED,
+    UNDELIVERED,
+    Delivery,
+    DeliveryState,
+)
 from models.deliveries.event import Event
 from models.messages.contact import Contact
 from models.messages.message import IS_PERSONS, Message
+from models.page import Page, fetch_page
 from models.reports.tally import DeliveryTally
 
+# The ms between the time of a row and the time of its identifier.
+ID_SLACK_MS = 60_000
 # The most rows that a filter by response reads in all, and in one query.
 MOST_READ, PART = 5_000, 100
 # By the first digit of the status. Without a response there is none.
@@ -71,40 +81,74 @@ class DeliveryFilter:
         for part in _parts(self._candidates(after, is_oldest_first=True)):
             yield from self._answered(part)
 
+    def oldest_ids(self, limit: int) -> list[str]:
+        """Identifiers of the matching deliveries, oldest first. Without filters by response and person."""
+        query = self._query(Delivery.id).order_by(Delivery.id).limit(limit)
+        return [id_ for (id_,) in fetch(query.tuples())]
+
+    def page(self, limit: int, offset: int) -> Page[Delivery]:
+        """The matching deliveries, newest first. Without filters by response and person."""
+        newest_first = self._query().order_by(Delivery.id.desc())
+        return fetch_page(newest_first, limit, offset, self.total())
+
     def total(self) -> int | None:
         """The number of matching deliveries, if the tallies have it."""
-        if self.answer or self.contact_ids is not None or self.since or self.until:
+        wanted = self.answer, self.contact_ids, self.since, self.until
+        if any(each is not None for each in wanted):
             return None
-        return sum(self._tallied().values())
+        with reading():
+            return int(self._tallied().scalar() or 0)
 
-    def _tallied(self) -> Counter[tuple[str, str]]:
-        """The tallies by webhook and state. They ignore the filters by response, person and time."""
+    def _tallied(self, *by: Any) -> Any:
+        """The sum of the tallies for each of ``by``. It ignores the filters by response, person and time."""
         tally = DeliveryTally
-        sums = tally.select(tally.webhook_id, tally.state, fn.SUM(tally.total))
-        sums = sums.where(tally.webhook_id.in_(self.webhook_ids))
+        sums = tally.select(*by, fn.SUM(tally.total)).where(tally.webhook_id.in_(self.webhook_ids))
         if self.states is not None:
             sums = sums.where(tally.state.in_(self.states))
         if self.kind is not None:
             sums = sums.where(tally.event_kind == self.kind)
-        rows = fetch(sums.group_by(tally.webhook_id, tally.state).tuples())
-        return Counter({(webhook_id, state): int(total) for webhook_id, state, total in rows})
+        return sums.group_by(*by)
 
     def _candidates(
         self, beyond: str | None, *, is_oldest_first: bool = False
     ) -> Iterator[Delivery]:
-        conditions = Delivery.conditions(self.states, self.kind, self.since, self.until)
+        conditions = self._conditions()
         if self.contact_ids is not None:
             about = is_among(Delivery.id, _ids_about(self.contact_ids))
             of_ours = Delivery.webhook.in_(self.webhook_ids)
             return _pages((about, of_ours, *conditions), beyond, is_oldest_first=is_oldest_first)
-        tallied = self._tallied()
+        rows = fetch(self._tallied(DeliveryTally.webhook_id, DeliveryTally.state).tuples())
+        tallied = {(webhook_id, state): int(total) for webhook_id, state, total in rows}
         sources = []
         for webhook_id, (kind, states) in product(self.webhook_ids, self._kinds()):
             # Past the last match the database would scan all remaining rows.
-            if most := sum(tallied[webhook_id, state] for state in states):
+            if most := sum(tallied.get((webhook_id, state), 0) for state in states):
                 found = (Delivery.webhook == webhook_id, *conditions, *kind)
                 sources.append(islice(_pages(found, beyond, is_oldest_first=is_oldest_first), most))
         return merge(*sources, key=lambda row: row.id, reverse=not is_oldest_first)
+
+    def _query(self, *columns: Any) -> Any:
+        ours = Delivery.webhook.in_(self.webhook_ids)
+        return Delivery.select(*columns).where(ours, *self._conditions())
+
+    def _conditions(self) -> list[Any]:
+        """The filters by state, event and time, so that each uses its index."""
+        conditions: list[Any] = []
+        if self.since is not None:
+            conditions.append(Delivery.id >= id_bound("dlv", self.since - ID_SLACK_MS))
+            conditions.append(Delivery.created_at >= self.since)
+        if self.until is not None:
+            conditions.append(Delivery.id < id_bound("dlv", self.until + ID_SLACK_MS))
+            conditions.append(Delivery.created_at < self.until)
+        if self.states is not None:
+            conditions.append(Delivery.state.in_(self.states))
+            if set(self.states) <= set(UNDELIVERED):
+                conditions.append(IS_UNDELIVERED)
+        if self.kind is not None:
+            conditions.append(Delivery.event_kind == self.kind)
+            if self.kind not in FREQUENT:
+                conditions.append(IS_RARE)
+        return conditions
 
     def _kinds(self) -> list[tuple[list[Any], Sequence[str]]]:
         """Conditions, each with an index, and the states in which a delivery can have such a response."""

@@ -9,6 +9,7 @@ from models.database import database, writing
 from models.deliveries.attempt import record_outcomes
 from models.deliveries.claim import Terms, give_back
 from models.deliveries.delivery import Delivery, DeliveryState
+from models.deliveries.delivery_filter import DeliveryFilter
 from models.deliveries.webhook import Webhook
 from models.page import Page
 from tests import factories
@@ -172,13 +173,14 @@ def test_a_page_of_deliveries_comes_from_an_index_in_its_order(
 ) -> None:
     queries: list[Any] = []
 
-    def keep(query: Any, limit: int, offset: int, _tallies: Any) -> Page[Delivery]:
+    def keep(query: Any, limit: int, offset: int, _total: int | None) -> Page[Delivery]:
         queries.append(query.limit(limit).offset(offset))
         return Page([], 0, limit, offset)
 
-    monkeypatch.setattr("models.deliveries.delivery.fetch_page", keep)
+    monkeypatch.setattr("models.deliveries.delivery_filter.fetch_page", keep)
     webhook = factories.webhook(account)
-    Delivery.page(webhook.id, 50, 0, state=wanted, kind="message.sent", since=1, until=2)
+    states = None if wanted is None else [wanted]
+    DeliveryFilter([webhook.id], states, "message.sent", since=1, until=2).page(50, 0)
     sql, values = queries[0].sql()
     [step] = [row[3] for row in database.execute_sql(f"EXPLAIN QUERY PLAN {sql}", values)]
     assert f"USING INDEX {index} (webhook_id=? AND id>? AND id<?)" in step

@@ -11,6 +11,7 @@ from models.database import reading, writing
 from models.deliveries.attempt import record_outcomes
 from models.deliveries.claim import Terms
 from models.deliveries.delivery import Delivery, DeliveryState
+from models.deliveries.delivery_filter import DeliveryFilter
 from models.deliveries.webhook import Webhook
 from models.messages.message import Message, MessageStatus
 from models.messages.message_filter import MessageFilter
@@ -148,21 +149,19 @@ def test_deliveries_of_a_time_are_counted(account: Account, clock: Clock) -> Non
     factories.deliveries(account, webhook, count=2)
     border = clock.advance(hours=1)
     factories.deliveries(account, webhook, count=3)
-    assert Delivery.page(webhook.id, 1, 0).total == 5
-    assert Delivery.page(webhook.id, 1, 0, since=border).total == 3
-    assert Delivery.page(webhook.id, 1, 0, until=border, state="pending").total == 2
-    assert Delivery.page(webhook.id, 1, 0, until=border, state="failed").total == 0
+    assert DeliveryFilter([webhook.id]).page(1, 0).total == 5
+    assert DeliveryFilter([webhook.id], since=border).page(1, 0).total == 3
+    assert DeliveryFilter([webhook.id], ["pending"], until=border).page(1, 0).total == 2
+    assert DeliveryFilter([webhook.id], ["failed"], until=border).page(1, 0).total == 0
 
 
 def test_a_page_behind_the_last_row_is_empty_and_knows_the_total(account: Account) -> None:
     webhook = factories.webhook(account)
     factories.deliveries(account, webhook, count=3)
-    page = Delivery.page(webhook.id, 2, 2)
+    wanted = DeliveryFilter([webhook.id])
+    page = wanted.page(2, 2)
     assert (len(page.rows), page.total) == (1, 3)
-    assert (Delivery.page(webhook.id, 2, 3).rows, Delivery.page(webhook.id, 2, 300).rows) == (
-        [],
-        [],
-    )
+    assert (wanted.page(2, 3).rows, wanted.page(2, 300).rows) == ([], [])
 
 
 def _scatter(webhook: Webhook, account: Account) -> None:
@@ -212,5 +211,5 @@ def test_threads_that_write_at_once_lose_no_count(account: Account, number: Numb
 
     factories.at_once(*[write] * 4)
     assert MessageFilter(status="sent").page(account.id, 1, 0).total == 20
-    assert Delivery.page(webhook.id, 1, 0).total == 20
+    assert DeliveryFilter([webhook.id]).page(1, 0).total == 20
     _check()
