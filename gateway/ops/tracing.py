@@ -6,6 +6,7 @@ OpenTelemetry's own variables configure it. Without a collector it is not import
 
 import os
 import threading
+from typing import Any
 
 from opentelemetry import trace
 
@@ -18,27 +19,24 @@ ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"
 FLUSH_SECONDS = 1.0
 
 
-def check() -> bool:
-    """Whether a collector is named. Raises SettingsError when the extra is not installed."""
+def check() -> Any:
+    """The class of the exporter, None if no collector is named. Raises SettingsError without the extra."""
     variable = next((name for name in ENDPOINTS if os.environ.get(name)), None)
     if variable is None:
-        return False
+        return None
     try:
-        import opentelemetry.exporter.otlp.proto.http.trace_exporter  # noqa: F401, PLC0415 - an extra
+        from opentelemetry.exporter.otlp.proto.http import trace_exporter  # noqa: PLC0415 - an extra
     except ModuleNotFoundError:
         raise SettingsError(
             f"{variable} is set, but traces need the extra: pip install 'messaging-gateway[otel]'"
         ) from None
-    return True
+    return trace_exporter.OTLPSpanExporter
 
 
 def start(part: str) -> None:
     """Trace this process, a web or a worker, if a collector is named. Raises SettingsError."""
-    if not check():
+    if (exporter := check()) is None:
         return
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import (  # noqa: PLC0415 - as above
-        OTLPSpanExporter,
-    )
     from opentelemetry.sdk.resources import Resource  # noqa: PLC0415 - as above
     from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415 - as above
     from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415 - as above
@@ -46,7 +44,7 @@ def start(part: str) -> None:
     name = os.environ.get("OTEL_SERVICE_NAME") or f"gateway-{part}"
     resource = Resource.create({"service.name": name, "service.version": __version__})
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    provider.add_span_processor(BatchSpanProcessor(exporter()))
     trace.set_tracer_provider(provider)
     telemetry.tracer = provider.get_tracer("gateway")
 
