@@ -13,8 +13,7 @@ from wsgiref.simple_server import WSGIRequestHandler
 from prometheus_client import start_http_server
 
 from gateway.http.vanished import notice_vanished
-from gateway.ops import systemd
-from gateway.ops.watchdog import Watchdog
+from gateway.ops.watchdog import STOPPING, Watchdog, report_state
 from gateway.settings import PREFIX, Settings, SettingsError
 from gateway.storage import leave_state
 from models import database
@@ -180,7 +179,7 @@ def run_worker(settings: Settings) -> None:
     finally:
         engine.stop_claiming()
         logger.info("the worker stops; running attempts finish")
-        systemd.report(systemd.STOPPING)
+        report_state(STOPPING)
         watchdog.end_within(max(settings.delivery_timeout, settings.network_timeout) + STOP_SECONDS)
         for each in rounds:
             each.stop()

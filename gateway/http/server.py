@@ -10,8 +10,8 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from gateway.http.connections import EDGE, GatewayProtocol
-from gateway.ops import systemd
 from gateway.ops.metrics import share
+from gateway.ops.watchdog import STOPPING, report_state
 from gateway.settings import Settings
 
 BOTH_FAMILIES = "::"
@@ -47,7 +47,7 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: Any = None) -> None:
         """Let running requests finish, for at most ``grace`` seconds."""
-        systemd.report(systemd.STOPPING)
+        report_state(STOPPING)
         edge = self.lifespan.state[EDGE]
         edge.stop()
         deadline = time.monotonic() + self.grace

@@ -9,20 +9,20 @@ process without Python. It counts CPU time because it must not fire after a susp
 
 import asyncio
 import faulthandler
+import io
 import logging
 import math
 import os
 import signal
+import socket
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
-from types import FrameType
 
-from gateway.ops import logs, systemd
+from gateway.ops import logs
 
 logger = logging.getLogger(__name__)
 
@@ -38,13 +38,8 @@ MOST_TASKS, MOST_FRAMES = 50, 4
 
 # Since when a part has made no progress, by time.monotonic(). None if it has nothing to do.
 Since = Callable[[], float | None]
-
-
-@dataclass(frozen=True)
-class _Part:
-    name: str
-    since: Since
-    seconds: float
+# The states of a process that systemd knows.
+READY, ALIVE, STOPPING = "READY=1", "WATCHDOG=1", "STOPPING=1"
 
 
 class _LoopProbe:
@@ -73,14 +68,15 @@ class Watchdog:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds or math.inf
-        self._parts: list[_Part] = []
+        # Of each part its name, and how many seconds it may make no progress.
+        self._parts: list[tuple[str, Since, float]] = []
         self._loops: list[asyncio.AbstractEventLoop] = []
         self._pause = min(self._seconds / LOOKS, LONGEST_PAUSE)
         self._looked_at = self._forgiven_at = time.monotonic()
 
     def watch(self, name: str, since: Since, patience: float = 0) -> None:
         """Watch a part. ``patience`` is in seconds, in addition to the period."""
-        self._parts.append(_Part(name, since, self._seconds + patience))
+        self._parts.append((name, since, self._seconds + patience))
 
     def watch_loop(self, name: str, loop: asyncio.AbstractEventLoop) -> None:
         """Watch an event loop: whether it runs callbacks."""
@@ -89,21 +85,21 @@ class Watchdog:
 
     def start(self) -> None:
         """Begin, and tell systemd that this process is ready."""
-        systemd.report(systemd.READY)
+        report_state(READY)
         _arm()
         threading.Thread(target=self._run, name="watchdog", daemon=True).start()
 
     def end_within(self, seconds: float) -> None:
         """End the process if it still runs after ``seconds``."""
         began_at = time.monotonic()
-        self._parts.append(_Part("the stop of this process", lambda: began_at, seconds))
+        self._parts.append(("the stop of this process", lambda: began_at, seconds))
 
     def _run(self) -> None:
         while (late := self._look()) is None:
             if math.isfinite(self._seconds):
                 # End the process after so many seconds of its CPU time, unless this is called again.
                 signal.setitimer(signal.ITIMER_PROF, 2 * self._seconds)
-            systemd.report(systemd.ALIVE)
+            report_state(ALIVE)
             time.sleep(self._pause)
         self._end(late)
 
@@ -114,10 +110,10 @@ class Watchdog:
             # This thread did not run either: the process or the machine was suspended.
             self._forgiven_at = now
         self._looked_at = now
-        for part in self._parts:
-            since = part.since()
-            if since is not None and now - max(since, self._forgiven_at) > part.seconds:
-                return f"{part.name} has made no progress for {now - since:.0f} s"
+        for name, since_when, seconds in self._parts:
+            since = since_when()
+            if since is not None and now - max(since, self._forgiven_at) > seconds:
+                return f"{name} has made no progress for {now - since:.0f} s"
         return None
 
     def _end(self, why: str) -> None:
@@ -154,24 +150,29 @@ def _arm() -> None:
 
 
 def stacks(loops: Iterable[asyncio.AbstractEventLoop] = ()) -> str:
-    """Files, lines and functions. No values: they may be secrets."""
-    return "\n".join([*_of_threads(), *(each for loop in loops for each in _of_tasks(loop))])
-
-
-def _of_threads() -> Iterator[str]:
+    """The stacks of all threads and tasks. No values: they may be secrets."""
+    text = io.StringIO()
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     for ident, frame in sys._current_frames().items():  # noqa: SLF001 - documented, for debuggers
-        yield f"Thread {names.get(ident, ident)}:\n{_shown(traceback.extract_stack(frame))}"
+        text.write(f"Thread {names.get(ident, ident)}:\n")
+        traceback.print_stack(frame, file=text)
+    for loop in loops:
+        # The loop may start tasks meanwhile.
+        with suppress(RuntimeError):
+            for task in list(asyncio.all_tasks(loop))[:MOST_TASKS]:
+                text.write(f"Task {task.get_name()}:\n")
+                frames = [(each, each.f_lineno) for each in task.get_stack(limit=MOST_FRAMES)]
+                traceback.print_list(traceback.StackSummary.extract(iter(frames)), text)
+    return text.getvalue()
 
 
-def _of_tasks(loop: asyncio.AbstractEventLoop) -> Iterator[str]:
-    # The loop may start tasks meanwhile.
-    with suppress(RuntimeError):
-        for task in list(asyncio.all_tasks(loop))[:MOST_TASKS]:
-            frames: list[FrameType] = task.get_stack(limit=MOST_FRAMES)
-            found = traceback.StackSummary.extract((frame, frame.f_lineno) for frame in frames)
-            yield f"Task {task.get_name()}:\n{_shown(found)}"
-
-
-def _shown(found: Iterable[traceback.FrameSummary]) -> str:
-    return "\n".join(f"  {frame.filename}:{frame.lineno} {frame.name}" for frame in found)
+def report_state(state: str) -> None:
+    """Send a state to systemd, as sd_notify(3) does. Never waits: a lost one is repeated or has no effect."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if not address:
+        return
+    # An abstract address begins with a zero byte, which a variable cannot hold.
+    place = f"\0{address[1:]}" if address.startswith("@") else address
+    with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        sender.settimeout(0)
+        sender.sendto(state.encode(), place)

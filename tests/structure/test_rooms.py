@@ -48,7 +48,7 @@ OPENS_SOCKETS = {
     "gateway/cli/listen.py": "forwards events to a developer's receiver",
     "gateway/cli/trigger.py": "controls the sandbox",
     "gateway/http/server.py": "listens for both families",
-    "gateway/ops/systemd.py": "tells systemd the state of the process",
+    "gateway/ops/watchdog.py": "tells systemd the state of the process",
     "models/database/redis_pool.py": "sets options of connections to Redis, and opens none",
     "models/database/resolver.py": "resolves names, and connects to nothing",
     "gateway/cli/up.py": "checks whether the ports of its parts are open",
