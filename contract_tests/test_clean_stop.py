@@ -41,7 +41,7 @@ SETTINGS = {
 # A worker that delivers before it has started all its threads, and continues at a line from its parent.
 SLOW_START = """
 from gateway.cli import cli
-from gateway.worker import Rounds
+from gateway.ops.rounds import Rounds
 
 start = Rounds.start
 

@@ -3,9 +3,7 @@
 import gc
 import logging
 import signal
-import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from queue import SimpleQueue
 from wsgiref.simple_server import WSGIRequestHandler
@@ -13,6 +11,7 @@ from wsgiref.simple_server import WSGIRequestHandler
 from prometheus_client import start_http_server
 
 from gateway.http.vanished import notice_vanished
+from gateway.ops.rounds import Rounds
 from gateway.ops.watchdog import STOPPING, Watchdog, report_state
 from gateway.settings import PREFIX, Settings, SettingsError
 from gateway.storage import leave_state
@@ -21,7 +20,7 @@ from models.database import known_time
 from services import erasing, notify, number_status, redeliver, template_copy
 from services.webhook_client import make_client
 from tasks import bells, deliver, indexing, ingest, sweep
-from tasks.queue import Doorbell, huey
+from tasks.queue import huey
 from webhooks.schedule import RetrySchedule
 
 logger = logging.getLogger(__name__)
@@ -36,60 +35,6 @@ STOP_SECONDS = 8
 # After so many seconds a client of the metrics that vanished, or is silent, is forgotten.
 VANISHED_SECONDS = 30
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-
-
-class Rounds(threading.Thread):
-    """Runs ``work`` at once, then each time ``bell`` is set, and at least every ``interval`` seconds.
-
-    If ``work`` returns True, the next round begins at once. An error ends only its round. ``patience`` is the
-    longest time in seconds that a round may take without using the database, in addition to the watchdog's.
-    """
-
-    def __init__(
-        self,
-        work: Callable[[], bool | None],
-        interval: float,
-        bell: Doorbell | None = None,
-        patience: float = 0,
-    ) -> None:
-        super().__init__(name=work.__module__, daemon=True)
-        self.patience = patience
-        self._work = work
-        self._began_at: float | None = None
-        self._interval = interval
-        self._woken = threading.Event()
-        self._stopping = False
-        if bell is not None:
-            bell.worker = self._woken.set
-
-    def run(self) -> None:
-        """Work until ``stop``."""
-        while True:
-            # Clear first: work that is committed after this line sets it again.
-            self._woken.clear()
-            if self._stopping:
-                return
-            self._began_at = time.monotonic()
-            is_more = None
-            try:
-                is_more = self._work()
-            except Exception:
-                logger.exception("%s failed; it is tried again", self.name)
-            self._began_at = None
-            if not is_more:
-                self._woken.wait(self._interval)
-
-    def busy_since(self) -> float | None:
-        """When the running round last used the database, or began. None between two rounds."""
-        began_at = self._began_at
-        return began_at and max(began_at, database.last_progress(self.ident or 0))
-
-    def stop(self) -> None:
-        """End after the current round. Does nothing if it never started."""
-        self._stopping = True
-        self._woken.set()
-        if self.is_alive():
-            self.join()
 
 
 def run_task() -> bool:

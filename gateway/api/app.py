@@ -6,8 +6,6 @@ import importlib
 import inspect
 import logging
 import re
-import threading
-import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from copy import deepcopy
@@ -37,6 +35,7 @@ from gateway.http.in_process import InProcess
 from gateway.http.live import live
 from gateway.ops import health, metrics, tracing
 from gateway.ops.logs import configure_logging
+from gateway.ops.rounds import Rounds
 from gateway.ops.watchdog import Watchdog
 from gateway.settings import Settings, get_settings
 from gateway.storage import be_sole_web, connect_state, leave_state
@@ -163,29 +162,15 @@ def build_app(settings: Settings) -> ASGIApp:
     return Edge(parts, operations, limiter, settings.transfers, request_log, root)
 
 
-def _watch_clocks() -> None:
-    """Compare the clocks of this process every few seconds. The worker has a round for that."""
-    while True:
-        time.sleep(known_time.LOOK_SECONDS)
-        _compare_clocks()
-
-
-def _compare_clocks() -> None:
-    try:
-        known_time.look()
-    except Exception:
-        # The database may be unreachable. The steady clock continues.
-        logger.exception("the clocks were not compared; tried again")
-
-
 def create_app() -> ASGIApp:
     """The application of this process, for uvicorn's ``factory``: the only process or one of several."""
     settings = get_settings()
     configure_logging(settings.log_format)
     tracing.start("web")
     connect_state(settings)
-    _compare_clocks()
-    threading.Thread(target=_watch_clocks, name="clock", daemon=True).start()
+    clocks = Rounds(known_time.look, known_time.LOOK_SECONDS)
+    clocks.run_once()
+    clocks.start()
     if settings.rate_limit_url == MEMORY:
         be_sole_web(settings)
     app = build_app(settings)

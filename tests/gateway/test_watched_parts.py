@@ -8,9 +8,9 @@ import pytest
 
 from gateway import worker
 from gateway.api import app
+from gateway.ops.rounds import Rounds
 from gateway.ops.watchdog import Watchdog
 from gateway.settings import get_settings
-from gateway.worker import Rounds
 from models.accounts.account import Account
 from models.database import commit, write
 from services.webhook_client import make_client
