@@ -9,6 +9,7 @@ import ipaddress
 import re
 import socket
 from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -19,18 +20,17 @@ from webhooks.faults import RESOLVER, MachineError
 from webhooks.resolver import Resolver, UnresolvedError
 
 LOOK_UP_SECONDS = 5
+# The reason for a URL that is not one of HTTP.
+UNCALLABLE = "the url cannot be called."
 SCHEMES = {"http", "https"}
 # They would end the request's first line early.
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
-LOOPBACK: list[ipaddress.IPv4Network | ipaddress.IPv6Network] = [
-    ipaddress.IPv4Network("127.0.0.0/8"),
-    ipaddress.IPv6Network("::1/128"),
-]
+LOOPBACK = [ipaddress.ip_network(network) for network in ("127.0.0.0/8", "::1/128")]
 
 # The registries of special addresses (RFC 6890 and the RFCs below). They are listed here, because Python's
 # table differs between versions.
-SPECIAL_IPV4 = [
-    ipaddress.IPv4Network(network)
+SPECIAL = [
+    ipaddress.ip_network(network)
     for network in (
         "0.0.0.0/8",  # This network. 0.0.0.0 reaches the machine itself.
         "10.0.0.0/8",  # Private.
@@ -48,20 +48,15 @@ SPECIAL_IPV4 = [
         "203.0.113.0/24",  # Documentation.
         "224.0.0.0/4",  # Multicast.
         "240.0.0.0/4",  # Reserved, with broadcast.
-    )
-]
-# The IPv6 addresses of the internet. This excludes loopback, private, link-local and multicast addresses,
-# and mapped, compatible or translated IPv4 addresses (RFC 4291, RFC 6052, RFC 8215).
-GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
-SPECIAL_IPV6 = [
-    ipaddress.IPv6Network(network)
-    for network in (
         "2001::/23",  # Protocol assignments: Teredo (which carries IPv4), benchmarks, ORCHID.
         "2001:db8::/32",  # Documentation.
         "2002::/16",  # 6to4, which carries IPv4.
         "3fff::/20",  # Documentation (RFC 9637).
     )
 ]
+# The IPv6 addresses of the internet. This excludes loopback, private, link-local and multicast addresses,
+# and mapped, compatible or translated IPv4 addresses (RFC 4291, RFC 6052, RFC 8215).
+GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 # The second half of an ISATAP address is this mark, with or without the bit "universal", followed by
 # an IPv4 address (RFC 5214).
 ISATAP_MARK = 0x00005EFE
@@ -72,20 +67,14 @@ class AddressRefusedError(Exception):
     """The address may not be called. The text says why."""
 
 
-class UncallableError(Exception):
-    """The URL is not one of HTTP."""
-
-
 def is_public(address: str) -> bool:
     """Whether an IP address is routed on the internet and contains no other address."""
     ip = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(ip, ipaddress.IPv4Address):
-        special = any(ip in network for network in SPECIAL_IPV4)
-    else:
+    if isinstance(ip, ipaddress.IPv6Address):
         mark = (int(ip) >> 32) & 0xFFFFFFFF & ~UNIVERSAL_BIT
-        special = ip not in GLOBAL_UNICAST or mark == ISATAP_MARK
-        special = special or any(ip in network for network in SPECIAL_IPV6)
-    return not special
+        if ip not in GLOBAL_UNICAST or mark == ISATAP_MARK:
+            return False
+    return not any(ip in network for network in SPECIAL)
 
 
 # A cache, because each attempt checks its address, and most addresses repeat.
@@ -149,37 +138,31 @@ class Target:
 # A cache, because the same few URLs get many deliveries.
 @lru_cache(maxsize=4096)
 def parse_target(url: str, *, allow_local: bool) -> Target:
-    """Parse a URL, which is called as it was registered. Raises AddressRefusedError or UncallableError."""
+    """Parse a URL, which is called as it was registered. Raises AddressRefusedError."""
     try:
         target = URL(url, encoded=True)
         host, port = target.raw_host or "", target.port
     except ValueError:
-        raise UncallableError from None
+        raise AddressRefusedError(UNCALLABLE) from None
     if target.user is not None or target.password is not None:
         raise AddressRefusedError("The url must not contain credentials.")
     # An IP address as host never reaches the resolver.
     refuse_by_sight(target, allow_local=allow_local)
     path = target.raw_path_qs or "/"
     if target.scheme not in SCHEMES or not host or not port or _CONTROLS.search(host + path):
-        raise UncallableError
+        raise AddressRefusedError(UNCALLABLE)
     origin = Origin(host, port, target.scheme == "https")
     return Target(origin, target.host_port_subcomponent or host, path)
 
 
-async def look_up(
-    names: Resolver,
-    host: str,
-    family: socket.AddressFamily = socket.AF_UNSPEC,
-    *,
-    allow_local: bool,
-) -> list[str]:
+async def look_up(names: Resolver, host: str, *, allow_local: bool) -> list[str]:
     """The addresses of a name. Raises AddressRefusedError unless all of them may be called.
 
     The text is the same for an unknown name and for one that is not public, because customers must not
     learn which names the operator's name servers know, nor their addresses.
     """
     try:
-        found = await names.look_up(host, family)
+        found = await names.look_up(host)
     except UnresolvedError:
         found = []
     if not found or not all(may_be_called(each, allow_local=allow_local) for each in found):
@@ -206,7 +189,7 @@ def check_url(url: str, *, allow_local: bool, nameservers: Sequence[str] | None 
 
 
 async def _check_name(host: str, nameservers: Sequence[str] | None) -> None:
-    async with Resolver(nameservers) as names:
+    async with aclosing(Resolver(nameservers)) as names:
         try:
             async with asyncio.timeout(LOOK_UP_SECONDS):
                 await look_up(names, host, allow_local=False)

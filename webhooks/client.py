@@ -11,6 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 from webhooks.address import Origin, Target, parse_target
@@ -132,24 +133,19 @@ class WebhookClient:
             f"User-Agent: {user_agent}\r\nContent-Type: {CONTENT_TYPE}\r\n"
             "Accept: */*\r\nAccept-Encoding: identity\r\n"
         )
-        self._ssl_context = ssl_context
-        self._nameservers = nameservers
         self.most_open = most_open or most_connections()
         self._pool = Pool(self.most_open)
-        self._connector: Connector | None = None
+        self._make_connector = partial(
+            Connector, allow_local=allow_local, ssl_context=ssl_context, nameservers=nameservers
+        )
 
     async def __aenter__(self) -> Self:
-        self._connector = Connector(
-            allow_local=self._allow_local,
-            ssl_context=self._ssl_context,
-            nameservers=self._nameservers,
-        )
+        self._connector = self._make_connector()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self._pool.close()
-        if self._connector is not None:
-            await self._connector.close()
+        await self._connector.close()
 
     async def post(
         self, url: str, body: bytes, headers: Mapping[str, str], may_start: MayStart | None = None
@@ -169,9 +165,9 @@ class WebhookClient:
             if not exchange.deadline.timeout.expired():
                 return self._failure(exchange, error)
             answer = exchange.answer(f"timed out after {self._timeout:g} s.", timed_out=True)
-            if exchange.is_looking_up and self._connector is not None:
+            if exchange.is_looking_up:
                 await self._connector.check_names()
-            elif answer.status_code is None and self._connector is not None:
+            elif answer.status_code is None:
                 # The route may have gone after the connection was made.
                 self._connector.check_route()
             return answer
@@ -181,7 +177,7 @@ class WebhookClient:
         """The result after an error. Raises MachineError."""
         if (cause := cause_of(error)) is not None:
             raise MachineError(cause) from error
-        if isinstance(error, ssl.SSLCertVerificationError) and self._connector is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
             self._connector.check_trust(error)
         return exchange.answer(reason_of(error))
 
@@ -193,16 +189,13 @@ class WebhookClient:
         request = self._request(target, body, headers)
         if (kept := self._pool.get_idle(target.origin)) is not None:
             try:
-                await self._run(kept, target.origin, request, exchange)
+                return await self._run(kept, target.origin, request, exchange)
             except LostError as error:
                 # Otherwise the receiver closed it before it read the request, which is no failure.
                 if error.had_begun:
                     raise
-            else:
-                return
-        await self._run(
-            await self._connect(target.origin, exchange), target.origin, request, exchange
-        )
+        made = await self._connect(target.origin, exchange)
+        return await self._run(made, target.origin, request, exchange)
 
     async def _run(
         self, connection: Connection, origin: Origin, request: bytes, exchange: _Exchange
@@ -220,8 +213,6 @@ class WebhookClient:
         self._pool.give_back(connection, origin)
 
     async def _connect(self, origin: Origin, exchange: _Exchange) -> Connection:
-        if self._connector is None:
-            raise RuntimeError("The client is not open.")
         connection = self._pool.new()
         try:
             exchange.is_looking_up = True

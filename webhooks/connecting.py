@@ -39,7 +39,6 @@ _DISTANT = {socket.AF_INET: ("192.0.2.1", 9), socket.AF_INET6: ("2001:db8::1", 9
 _FORBIDDEN = (errno.EPERM, errno.EACCES)
 # Bounds the memory for forbidden destinations.
 MOST_FORBIDDEN = 10_000
-TCP_USER_TIMEOUT = getattr(socket, "TCP_USER_TIMEOUT", None)
 
 
 @functools.cache
@@ -75,11 +74,11 @@ class Connector:
 
     async def look_up(self, origin: Origin) -> list[AddrInfoType]:
         """The checked addresses of a host. Raises AddressRefusedError or MachineError."""
-        spelled = spelled_address(origin.host)
-        if spelled is not None:
+        if (spelled := spelled_address(origin.host)) is not None:
             # The caller has checked it by sight.
-            return [_address_info(spelled, origin.port)]
-        found = await look_up(self._names, origin.host, allow_local=self._allow_local)
+            found = [spelled]
+        else:
+            found = await look_up(self._names, origin.host, allow_local=self._allow_local)
         return [_address_info(address, origin.port) for address in found]
 
     async def open(
@@ -112,7 +111,7 @@ class Connector:
 
     async def close(self) -> None:
         """Cancel running look-ups."""
-        await self._names.close()
+        await self._names.aclose()
 
 
 class _Routes:
@@ -233,8 +232,6 @@ def _address_info(address: str, port: int) -> AddrInfoType:
 
 def _make_socket(info: AddrInfoType) -> socket.socket:
     made = socket.socket(info[0], info[1], info[2])
-    made.settimeout(0)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    if TCP_USER_TIMEOUT is not None:
-        made.setsockopt(socket.IPPROTO_TCP, TCP_USER_TIMEOUT, SILENT_MS)
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENT_MS)
     return made

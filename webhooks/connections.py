@@ -157,7 +157,7 @@ class Pool:
     def new(self) -> Connection:
         """A connection that is not open yet, and room for it."""
         while len(self._open) >= self._most and self._idle:
-            self._close(next(iter(self._idle)))
+            self.discard(next(iter(self._idle)))
         connection = Connection(self._discard)
         self._open.add(connection)
         return connection
@@ -186,10 +186,6 @@ class Pool:
         for connection in list(self._open):
             connection.abort()
 
-    def _close(self, connection: Connection) -> None:
-        self._forget(connection)
-        self.discard(connection)
-
     def _discard(self, connection: Connection) -> None:
         self._open.discard(connection)
         if connection in self._idle:
@@ -207,5 +203,5 @@ class Pool:
         """Close connections that were idle for too long."""
         loop = asyncio.get_running_loop()
         for connection in [each for each in self._idle if each.idle_until <= loop.time()]:
-            self._close(connection)
+            self.discard(connection)
         self._tidying = loop.call_later(TIDY_SECONDS, self._tidy) if self._idle else None

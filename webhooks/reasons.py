@@ -2,7 +2,7 @@
 
 import ssl
 
-from webhooks.address import AddressRefusedError, UncallableError
+from webhooks.address import AddressRefusedError
 from webhooks.connections import LostError
 from webhooks.response import NotHttpError
 
@@ -28,7 +28,6 @@ NOT_HTTP = "the answer is not HTTP."
 # The first match counts. A closed port and one without TLS have the same reason, because firewalls trust this
 # machine and customers must not scan ports with it.
 _REASONS: list[tuple[type[Exception], str]] = [
-    (UncallableError, "the url cannot be called."),
     (NotHttpError, NOT_HTTP),
     (LostError, "the connection was lost."),
     (OSError, "could not connect."),

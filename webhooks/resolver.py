@@ -3,7 +3,6 @@
 import asyncio
 import socket
 from collections.abc import Sequence
-from typing import Self
 
 import aiodns
 
@@ -42,12 +41,10 @@ class Resolver:
         self._known: str | None = None
         self._probes: dict[str, asyncio.Task[bool]] = {}
 
-    async def look_up(
-        self, host: str, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[str]:
+    async def look_up(self, host: str) -> list[str]:
         """All addresses of a name, the preferred one first. Raises UnresolvedError or MachineError."""
         try:
-            found = await self._channel.getaddrinfo(host, family=family, type=socket.SOCK_STREAM)
+            found = await self._channel.getaddrinfo(host, type=socket.SOCK_STREAM)
         except aiodns.error.DNSError as error:
             if error.args[0] in UNREACHABLE or (
                 error.args[0] in REFUSALS and not await self.responds(_top(host))
@@ -90,17 +87,11 @@ class Resolver:
     def _open(self) -> aiodns.DNSResolver:
         return aiodns.DNSResolver(self._nameservers, asyncio.get_running_loop(), tries=TRIES)
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Cancel running look-ups."""
         for probe in self._probes.values():
             probe.cancel()
         await self._channel.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
 
 
 async def _is_answered(channel: aiodns.DNSResolver, name: str) -> bool:

@@ -63,9 +63,7 @@ def test_no_other_address_may_be_called(address: str) -> None:
 
 
 def _near_special_ones() -> st.SearchStrategy[str]:
-    networks: list[ipaddress.IPv4Network | ipaddress.IPv6Network]
-    networks = [*addresses.SPECIAL_IPV4, *addresses.SPECIAL_IPV6]
-    return st.sampled_from(networks).flatmap(lambda n: st.ip_addresses(network=n)).map(str)
+    return st.sampled_from(addresses.SPECIAL).flatmap(lambda n: st.ip_addresses(network=n)).map(str)
 
 
 @given(st.one_of(st.ip_addresses().map(str), _near_special_ones()))
