@@ -7,6 +7,7 @@ import click
 from gateway.cli import group
 from gateway.cli.accounts import find_account
 from gateway.cli.output import found, prints, rendered
+from gateway.cli.trigger import call_sandbox
 from gateway.settings import get_settings
 from models.accounts.account import Account
 from models.clock import timestamp
@@ -14,7 +15,6 @@ from models.numbers.notice import Notice
 from models.numbers.number import Number, NumberTakenError
 from models.numbers.signup import MAX_NAME, MAX_SLUG, SLUG, SignupLink, SlugTakenError, unguessable
 from networks.exceptions import NetworkError
-from networks.whatsapp.sandbox_signup import SandboxUnreachableError, start_signup
 from resources.number import number_object
 from services import onboarding
 
@@ -139,12 +139,10 @@ def connect_sandbox_number(account: Account, phone: str | None) -> Number:
     settings = get_settings()
     if not settings.uses_sandbox:
         raise click.ClickException("GATEWAY_NETWORK_URL is not the local sandbox.")
-    try:
-        signup = start_signup(settings.network_url, phone)
-    except SandboxUnreachableError as error:
-        raise click.ClickException(str(error)) from None
+    given = {"phone": phone} if phone else {}
+    signup = call_sandbox(settings.network_url, "signup", given)
     link = SignupLink.open(account, unguessable("sandbox"))
-    claim = onboarding.SignupClaim(signup.code, signup.phone_number_id, signup.waba_id)
+    claim = onboarding.SignupClaim(signup["code"], signup["phone_number_id"], signup["waba_id"])
     try:
         return onboarding.connect_number(link, claim)
     except NumberTakenError:

@@ -5,12 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 import requests
 
 from gateway.cli.messages import ACTIVE, choose_number, send_once
-from gateway.cli.remote import Remote, asks
+from gateway.cli.remote import LOCAL_HOSTS, Remote, asks
 from gateway.client.connection import reason_of
 from webhooks.kinds import EventKind
 
@@ -21,6 +22,28 @@ TEXT = "Sent by gateway trigger"
 WITHOUT = "On the real network no event can be caused. Name another sandbox with --sandbox."
 # Seconds until the gateway has processed a disconnection.
 WAIT_SECONDS, POLL_SECONDS = 20, 0.2
+
+
+def call_sandbox(
+    url: str,
+    path: str,
+    body: dict[str, Any] | None = None,
+    method: str = "POST",
+    hint: str = "Start it first.",
+) -> dict[str, Any]:
+    """The response of a control path of the sandbox at ``url``. Fails with a one-line error."""
+    try:
+        with requests.Session() as session:
+            # No proxy of the environment leads to this machine.
+            session.trust_env = urlsplit(url).hostname not in LOCAL_HOSTS
+            answer = session.request(method, f"{url}/_sandbox/{path}", json=body, timeout=SECONDS)
+        found: dict[str, Any] = answer.json()
+        if not answer.ok:
+            raise click.ClickException(f"The sandbox refused: {found['error']['message']}.")
+    except (requests.RequestException, LookupError, TypeError) as error:
+        why = f"There is no sandbox at {url}: {reason_of(error)}."
+        raise click.ClickException(f"{why} {hint}") from None
+    return found
 
 
 @dataclass(frozen=True)
@@ -35,17 +58,7 @@ class Cause:
         self, path: str, body: dict[str, Any] | None = None, method: str = "POST"
     ) -> dict[str, Any]:
         """The response of a control path of the sandbox. Fails with a one-line error."""
-        try:
-            answer = requests.request(
-                method, f"{self.sandbox}/_sandbox/{path}", json=body, timeout=SECONDS
-            )
-            found: dict[str, Any] = answer.json()
-            if not answer.ok:
-                raise click.ClickException(f"The sandbox refused: {found['error']['message']}.")
-        except (requests.RequestException, LookupError, TypeError) as error:
-            why = f"There is no sandbox at {self.sandbox}: {reason_of(error)}."
-            raise click.ClickException(f"{why} {WITHOUT}") from None
-        return found
+        return call_sandbox(self.sandbox, path, body, method, WITHOUT)
 
     def find_number(self) -> str:
         """The path of the number. Fails if the number is not on this sandbox."""

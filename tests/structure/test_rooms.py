@@ -33,7 +33,6 @@ OPENS_SOCKETS = {
     "networks/whatsapp/graph.py": "speaks to the messaging network",
     "networks/whatsapp/media.py": "uploads and downloads media over the connections of graph.py",
     "networks/whatsapp/checkup.py": "checks whether the network responds, and imitates its handshake",
-    "networks/whatsapp/sandbox_signup.py": "speaks to the sandbox on this machine",
     "webhooks/connecting.py": "connects to receivers, as the only module, and looks for routes",
     "webhooks/client.py": "passes on a TLS context, and connects to nothing",
     "webhooks/faults.py": "knows errors of TLS, and connects to nothing",
