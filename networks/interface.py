@@ -204,7 +204,7 @@ class FileTypes(NamedTuple):
 
 
 class Network(Protocol):
-    """What every messaging network can do."""
+    """What every messaging network can do. The methods with a body fit one without HTTP, media and signup."""
 
     files: FileTypes
     # How long after a person's message free-form messages may be sent, in milliseconds.
@@ -213,6 +213,10 @@ class Network(Protocol):
     sample_error: tuple[str, str]
     # How the events of notices begin that announce a ban.
     violation: str
+    # What each code of an error means and what to do, in sentences.
+    explanations: Mapping[str, str]
+    # The code of an error that says that the person opted out of marketing, None if there is none.
+    opt_out: str | None
 
     async def send(self, sender: Sender, message: OutboundMessage) -> Acceptance:
         """Send a message."""
@@ -222,9 +226,11 @@ class Network(Protocol):
 
     def challenge(self, query: Mapping[str, str]) -> str | None:
         """The response to a request that verifies the callback URL, None if it is not the network's."""
+        return None
 
     def is_authentic(self, body: bytes, headers: Mapping[str, str]) -> bool:
         """Whether the network sent this callback. ``headers`` ignores the case of names."""
+        return False
 
     def recognizes(self, body: bytes) -> bool:
         """Whether the network wrote this callback."""
@@ -238,20 +244,13 @@ class Network(Protocol):
     def classify(self, code: str, reason: str) -> NetworkError | None:
         """The exception for an error in a status. None for a code that is no code of the network."""
 
-    def is_opt_out(self, code: str) -> bool:
-        """Whether the code of an error says that the person opted out of marketing."""
-
-    def explanation(self, code: str) -> str:
-        """What a code means and what to do, in sentences. Empty if it is unknown."""
-
-    def codes_explained_by(self, words: str) -> list[str]:
-        """The codes whose explanation contains this text, in any case."""
-
     def media_of(self, type_: str, content: dict[str, Any]) -> dict[str, Any]:
         """The media object in the content of an inbound message, empty if it has none."""
+        return {}
 
     def in_words(self, reason: str) -> str:
         """The reason why a number was lost, in sentences. The text of an error stays unchanged."""
+        return reason
 
 
 @runtime_checkable

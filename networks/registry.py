@@ -45,16 +45,7 @@ def _cloud_api() -> Network:
     )
 
 
-class _Inbox:
-    """Stores callbacks that do not come over HTTP."""
-
-    store: Callable[[bytes], object] | None = None
-
-
-def _memory() -> Network:
-    return MemoryNetwork(lambda body: _Inbox.store and _Inbox.store(body))
-
-
+_memory = cache(MemoryNetwork)
 # How each network is opened, by its name in Settings.network and Number.network.
 NETWORKS: dict[str, Callable[[], Network]] = {"whatsapp": _cloud_api, "memory": _memory}
 
@@ -66,7 +57,7 @@ def get_network(name: str | None = None) -> Network:
 
 def store_with(store: Callable[[bytes], object]) -> None:
     """Store the callbacks of networks inside this process with this function, in any thread."""
-    _Inbox.store = store
+    _memory().deliver = store
 
 
 def parse(body: bytes, now: int) -> list[Part]:
@@ -87,8 +78,9 @@ def all_networks() -> list[Network]:
 
 def explanation(code: str) -> str:
     """What a code means and what to do. Empty if no network knows it."""
-    texts = (network.explanation(code) for network in all_networks())
-    return next(filter(None, texts), "")
+    return next(
+        (each.explanations[code] for each in all_networks() if code in each.explanations), ""
+    )
 
 
 def explained(code: str, reason: str) -> str:
@@ -104,7 +96,8 @@ def described(error: NetworkError) -> str:
 
 def codes_explained_by(words: str) -> list[str]:
     """The codes whose explanation contains this text, in any case."""
-    return [code for network in all_networks() for code in network.codes_explained_by(words)]
+    texts = (item for network in all_networks() for item in network.explanations.items())
+    return [code for code, text in texts if words.casefold() in text.casefold()]
 
 
 def network_of(number: OnNetwork) -> Network:

@@ -147,7 +147,7 @@ def _accept(
 
 def _says_opt_out(number: Number, update: StatusUpdate) -> bool:
     network = network_of(number)
-    return any(network.is_opt_out(code) for code, _ in update.errors)
+    return any(code == network.opt_out for code, _ in update.errors)
 
 
 def _apply_errors(number: Number, update: StatusUpdate) -> None:

@@ -430,6 +430,6 @@ def _record_failure(number: Number, message: Message, error: network.NetworkErro
         # After an earlier run that was committed, later changes of the number and the person count.
         if is_new:
             number_status.apply_error(number, error)
-            if network_of(number).is_opt_out(error.code):
+            if error.code == network_of(number).opt_out:
                 contacts.opt_out(message)
     return answer

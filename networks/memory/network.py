@@ -9,7 +9,7 @@ import json
 import logging
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -18,6 +18,7 @@ from networks.exceptions import AmbiguousError, NetworkError, RefusedError, Thro
 from networks.interface import (
     Acceptance,
     FileTypes,
+    Network,
     NumberProfile,
     NumberState,
     OutboundMessage,
@@ -62,16 +63,18 @@ EXPLANATIONS = {
 }
 
 
-class MemoryNetwork:
+class MemoryNetwork(Network):
     """The network of this process. ``deliver`` gets its callbacks, in a thread."""
 
     files = FileTypes(limits={}, extensions={})
     service_window_ms = 24 * 60 * 60_000
     sample_error = ("unreachable_person", "")
     violation = "never"
+    explanations = EXPLANATIONS
+    opt_out = None
 
-    def __init__(self, deliver: Callable[[bytes], object]) -> None:
-        self._deliver = deliver
+    def __init__(self, deliver: Callable[[bytes], object] = lambda _: None) -> None:
+        self.deliver = deliver
         self._later: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
@@ -105,7 +108,7 @@ class MemoryNetwork:
         for item in items:
             await asyncio.sleep(PACE_SECONDS)
             try:
-                await asyncio.to_thread(self._deliver, write(item))
+                await asyncio.to_thread(self.deliver, write(item))
             except Exception:
                 logger.exception("a callback was lost")
 
@@ -118,14 +121,6 @@ class MemoryNetwork:
         return NumberProfile(
             sender.phone_number_id, phone, None, NumberState.CONNECTED, "CONNECTED"
         )
-
-    def challenge(self, query: Mapping[str, str]) -> str | None:
-        """No callback comes over HTTP."""
-        return None
-
-    def is_authentic(self, body: bytes, headers: Mapping[str, str]) -> bool:
-        """No callback comes over HTTP."""
-        return False
 
     def recognizes(self, body: bytes) -> bool:
         """Whether this network wrote a callback."""
@@ -142,27 +137,6 @@ class MemoryNetwork:
     def classify(self, code: str, reason: str) -> NetworkError | None:
         """A failure says nothing about the number."""
         return RefusedError(code, reason) if code in EXPLANATIONS else None
-
-    def is_opt_out(self, code: str) -> bool:
-        """Nobody opts out."""
-        return False
-
-    def explanation(self, code: str) -> str:
-        """See EXPLANATIONS."""
-        return EXPLANATIONS.get(code, "")
-
-    def codes_explained_by(self, words: str) -> list[str]:
-        """A search in EXPLANATIONS."""
-        wanted = words.casefold()
-        return [code for code, text in EXPLANATIONS.items() if wanted in text.casefold()]
-
-    def media_of(self, type_: str, content: dict[str, Any]) -> dict[str, Any]:
-        """No message has media."""
-        return {}
-
-    def in_words(self, reason: str) -> str:
-        """No number is ever lost."""
-        return reason
 
 
 def write(item: Item) -> bytes:

@@ -283,14 +283,4 @@ ERROR_CODES = {
     for code, texts in codes.items()
 }
 
-
-def explanation(code: str) -> str:
-    """The two texts of a code, empty if it is not in the table."""
-    known = ERROR_CODES.get(int(code)) if code.isdecimal() and code.isascii() else None
-    return f"{known.means} {known.to_do}" if known else ""
-
-
-def codes_explained_by(words: str) -> list[str]:
-    """The codes whose explanation contains this text, in any case."""
-    wanted = words.casefold()
-    return [str(code) for code in ERROR_CODES if wanted in explanation(str(code)).casefold()]
+EXPLANATIONS = {str(code): f"{each.means} {each.to_do}" for code, each in ERROR_CODES.items()}

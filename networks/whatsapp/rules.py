@@ -3,6 +3,8 @@
 Source of the problems of signups: Cloud API, error codes: registration.
 """
 
+from collections.abc import Mapping
+
 from networks.exceptions import NetworkError
 from networks.interface import ProblemKind, SignupProblem
 from networks.whatsapp import error_codes, media, notices, number_states, template_check
@@ -38,8 +40,8 @@ class Rules:
     service_window_ms = 24 * 60 * 60_000
     sample_error = ("131026", "Message undeliverable")
     violation = notices.VIOLATION
-    explanation = staticmethod(error_codes.explanation)
-    codes_explained_by = staticmethod(error_codes.codes_explained_by)
+    explanations: Mapping[str, str] = error_codes.EXPLANATIONS
+    opt_out: str | None = error_codes.OPTED_OUT
     in_words = staticmethod(number_states.in_words)
     check_template = staticmethod(template_check.check)
     signup_problem = staticmethod(SIGNUP_PROBLEMS.get)
@@ -48,7 +50,3 @@ class Rules:
     def classify(self, code: str, reason: str) -> NetworkError | None:
         """The exception for an error code of the platform."""
         return classify(int(code), reason) if code.isdecimal() else None
-
-    def is_opt_out(self, code: str) -> bool:
-        """The code of an opt-out."""
-        return code == error_codes.OPTED_OUT

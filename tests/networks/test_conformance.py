@@ -107,9 +107,9 @@ def test_an_error_has_its_class_and_a_code_that_is_explained(
     with pytest.raises(NetworkError) as failed:
         world.send(to)
     assert type(failed.value) is expected
-    explanation = world.network.explanation(failed.value.code)
+    explanation = registry.explanation(failed.value.code)
     assert explanation.endswith(".")
-    assert failed.value.code in world.network.codes_explained_by(explanation[:20].upper())
+    assert failed.value.code in registry.codes_explained_by(explanation[:20].upper())
 
 
 def test_a_failure_that_comes_later_is_classified_and_explained(world: World) -> None:
@@ -117,20 +117,19 @@ def test_a_failure_that_comes_later_is_classified_and_explained(world: World) ->
     wait_for(lambda: "failed" in world.statuses(accepted), "the failure")
     [(code, reason)] = world.statuses(accepted)["failed"].errors
     assert isinstance(world.network.classify(code, reason), NetworkError)
-    assert world.network.explanation(code)
+    assert world.network.explanations[code]
 
 
 def test_an_unknown_code_has_no_explanation(world: World) -> None:
     assert world.network.classify("outcome_unknown", "") is None
-    assert not world.network.is_opt_out("outcome_unknown")
-    assert world.network.explanation("outcome_unknown") == ""
-    assert world.network.codes_explained_by("no text has these words") == []
+    assert "outcome_unknown" not in world.network.explanations
+    assert registry.codes_explained_by("no text has these words") == []
 
 
 def test_the_error_of_samples_is_explained(world: World) -> None:
     code, reason = world.network.sample_error
     assert isinstance(world.network.classify(code, reason), NetworkError)
-    assert world.network.explanation(code)
+    assert world.network.explanations[code]
 
 
 def test_a_person_may_be_known_by_a_user_id_alone(world: World) -> None:

@@ -11,7 +11,7 @@ import pytest
 from contract_tests.contract import load_contract
 from contract_tests.doc_blocks import RUN_BY, Block, blocks, pages_of_use
 from contract_tests.doc_reader import ACTIONS
-from networks.whatsapp.error_codes import ERROR_CODES, PERMISSIONS, explanation
+from networks.whatsapp.error_codes import ERROR_CODES, EXPLANATIONS, PERMISSIONS
 from resources.error import STATUS
 from services.network_failures import ANSWERS
 from tooling.api_reference import METHODS, anchor, code, reference
@@ -128,7 +128,7 @@ def test_the_documented_codes_of_the_network_match_the_code() -> None:
     # The page has one row for this range.
     codes = sorted(ERROR_CODES.keys() - set(PERMISSIONS[1:]))
     assert {ERROR_CODES[code] for code in PERMISSIONS} == {ERROR_CODES[PERMISSIONS[0]]}
-    rows = [(status_of(code), f"| {label(code)} | {explanation(str(code))} |") for code in codes]
+    rows = [(status_of(code), f"| {label(code)} | {EXPLANATIONS[str(code)]} |") for code in codes]
     assert shown == sorted(rows, key=lambda row: row[0])
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from networks.whatsapp.error_codes import ERROR_CODES, explanation
+from networks.whatsapp.error_codes import ERROR_CODES, EXPLANATIONS
 
 
 @pytest.mark.parametrize("code", ERROR_CODES)
@@ -14,5 +14,5 @@ def test_both_texts_are_sentences(code: int) -> None:
 
 
 def test_errors_about_user_ids_and_opt_outs_have_a_specific_explanation() -> None:
-    assert "phone number" in explanation("131062")
-    assert "opted out of marketing" in explanation("131050")
+    assert "phone number" in EXPLANATIONS["131062"]
+    assert "opted out of marketing" in EXPLANATIONS["131050"]
