@@ -6,7 +6,7 @@ from collections.abc import Callable
 from models.database import database
 from networks.exceptions import NetworkError
 from networks.interface import NumberProfile, Sender
-from networks.whatsapp.number_states import state_of
+from networks.whatsapp.numbers import state_of
 from networks.whatsapp.rules import Rules
 
 

@@ -18,7 +18,7 @@ from models.messages.contact import Contact, Source
 from models.messages.message import Message
 from models.numbers.notice import Notice
 from models.numbers.number import Number, NumberStatus
-from networks.whatsapp.notices import event_of
+from networks.whatsapp.numbers import event_of
 from webhooks.kinds import EventKind
 
 T = TypeVar("T")

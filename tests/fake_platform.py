@@ -10,7 +10,7 @@ from networks.interface import (
     Sender,
     TokenGrant,
 )
-from networks.whatsapp.number_states import state_of
+from networks.whatsapp.numbers import state_of
 from networks.whatsapp.rules import Rules
 
 CODE, WABA, TOKEN = "code-1", "2001", "token-1"

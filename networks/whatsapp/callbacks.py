@@ -25,9 +25,9 @@ from networks.items import (
     StatusUpdate,
     Unreadable,
 )
-from networks.whatsapp import notices, templates
+from networks.whatsapp import numbers, templates
 from networks.whatsapp.graph import details_of, read_json
-from networks.whatsapp.number_states import effect_of
+from networks.whatsapp.numbers import effect_of
 
 logger = logging.getLogger(__name__)
 
@@ -166,7 +166,7 @@ def _read_item(around: _Around, field: str, value: Any) -> Item:
     if not isinstance(value, dict):
         return Unreadable("The value of a change is not an object.")
     waba_id, at = str(around.entry.get("id", "")), _milliseconds(around.entry.get("time"))
-    if field == notices.ACCOUNT:
+    if field == numbers.ACCOUNT:
         return _account_update(waba_id, value, at, around.app_id)
     for key, read in (("messages", _inbound), ("statuses", _status)):
         if field == "messages" and key in value:
@@ -186,8 +186,8 @@ def _read_item(around: _Around, field: str, value: Any) -> Item:
         _phone_number(value),
         value,
         at,
-        notices.event_of(value),
-        notices.news_of(field, value),
+        numbers.event_of(value),
+        numbers.news_of(field, value),
         templates.read_change(field, value),
     )
 
@@ -212,10 +212,10 @@ def _account_update(waba_id: str, value: dict[str, Any], at: int, app_id: str) -
     info = value.get("waba_info")
     if isinstance(info, dict) and "waba_id" in info:
         waba_id = str(info["waba_id"])
-    event, effect = notices.event_of(value), effect_of(value, app_id)
+    event, effect = numbers.event_of(value), effect_of(value, app_id)
     if effect is None:
-        news = notices.news_of(notices.ACCOUNT, value)
-        return PlatformNotice(waba_id, notices.ACCOUNT, None, value, at, event, news)
+        news = numbers.news_of(numbers.ACCOUNT, value)
+        return PlatformNotice(waba_id, numbers.ACCOUNT, None, value, at, event, news)
     return AccountUpdate(waba_id, effect, event, at)
 
 

@@ -15,7 +15,7 @@ from networks.whatsapp import callbacks, checkup
 from networks.whatsapp.business import BusinessCalls
 from networks.whatsapp.graph import IDLE_SECONDS, GraphClient, members, optional, required
 from networks.whatsapp.media import MediaCalls
-from networks.whatsapp.number_states import state_of
+from networks.whatsapp.numbers import state_of
 from networks.whatsapp.rules import Rules
 from networks.whatsapp.templates import TemplateCalls
 

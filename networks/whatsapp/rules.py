@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from networks.exceptions import NetworkError
 from networks.interface import ProblemKind, SignupProblem
-from networks.whatsapp import error_codes, media, notices, number_states, template_check
+from networks.whatsapp import error_codes, media, numbers, template_check
 from networks.whatsapp.classify import classify
 
 _TEXTS = {
@@ -39,10 +39,10 @@ class Rules:
     # The customer service window of the Cloud API.
     service_window_ms = 24 * 60 * 60_000
     sample_error = ("131026", "Message undeliverable")
-    violation = notices.VIOLATION
+    violation = numbers.VIOLATION
     explanations: Mapping[str, str] = error_codes.EXPLANATIONS
     opt_out: str | None = error_codes.OPTED_OUT
-    in_words = staticmethod(number_states.in_words)
+    in_words = staticmethod(numbers.in_words)
     check_template = staticmethod(template_check.check)
     signup_problem = staticmethod(SIGNUP_PROBLEMS.get)
     media_of = staticmethod(media.media_of)

@@ -19,7 +19,7 @@ from networks.items import (
 )
 from networks.whatsapp import callbacks
 from networks.whatsapp.callbacks import parse
-from networks.whatsapp.notices import event_of, news_of
+from networks.whatsapp.numbers import event_of, news_of
 
 # The time of parsing, in milliseconds since the epoch. It differs from this machine's.
 NOW = 2_000_000_000_000

@@ -2,7 +2,7 @@
 
 import pytest
 
-from networks.whatsapp.number_states import in_words
+from networks.whatsapp.numbers import in_words
 
 
 @pytest.mark.parametrize(
