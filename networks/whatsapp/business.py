@@ -9,7 +9,7 @@ from typing import Any
 from networks.exceptions import NetworkError, PageGoneError, RefusedError
 from networks.interface import BlockedPage, BlockedPerson, BlockResult, BusinessProfile, Sender
 from networks.whatsapp.error_codes import PARAMETER
-from networks.whatsapp.graph import GraphClient, details_of, members, optional
+from networks.whatsapp.graph import GraphClient, first_of, members, optional, part_of, text_of
 
 PROFILE, BLOCKS = "whatsapp_business_profile", "block_users"
 TEXTS = ("about", "address", "description", "email", "vertical", "profile_picture_url")
@@ -25,10 +25,10 @@ class BusinessCalls:
         """GET /{phone_number_id}/whatsapp_business_profile."""
         params = {"fields": PROFILE_FIELDS}
         answer = await self._graph.call_for(sender, "GET", PROFILE, params=params)
-        data = members(answer, "data", list)
-        shown = data[0] if data and isinstance(data[0], dict) else {}
+        members(answer, "data", list)
+        shown = first_of(answer, "data")
         # The platform's documentation nests the profile, but its responses do not.
-        shown = shown.get("business_profile", shown)
+        shown = part_of(shown, "business_profile") or shown
         websites = shown.get("websites")
         return BusinessProfile(
             **{name: optional(shown.get(name)) for name in TEXTS},
@@ -49,12 +49,9 @@ class BusinessCalls:
                 raise
             raise PageGoneError(error.code, error.reason) from None
         people = [person for item in members(answer, "data", list) for person in _people(item)]
-        paging = answer.get("paging")
-        is_more = isinstance(paging, dict) and "next" in paging
-        cursors = paging.get("cursors") if is_more else None
-        return BlockedPage(
-            tuple(people), optional(cursors.get("after")) if isinstance(cursors, dict) else None
-        )
+        paging = part_of(answer, "paging")
+        after = part_of(paging, "cursors").get("after") if "next" in paging else None
+        return BlockedPage(tuple(people), optional(after))
 
     async def block(self, sender: Sender, people: Sequence[str]) -> BlockResult:
         """POST /{phone_number_id}/block_users."""
@@ -75,7 +72,7 @@ class BusinessCalls:
             )
         except NetworkError as error:
             answer = error.answer
-            if not isinstance(answer, dict) or not isinstance(answer.get("block_users"), dict):
+            if not part_of(answer, "block_users"):
                 raise
         result = members(answer, "block_users", dict)
         failed = dict(_failures(result.get("failed_users"), people))
@@ -88,12 +85,10 @@ def _failures(failed: Any, people: Sequence[str]) -> Iterator[tuple[str, tuple[s
         if not isinstance(item, dict):
             continue
         named = {str(item.get(name, "")).lstrip("+") for name in ("input", "wa_id", "user_id")}
-        errors = item.get("errors")
-        error = errors[0] if isinstance(errors, list) and errors else {}
-        reason = str(details_of(error) or error.get("message") or "")
+        error = first_of(item, "errors")
         for person in people:
             if person in named:
-                yield person, (str(error.get("code", "139100")), reason)
+                yield person, (str(error.get("code", "139100")), text_of(error))
 
 
 def _people(item: Any) -> Iterator[BlockedPerson]:

@@ -26,7 +26,7 @@ from networks.items import (
     Unreadable,
 )
 from networks.whatsapp import numbers, templates
-from networks.whatsapp.graph import details_of, read_json
+from networks.whatsapp.graph import digits, first_of, optional, part_of, read_json, text_of
 from networks.whatsapp.numbers import effect_of
 
 logger = logging.getLogger(__name__)
@@ -192,26 +192,19 @@ def _read_item(around: _Around, field: str, value: Any) -> Item:
     )
 
 
-def _metadata(value: dict[str, Any]) -> dict[str, Any]:
-    metadata = value.get("metadata")
-    return metadata if isinstance(metadata, dict) else {}
-
-
 def _phone_number_id(value: dict[str, Any]) -> str:
     # The displayed number is no key, because its spelling varies.
-    return str(_metadata(value).get("phone_number_id", ""))
+    return str(part_of(value, "metadata").get("phone_number_id", ""))
 
 
 def _phone_number(value: dict[str, Any]) -> str | None:
-    shown = value.get("display_phone_number") or _metadata(value).get("display_phone_number")
-    return "".join(c for c in str(shown or "") if c in "0123456789") or None
+    name = "display_phone_number"
+    return digits(str(value.get(name) or part_of(value, "metadata").get(name) or "")) or None
 
 
 def _account_update(waba_id: str, value: dict[str, Any], at: int, app_id: str) -> Item:
     # The entry of a PARTNER_* event is about the provider. The customer's account is in its value.
-    info = value.get("waba_info")
-    if isinstance(info, dict) and "waba_id" in info:
-        waba_id = str(info["waba_id"])
+    waba_id = str(part_of(value, "waba_info").get("waba_id", waba_id))
     event, effect = numbers.event_of(value), effect_of(value, app_id)
     if effect is None:
         news = numbers.news_of(numbers.ACCOUNT, value)
@@ -221,26 +214,17 @@ def _account_update(waba_id: str, value: dict[str, Any], at: int, app_id: str) -
 
 def _person(ids: dict[str, Any], names: tuple[str, ...], contact: dict[str, Any]) -> Person:
     """The person with the identifiers under ``names`` in ``ids``. Missing ones come from the contact."""
-    profile = contact.get("profile")
-    known = profile if isinstance(profile, dict) else {}
+    known = part_of(contact, "profile")
     found = (
         ids.get(of_item) or contact.get(of_contact)
         for of_item, of_contact in zip(names, CONTACT_IDS, strict=True)
     )
-    texts = [_text(value) for value in (*found, known.get("username"), known.get("name"))]
-    return Person(*texts)
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
+    return Person(*map(optional, (*found, known.get("username"), known.get("name"))))
 
 
 def _person_update(field: str, value: dict[str, Any]) -> PersonUpdate | None:
     """A change of a person, None if the item is about something else or about nobody."""
-    items = value.get(field)
-    item = items[0] if isinstance(items, list) and items else None
-    if not isinstance(item, dict):
-        return None
+    item = first_of(value, field)
     before, after = (
         {key: _version(item.get(key), version) for key in CONTACT_IDS}
         for version in ("previous", "current")
@@ -330,7 +314,7 @@ def _pricing(pricing: Any) -> Pricing | None:
 
 
 def _error(error: dict[str, Any]) -> tuple[str, str]:
-    return str(error.get("code", "unknown")), str(details_of(error) or error.get("title") or "")
+    return str(error.get("code", "unknown")), text_of(error)
 
 
 def _milliseconds(timestamp: Any) -> int:

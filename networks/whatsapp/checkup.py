@@ -6,64 +6,54 @@ from collections.abc import Mapping
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import NamedTuple
 
 import aiohttp
 
 from networks.exceptions import NotReachedError
 
 
-async def ask_time(url: str, seconds: float) -> datetime | None:
-    """The Date header of the server's response at ``url``, None if there is none.
+class CheckupCalls:
+    """Implements networks.interface.Checkup."""
 
-    Waits for at most ``seconds``. Raises NotReachedError.
+    _base_url: str
+    _verify_token: str
+
+    async def get_time(self, seconds: float) -> datetime | None:
+        """The Date header of a response of the platform."""
+        response, _ = await _get(self._base_url, seconds)
+        with contextlib.suppress(ValueError):
+            return parsedate_to_datetime(response.headers.get("Date", ""))
+        return None
+
+    async def verify(self, callback_url: str, seconds: float) -> int:
+        """The verification request of the platform, from here. Source: Graph API, Webhooks."""
+        challenge = secrets.token_hex(8)
+        question = {
+            "hub.mode": "subscribe",
+            "hub.verify_token": self._verify_token,
+            "hub.challenge": challenge,
+        }
+        response, body = await _get(callback_url, seconds, question)
+        is_wrong = response.status == HTTPStatus.OK and body != challenge.encode()
+        return 0 if is_wrong else response.status
+
+
+async def _get(
+    url: str, seconds: float, query: Mapping[str, str] | None = None
+) -> tuple[aiohttp.ClientResponse, bytes]:
+    """The response and its body, without redirects. Raises NotReachedError.
+
+    No error contains the URL, which may contain a token.
     """
-    date = (await _get(url, seconds)).date
-    with contextlib.suppress(ValueError):
-        return parsedate_to_datetime(date)
-    return None
-
-
-async def shake_hands(callback_url: str, verify_token: str, seconds: float) -> int:
-    """Verify a callback URL like the platform.
-
-    Returns the HTTP status of the response, or 0 for a 200 without the challenge. Raises NotReachedError.
-    Source: Graph API, Webhooks, verification requests.
-    """
-    challenge = secrets.token_hex(8)
-    question = {
-        "hub.mode": "subscribe",
-        "hub.verify_token": verify_token,
-        "hub.challenge": challenge,
-    }
-    answer = await _get(callback_url, seconds, question)
-    if answer.status == HTTPStatus.OK and answer.body != challenge.encode():
-        return 0
-    return answer.status
-
-
-class _Answer(NamedTuple):
-    status: int
-    date: str
-    body: bytes
-
-
-async def _get(url: str, seconds: float, query: Mapping[str, str] | None = None) -> _Answer:
-    """The response, without redirects. No error contains the URL, which may contain a token."""
     try:
-        return await _fetch(url, seconds, query)
+        async with (
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=seconds)) as session,
+            session.get(url, params=query, allow_redirects=False) as response,
+        ):
+            return response, await response.read()
     except aiohttp.ClientSSLError:
         raise NotReachedError("tls", "Its certificate is not accepted.") from None
     except TimeoutError:
         raise NotReachedError("timeout", f"No response within {seconds:g} s.") from None
     except aiohttp.ClientError:
         raise NotReachedError("unreachable", "Nobody answers there.") from None
-
-
-async def _fetch(url: str, seconds: float, query: Mapping[str, str] | None) -> _Answer:
-    limit = aiohttp.ClientTimeout(total=seconds)
-    async with (
-        aiohttp.ClientSession(timeout=limit) as session,
-        session.get(url, params=query, allow_redirects=False) as response,
-    ):
-        return _Answer(response.status, response.headers.get("Date", ""), await response.read())

@@ -5,15 +5,23 @@ Each coroutine makes one call over networks.whatsapp.graph.
 
 import hmac
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from networks.exceptions import AmbiguousError
 from networks.interface import Acceptance, NumberProfile, OutboundMessage, Sender, TokenGrant
 from networks.items import Part
-from networks.whatsapp import callbacks, checkup
+from networks.whatsapp import callbacks
 from networks.whatsapp.business import BusinessCalls
-from networks.whatsapp.graph import IDLE_SECONDS, GraphClient, members, optional, required
+from networks.whatsapp.checkup import CheckupCalls
+from networks.whatsapp.graph import (
+    IDLE_SECONDS,
+    GraphClient,
+    digits,
+    first_of,
+    members,
+    optional,
+    required,
+)
 from networks.whatsapp.media import MediaCalls
 from networks.whatsapp.numbers import state_of
 from networks.whatsapp.rules import Rules
@@ -25,12 +33,7 @@ NUMBER_FIELDS = "id,display_phone_number,verified_name,status"
 QUALITY, LIMIT = "quality_rating", "whatsapp_business_manager_messaging_limit"
 
 
-def digits(phone_number: str) -> str:
-    """A phone number in the gateway's form: digits only."""
-    return "".join(c for c in phone_number if c.isdecimal() and c.isascii())
-
-
-class CloudApi(Rules, BusinessCalls, MediaCalls, TemplateCalls):
+class CloudApi(Rules, BusinessCalls, CheckupCalls, MediaCalls, TemplateCalls):
     """The Graph API at ``base_url``, for the app with this identifier and secret.
 
     ``verify_token`` is what the platform sends when it verifies the callback URL.
@@ -66,10 +69,7 @@ class CloudApi(Rules, BusinessCalls, MediaCalls, TemplateCalls):
             "biz_opaque_callback_data": message.reference,
         }
         answer = await self._graph.call_for(sender, "POST", "messages", content=content)
-        messages, contacts = members(answer, "messages", list), answer.get("contacts")
-        sent: Any = messages[0] if messages else {}
-        first = contacts[0] if isinstance(contacts, list) and contacts else None
-        person = first if isinstance(first, dict) else {}
+        sent, person = first_of(answer, "messages"), first_of(answer, "contacts")
         return Acceptance(
             required(sent, "id"),
             optional(person.get("wa_id")),
@@ -96,14 +96,6 @@ class CloudApi(Rules, BusinessCalls, MediaCalls, TemplateCalls):
     def parse(self, body: bytes, now: int) -> list[Part]:
         """The items of a callback."""
         return callbacks.parse(body, now, self._app_id)
-
-    async def get_time(self, seconds: float) -> datetime | None:
-        """The Date header of a response of the platform."""
-        return await checkup.ask_time(self._base_url, seconds)
-
-    async def verify(self, callback_url: str, seconds: float) -> int:
-        """The verification request of the platform, from here."""
-        return await checkup.shake_hands(callback_url, self._verify_token, seconds)
 
     async def mark_read(self, sender: Sender, wa_message_id: str, *, typing: bool = False) -> None:
         """POST /{phone_number_id}/messages with a status instead of a message."""

@@ -12,7 +12,6 @@ import socket
 import urllib.request
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
@@ -58,13 +57,6 @@ LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 HEADERS = {"Accept-Encoding": "identity"}
 
 
-@dataclass
-class _Exchange:
-    """The progress of a request. ``is_sent`` is set before its first byte can go out."""
-
-    is_sent: bool = False
-
-
 class GraphClient:
     """Calls the Graph API at ``root``, which includes the version. ``timeout`` is in seconds.
 
@@ -94,12 +86,24 @@ class GraphClient:
         *,
         token: str | None = None,
         body: Any = None,
+        form: aiohttp.MultipartWriter | None = None,
         params: Mapping[str, str] | None = None,
     ) -> Any:
-        """Send a JSON body, or none. Returns the parsed response. Raises a class of networks.exceptions."""
-        headers = {} if body is None else {"Content-Type": "application/json"}
-        data = None if body is None else orjson.dumps(body)
-        return await self.post(method, path, token, headers, data, params=params)
+        """Send a JSON body, a form with a file, or none of both. Returns the parsed response.
+
+        Raises a class of networks.exceptions.
+        """
+        limit = aiohttp.ClientTimeout(total=self._timeout if form is None else MEDIA_SECONDS)
+        async with self._exchange(
+            method, f"{self._root}/{path}", token, limit, json=body, data=form, params=params
+        ) as got:
+            answer = await _whole(got)
+        if not HTTP_OK <= got.status < HTTP_OK_LIMIT:
+            raise _error_of(got.status, answer)
+        try:
+            return read_json(answer)
+        except ValueError:
+            raise AmbiguousError("answer", "The network's response is not JSON.") from None
 
     async def call_for(
         self,
@@ -122,30 +126,11 @@ class GraphClient:
         for _ in range(MAX_PAGES):
             answer = await self.call("GET", path, token=token, params=params)
             found += members(answer, "data", list)
-            paging = answer.get("paging")
-            if not isinstance(paging, dict) or "next" not in paging:
+            paging = part_of(answer, "paging")
+            if "next" not in paging:
                 return found
             params = params | {"after": required(paging.get("cursors"), "after")}
         raise AmbiguousError("answer", "The network's list does not end.")
-
-    async def post(
-        self,
-        method: str,
-        path: str,
-        token: str | None,
-        headers: Mapping[str, str],
-        data: Any,
-        *,
-        params: Mapping[str, str] | None = None,
-        seconds: float | None = None,
-    ) -> Any:
-        """Like call(), with a body of any type. ``seconds`` is the deadline of the whole exchange."""
-        url = f"{self._root}/{path}"
-        limit = aiohttp.ClientTimeout(total=seconds or self._timeout)
-        async with self._exchange(
-            method, url, token, headers, limit, data=data, params=params
-        ) as got:
-            return _read_answer(got.status, await _whole(got))
 
     @asynccontextmanager
     async def open(self, url: str, token: str) -> AsyncIterator[aiohttp.ClientResponse]:
@@ -157,7 +142,7 @@ class GraphClient:
         if not self._may_see_token(url):
             raise AmbiguousError("answer", "The network sent a URL that is not https.")
         limit = aiohttp.ClientTimeout(total=MEDIA_SECONDS, sock_read=self._timeout)
-        async with self._exchange("GET", url, token, {}, limit) as response:
+        async with self._exchange("GET", url, token, limit) as response:
             if response.status == HTTP_NOT_FOUND:
                 raise MediaGoneError("http", "The URL of the media does not exist.")
             if response.status != HTTP_OK:
@@ -176,18 +161,16 @@ class GraphClient:
         method: str,
         url: str,
         token: str | None,
-        headers: Mapping[str, str],
         limit: aiohttp.ClientTimeout,
         **request: Any,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """One request and its response. Transport errors, also inside, become networks.exceptions."""
-        authorization = {"Authorization": f"Bearer {token}"} if token else {}
-        exchange = _Exchange()
+        exchange = SimpleNamespace(is_sent=False)
         try:
             async with self._session().request(
                 method,
                 url,
-                headers={**HEADERS, **authorization, **headers},
+                headers={"Authorization": f"Bearer {token}"} if token else None,
                 allow_redirects=False,
                 timeout=limit,
                 proxy=_proxy_for(url),
@@ -196,12 +179,12 @@ class GraphClient:
             ) as response:
                 yield response
         except (aiohttp.ClientError, TimeoutError, OSError, MemoryError) as error:
-            raise _from_transport(error, exchange) from None
+            raise _from_transport(error, is_sent=exchange.is_sent) from None
         except RuntimeError as error:
             # The look-up of a name needs a thread.
             if NO_THREAD not in str(error):
                 raise
-            raise _from_transport(error, exchange) from None
+            raise _from_transport(error, is_sent=exchange.is_sent) from None
 
     def _session(self) -> aiohttp.ClientSession:
         loop = asyncio.get_running_loop()
@@ -215,6 +198,8 @@ class GraphClient:
                     limit=0, keepalive_timeout=self._idle, socket_factory=make_socket
                 ),
                 cookie_jar=aiohttp.DummyCookieJar(),
+                headers=HEADERS,
+                json_serialize_bytes=orjson.dumps,
                 response_class=_response_class(self._idle),
                 trace_configs=[trace],
             )
@@ -281,10 +266,28 @@ def optional(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def details_of(error: dict[str, Any]) -> Any:
-    """The details in an error of a response or a status, None if there are none."""
-    data = error.get("error_data")
-    return data.get("details") if isinstance(data, dict) else None
+def part_of(value: Any, name: str) -> dict[str, Any]:
+    """An optional object inside a value of the platform. Empty if there is none."""
+    part = value.get(name) if isinstance(value, dict) else None
+    return part if isinstance(part, dict) else {}
+
+
+def first_of(value: Any, name: str) -> dict[str, Any]:
+    """The first object of an optional list inside a value of the platform. Empty if there is none."""
+    parts = value.get(name) if isinstance(value, dict) else None
+    first = parts[0] if isinstance(parts, list) and parts else None
+    return first if isinstance(first, dict) else {}
+
+
+def text_of(error: Any) -> str:
+    """The details in an error of a response or a status, otherwise its title or message."""
+    details = part_of(error, "error_data").get("details")
+    return str(details or error.get("title") or error.get("message") or "")
+
+
+def digits(phone_number: str) -> str:
+    """A phone number in the gateway's form: digits only."""
+    return "".join(c for c in phone_number if c.isdecimal() and c.isascii())
 
 
 def members(answer: Any, name: str, kind: type) -> Any:
@@ -298,7 +301,7 @@ def members(answer: Any, name: str, kind: type) -> Any:
 async def _note_sent(
     _session: aiohttp.ClientSession, context: SimpleNamespace, _params: object
 ) -> None:
-    # aiohttp calls this after it serializes the request's head and before it writes it.
+    # aiohttp calls this after it serializes the request's head and before its first byte can go out.
     context.trace_request_ctx.is_sent = True
 
 
@@ -323,43 +326,29 @@ async def _whole(response: aiohttp.ClientResponse) -> bytes:
     return bytes(body)
 
 
-def _from_transport(error: Exception, exchange: _Exchange) -> NetworkError:
+def _from_transport(error: Exception, *, is_sent: bool) -> NetworkError:
     """NotReachedError if no byte of the request was sent, otherwise AmbiguousError."""
-    if not exchange.is_sent:
+    if not is_sent:
         return NotReachedError("unreachable", "The messaging network could not be reached.")
     if isinstance(error, TimeoutError):
         return AmbiguousError("timeout", "The messaging network did not respond in time.")
     return AmbiguousError("connection", "The connection to the messaging network was lost.")
 
 
-def _read_answer(status: int, body: bytes) -> Any:
-    if HTTP_OK <= status < HTTP_OK_LIMIT:
-        try:
-            return read_json(body)
-        except ValueError:
-            raise AmbiguousError("answer", "The network's response is not JSON.") from None
-    raise _error_of(status, body)
-
-
 def _error_of(status: int, body: bytes) -> NetworkError:
-    """The exception for an error response."""
+    """The exception for an error response.
+
+    Without a code it is from a proxy, a firewall, or another server at the address. Without a class of its
+    own, such a status means that the outcome is unknown.
+    """
     try:
         answer = read_json(body)
         error = answer["error"]
         code, subcode = int(error["code"]), error.get("error_subcode")
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
-        return _without_code(status)
-    reason = str(details_of(error) or error.get("message", ""))
-    error = classify(code, reason, http_status=status, subcode=subcode)
+        return BY_STATUS.get(status, AmbiguousError)(
+            "http", f"HTTP status {status} without an error code."
+        )
+    error = classify(code, text_of(error), http_status=status, subcode=subcode)
     error.answer = answer
     return error
-
-
-def _without_code(status: int) -> NetworkError:
-    """The exception for an error response of a proxy, a firewall, or another server at the address.
-
-    Without a class of its own, a status means that the outcome is unknown.
-    """
-    return BY_STATUS.get(status, AmbiguousError)(
-        "http", f"HTTP status {status} without an error code."
-    )

@@ -3,11 +3,9 @@
 No file is in memory as a whole. Source: Cloud API, Media, with the supported types and their limits.
 """
 
-import asyncio
 import hashlib
 import mimetypes
 import re
-import secrets
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from typing import Any
@@ -17,7 +15,7 @@ import aiohttp
 
 from networks.exceptions import AmbiguousError, MediaGoneError, NumberLostError
 from networks.interface import FileTypes, MediaDownload, MediaUpload, Sender
-from networks.whatsapp.graph import MEDIA_SECONDS, GraphClient, required
+from networks.whatsapp.graph import GraphClient, required
 
 CHUNK = 64 * 1024
 # The platform's limit in both directions (Cloud API, Media).
@@ -87,14 +85,9 @@ class MediaCalls:
 
     async def upload_media(self, sender: Sender, upload: MediaUpload) -> str:
         """POST /{phone_number_id}/media."""
-        body = _Multipart(upload)
-        answer = await self._graph.post(
-            "POST",
-            f"{sender.phone_number_id}/media",
-            sender.access_token,
-            {"Content-Type": body.content_type, "Content-Length": str(len(body))},
-            body.pieces(),
-            seconds=MEDIA_SECONDS,
+        path = f"{sender.phone_number_id}/media"
+        answer = await self._graph.call(
+            "POST", path, token=sender.access_token, form=_form_of(upload)
         )
         return required(answer, "id")
 
@@ -130,34 +123,29 @@ class MediaCalls:
             raise
 
 
-class _Multipart:
-    """A multipart/form-data body of known length, with a file that is read while it is sent."""
+class _File(aiohttp.payload.IOBasePayload):
+    """A file whose size is known: aiohttp would write one in memory to the disk to find it out."""
 
-    def __init__(self, file: MediaUpload) -> None:
-        boundary = secrets.token_hex(16)
-        name = f"file{mimetypes.guess_extension(file.mime_type) or ''}"
-        fields = {"messaging_product": "whatsapp", "type": file.mime_type}
-        self.content_type = f"multipart/form-data; boundary={boundary}"
-        self._head = "".join(
-            f'--{boundary}\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'
-            for key, value in fields.items()
-        ).encode()
-        self._head += (
-            f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
-            f"Content-Type: {file.mime_type}\r\n\r\n"
-        ).encode()
-        self._tail = f"\r\n--{boundary}--\r\n".encode()
-        self._file = file
+    def __init__(self, upload: MediaUpload) -> None:
+        super().__init__(upload.content, content_type=upload.mime_type)
+        self._known = upload.size
 
-    def __len__(self) -> int:
-        return len(self._head) + self._file.size + len(self._tail)
+    @property
+    def size(self) -> int:
+        return self._known
 
-    async def pieces(self) -> AsyncIterator[bytes]:
-        """The body, once."""
-        yield self._head
-        while chunk := await asyncio.to_thread(self._file.content.read, CHUNK):
-            yield chunk
-        yield self._tail
+
+def _form_of(upload: MediaUpload) -> aiohttp.MultipartWriter:
+    """The body of an upload. Its file is read in pieces while it is sent, and closed."""
+    form = aiohttp.MultipartWriter("form-data")
+    for name, value in (("messaging_product", "whatsapp"), ("type", upload.mime_type)):
+        field = form.append(value)
+        field.set_content_disposition("form-data", name=name)
+        del field.headers["Content-Type"]
+    extension = mimetypes.guess_extension(upload.mime_type) or ""
+    file = form.append_payload(_File(upload))
+    file.set_content_disposition("form-data", name="file", filename=f"file{extension}")
+    return form
 
 
 class Download:
@@ -169,11 +157,8 @@ class Download:
         self._response = response
         self._connection = connection
         self.mime_type = str(found.get("mime_type") or "application/octet-stream")
-        sizes_given = {
-            _integer(found.get("file_size")),
-            _integer(response.headers.get("Content-Length")),
-        }
-        sizes = sizes_given - {None}
+        lengths = str(found.get("file_size")), str(response.headers.get("Content-Length"))
+        sizes = {int(text) for text in lengths if text.isascii() and text.isdigit()}
         if len(sizes) > 1:
             raise AmbiguousError("media", "The network sent two different lengths of the media.")
         self.size = next(iter(sizes), None)
@@ -209,8 +194,3 @@ class Download:
                 yield chunk
         except (aiohttp.ClientError, TimeoutError, OSError):
             raise AmbiguousError("connection", "The connection to the network was lost.") from None
-
-
-def _integer(value: Any) -> int | None:
-    text = str(value)
-    return int(text) if text.isascii() and text.isdigit() else None

@@ -8,6 +8,7 @@ from typing import Any
 
 from networks.interface import BETWEEN_REASONS, NumberState
 from networks.items import AccountEffect, NumberNews
+from networks.whatsapp.graph import part_of
 
 # The fields that may hold the platform's name of the event, in order.
 _WORDS = ("event", "decision", "new_quality_score", "new_category", "alert_type")
@@ -75,8 +76,8 @@ def event_of(value: dict[str, Any]) -> str:
     """The event in the platform's words, such as ``DISABLED_UPDATE SCHEDULE_FOR_DISABLE``."""
     words = [value[name] for name in _WORDS if value.get(name)][:1]
     for outer, inner in _INNER_WORDS:
-        if isinstance(found := value.get(outer), dict) and found.get(inner):
-            words.append(found[inner])
+        if word := part_of(value, outer).get(inner):
+            words.append(word)
     return " ".join(str(word) for word in words) or UNNAMED
 
 
@@ -104,8 +105,7 @@ def _values(field: str, value: dict[str, Any]) -> dict[str, str | None]:
 
 def _description(value: dict[str, Any]) -> str | None:
     """The platform's description, or None. An alert has it in an inner object or in the value itself."""
-    inner = value.get("alert_info")
-    alert = inner if isinstance(inner, dict) else value
+    alert = part_of(value, "alert_info") or value
     text = alert.get("alert_description") or value.get("rejection_reason")
     return text if isinstance(text, str) and text != "NONE" else None
 
@@ -117,10 +117,10 @@ def state_of(status: str) -> NumberState:
 
 def effect_of(value: Mapping[str, Any], app_id: str) -> AccountEffect | None:
     """What an account update changes for the app with this identifier. None for a notice."""
-    ban, info = value.get("ban_info"), value.get("waba_info")
+    ban = value.get("ban_info")
     detail = str(ban.get("waba_ban_state")) if isinstance(ban, dict) else None
     effect = EFFECTS.get((str(value.get("event", "")), detail))
-    concerned = info.get("partner_app_id") if isinstance(info, dict) else None
+    concerned = part_of(value, "waba_info").get("partner_app_id")
     if effect is None or concerned is None or str(concerned) == app_id:
         return effect
     return AccountEffect.OF_ANOTHER_APP

@@ -116,10 +116,11 @@ def test_a_file_is_read_piece_by_piece(api: CloudApi, receiver: Receiver) -> Non
             return found
 
     receiver.behave(_json(200, {"id": "4711"}), UPLOADS)
-    file = Spy(CONTENT)
-    upload = MediaUpload(file, len(CONTENT), "image/jpeg")
+    content = CONTENT * 4
+    file = Spy(content)
+    upload = MediaUpload(file, len(content), "image/jpeg")
     wait_for(api.upload_media(SENDER, upload))
-    assert 0 < file.largest < len(CONTENT)
+    assert 0 < file.largest < len(content) / 2
 
 
 def test_an_upload_that_is_refused_says_why(api: CloudApi, receiver: Receiver) -> None:
