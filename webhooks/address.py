@@ -61,6 +61,12 @@ GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 # an IPv4 address (RFC 5214).
 ISATAP_MARK = 0x00005EFE
 UNIVERSAL_BIT = 0x02000000
+# The texts of AddressRefusedError. The fields are the host and its address.
+NOT_PUBLIC = "The host {} has the address {}, which is not public."
+ODD_SPELLING = "The host {} is an odd spelling of {}."
+UNRESOLVED = "The host {} does not resolve to public addresses."
+HTTPS_ONLY = "The url must start with https://."
+NO_CREDENTIALS = "The url must not contain credentials."
 
 
 class AddressRefusedError(Exception):
@@ -109,13 +115,11 @@ def refuse_by_sight(target: URL, *, allow_local: bool) -> None:
     address = spelled_address(host)
     if address is not None:
         if not may_be_called(address, allow_local=allow_local):
-            raise AddressRefusedError(
-                f"The host {host} has the address {address}, which is not public."
-            )
+            raise AddressRefusedError(NOT_PUBLIC.format(host, address))
         if ":" not in address and address != host:
-            raise AddressRefusedError(f"The host {host} is an odd spelling of {address}.")
+            raise AddressRefusedError(ODD_SPELLING.format(host, address))
     if target.scheme != "https" and not allow_local:
-        raise AddressRefusedError("The url must start with https://.")
+        raise AddressRefusedError(HTTPS_ONLY)
 
 
 class Origin(NamedTuple):
@@ -145,7 +149,7 @@ def parse_target(url: str, *, allow_local: bool) -> Target:
     except ValueError:
         raise AddressRefusedError(UNCALLABLE) from None
     if target.user is not None or target.password is not None:
-        raise AddressRefusedError("The url must not contain credentials.")
+        raise AddressRefusedError(NO_CREDENTIALS)
     # An IP address as host never reaches the resolver.
     refuse_by_sight(target, allow_local=allow_local)
     path = target.raw_path_qs or "/"
@@ -171,7 +175,7 @@ async def look_up(names: Resolver, host: str, *, allow_local: bool) -> list[str]
 
 
 def _unresolved(host: str) -> AddressRefusedError:
-    return AddressRefusedError(f"The host {host} does not resolve to public addresses.")
+    return AddressRefusedError(UNRESOLVED.format(host))
 
 
 def check_url(url: str, *, allow_local: bool, nameservers: Sequence[str] | None = None) -> None:

@@ -18,7 +18,7 @@ from webhooks.address import Origin, Target, parse_target
 from webhooks.connecting import Connector
 from webhooks.connections import Connection, LostError, Pool, most_connections
 from webhooks.faults import MachineError, cause_of
-from webhooks.reasons import reason_of
+from webhooks.reasons import NO_RESPONSE, reason_of
 from webhooks.response import Response
 
 CONTENT_TYPE = "application/json"
@@ -105,7 +105,7 @@ class _Exchange:
         """The result. The status alone says whether the receiver has the event, so ``error`` needs none."""
         status, elapsed_ms = self.response.status, self.deadline.elapsed_ms
         if status is None:
-            return Answer(None, f"No response: {error}", None, elapsed_ms, timed_out)
+            return Answer(None, f"{NO_RESPONSE}{error}", None, elapsed_ms, timed_out)
         refusal = None if status in SUCCESS else f"The receiver returned {status}."
         return Answer(status, refusal, self.response.text(), elapsed_ms)
 

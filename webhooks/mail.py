@@ -19,6 +19,8 @@ LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 MAX_SUBJECT = 150
 # A whole exchange may take as long as so many of its steps.
 TIMEOUTS_TOGETHER = 3
+TIMED_OUT = "The mail server did not respond in time."
+NOT_ASCII = "User and password may contain only ASCII characters."
 T = TypeVar("T")
 
 
@@ -69,7 +71,7 @@ def _errors() -> Iterator[None]:
     except (OSError, smtplib.SMTPException) as error:
         # smtplib reports a time-out of a read as a lost connection.
         if TimeoutError in {type(error), type(error.__context__)}:
-            raise MailError("The mail server did not respond in time.") from None
+            raise MailError(TIMED_OUT) from None
         raise MailError(f"The mail server could not be used: {type(error).__name__}.") from None
 
 
@@ -167,7 +169,7 @@ def _log_in(session: smtplib.SMTP, user: str, password: str, *, is_safe: bool) -
         raise LoginError("The mail server offers no TLS, so the password is not sent.")
     if not f"{user}{password}".isascii():
         # smtplib encodes both as ASCII with each of its login mechanisms.
-        raise LoginError("User and password may contain only ASCII characters.")
+        raise LoginError(NOT_ASCII)
     try:
         session.login(user, password)
     except smtplib.SMTPNotSupportedError:

@@ -6,6 +6,8 @@ from webhooks.address import AddressRefusedError
 from webhooks.connections import LostError
 from webhooks.response import NotHttpError
 
+# Comes before each reason.
+NO_RESPONSE = "No response: "
 EXPIRED = "the TLS certificate has expired."
 NOT_YET_VALID = "the TLS certificate is not valid yet."
 OTHER_HOST = "the TLS certificate is for another host."
@@ -25,12 +27,14 @@ _CERTIFICATES = {
     18: SELF_SIGNED,
 }
 NOT_HTTP = "the answer is not HTTP."
+CONNECTION_LOST = "the connection was lost."
+COULD_NOT_CONNECT = "could not connect."
 # The first match counts. A closed port and one without TLS have the same reason, because firewalls trust this
 # machine and customers must not scan ports with it.
 _REASONS: list[tuple[type[Exception], str]] = [
     (NotHttpError, NOT_HTTP),
-    (LostError, "the connection was lost."),
-    (OSError, "could not connect."),
+    (LostError, CONNECTION_LOST),
+    (OSError, COULD_NOT_CONNECT),
 ]
 
 

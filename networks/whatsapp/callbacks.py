@@ -58,6 +58,9 @@ STATUSES = frozenset({"sent", "delivered", "read", "played", "failed"})
 TEST_ENTRY = "0"
 # Backfills, and copies of messages that the owner wrote in the platform's own app. They emit no events.
 PASSED_OVER = {"history", "smb_app_state_sync", "smb_message_echoes"}
+# The errors of items that can never be ingested.
+NOT_AN_OBJECT = "The item is not an object."
+NO_ID = "The item has no id."
 
 
 def is_authentic(app_secret: str, body: bytes, header: str | None) -> bool:
@@ -172,9 +175,9 @@ def _read_item(around: _Around, field: str, value: Any) -> Item:
         if field == "messages" and key in value:
             [item] = value[key]
             if not isinstance(item, dict):
-                return Unreadable("The item is not an object.")
+                return Unreadable(NOT_AN_OBJECT)
             if not item.get("id"):
-                return Unreadable("The item has no id.")
+                return Unreadable(NO_ID)
             if key == "statuses" and str(item.get("status")) not in STATUSES:
                 break
             contact = next(_objects(value, "contacts"), {})

@@ -10,7 +10,7 @@ from models.accounts.account import Account
 from models.database import writing
 from models.deliveries.webhook import Deactivation, Webhook
 from models.numbers.number import Number, NumberStatus
-from models.reports.incident import AlertTarget, Incident
+from models.reports.incident import AlertTarget, Incident, IncidentKind
 from services import incidents, notify
 from tests import factories
 from tests.conftest import Clock, Configure
@@ -133,10 +133,12 @@ def test_a_rejected_template_is_reported(number: Number, mail: MailServer) -> No
         definition("b", template_id="2"),
     )
     notify.look()
-    assert _titles(mail) == ["Template rejected: order_shipped (en_US)"]
+    [title] = _titles(mail)
+    assert title.endswith(": order_shipped (en_US)")
+    assert Incident.get().kind == IncidentKind.TEMPLATE_REJECTED
     known(number, definition(status="APPROVED"), definition("b", template_id="2"))
     notify.look()
-    assert _titles(mail)[1:] == ["Resolved: Template rejected: order_shipped (en_US)"]
+    assert _titles(mail)[1:] == [f"Resolved: {title}"]
 
 
 def test_other_accounts_get_no_notification(account: Account, mail: MailServer) -> None:
@@ -174,7 +176,7 @@ def test_a_failed_notification_is_retried_only_for_its_target(
     assert [to for to, _ in mail.subjects] == [ADA]
     incident = Incident.get()
     assert incident.notified == [ADA]
-    assert incident.error == "The mail server refused the recipient with 550."
+    assert "550" in incident.error
     mail.refused.clear()
     notify.look()
     assert len(mail.mails) == 1, "not before the pause is over"
@@ -268,11 +270,8 @@ def test_a_test_reports_the_error_of_each_target(
     AlertTarget.record(account.id, [ADA, BOB], receiver.url())
     mail.refused.add(BOB)
     found = notify.test(account.id)
-    assert found == {
-        ADA: "",
-        BOB: "The mail server refused the recipient with 550.",
-        notify.CHAT: "",
-    }
+    assert "550" in found.pop(BOB)
+    assert found == {ADA: "", notify.CHAT: ""}
     assert _titles(mail) == ["Test notification"]
 
 

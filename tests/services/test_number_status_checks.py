@@ -220,7 +220,9 @@ def test_a_check_that_kills_its_worker_each_time_is_set_aside_until_it_is_reques
         number_status.check_due()
         clock.advance(milliseconds=2 * INTERVAL_MS)
     assert len(platform.asked) == number_status.MAX_TRIES
-    assert "checked only on request from now on" in caplog.text
+    assert ("ERROR", (number.id, number_status.NO_OUTCOME)) in [
+        (record.levelname, record.args) for record in caplog.records
+    ]
     platform.while_asked = lambda: None
     _request(number)
     number_status.check_due()

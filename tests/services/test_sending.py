@@ -19,6 +19,7 @@ from models.reports.usage import UsageCount
 from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.items import StatusUpdate
+from networks.registry import described
 from networks.whatsapp.rules import Rules
 from services import sending
 from services.message_status import SentMessages, record_status
@@ -145,7 +146,7 @@ def test_each_outcome_of_the_network_has_its_answer(
     assert (told["code"], told["status"]) == (code, status)
     assert told["details"] == {"networkCode": 131026, "messageId": Message.get().id}
     if not issubclass(error, exceptions.NotReachedError | exceptions.AmbiguousError):
-        assert "131026 The reason. The message cannot be delivered" in told["message"]
+        assert described(error("131026", "The reason.")) in told["message"]
     assert (response.retry_after is not None) == (status == 429)
     message = Message.get()
     assert message.status == message_status

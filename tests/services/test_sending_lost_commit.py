@@ -130,11 +130,8 @@ def test_when_the_database_stays_away_nothing_was_sent_and_the_key_is_released(
         is_away = False
         assert (asked, thief.stolen) == ([], 1)
         [message] = Message.select().where(Message.number == number.id)
-        assert (message.status, message.error_code, message.error_message) == (
-            MessageStatus.FAILED,
-            "not_sent",
-            "The database stopped responding before the message was sent.",
-        )
+        assert (message.status, message.error_code) == (MessageStatus.FAILED, "not_sent")
+        assert message.error_message
         assert IdempotencyKey.find(number.account_id, "key-3") is None
         response = await sending.send(number.account_id, _body(number), "key-3")
         assert response.status == 200

@@ -11,6 +11,7 @@ from models.accounts.account import Account
 from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import Delivery
 from models.deliveries.webhook import Webhook
+from resources import sample
 from services.webhook_client import send_test_delivery
 from tests import factories
 from tests.conftest import Configure
@@ -56,7 +57,7 @@ def test_each_test_is_an_event_of_its_own(
     ):
         assert len(ids) == 2
         assert all(re.fullmatch(rf"{form}_[0-9A-Z]{{26}}", each) for each in ids)
-    assert all("This is a test delivery." in request.body.decode() for request in requests)
+    assert all(sample._TEXT in request.body.decode() for request in requests)
 
 
 def test_an_inactive_webhook_can_be_tested(account: Account, receiver: Receiver) -> None:
@@ -80,7 +81,8 @@ def test_it_waits_no_longer_than_a_delivery_may(
     configure(DELIVERY_TIMEOUT="0.2")
     receiver.behave(hang)
     answered = asyncio.run(send_test_delivery(factories.webhook(account, receiver.url())))
-    assert (answered.status_code, answered.error) == (None, "No response: timed out after 0.2 s.")
+    assert answered.status_code is None
+    assert " 0.2 s" in str(answered.error)
 
 
 @pytest.mark.parametrize("allowed", ["true", "false"])

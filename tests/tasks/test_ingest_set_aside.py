@@ -12,6 +12,7 @@ from models.messages.callback import MAX_TRIES, Callback, Reason, SetAside
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number, NumberStatus
 from networks.interface import Acceptance
+from networks.whatsapp.callbacks import NO_ID, NOT_AN_OBJECT
 from services import message_status
 from tasks import ingest
 from tests import factories
@@ -48,8 +49,8 @@ def test_an_item_that_is_unreadable_is_set_aside_alone() -> None:
     callback = ingest_now(messages(messages=[text(), {"type": "text"}, 7]))
     assert (callback.ingested_at is not None, callback.tries) == (True, 1)
     assert [(row.reason, row.error) for row in SetAside.waiting()] == [
-        (Reason.UNREADABLE, "The item has no id."),
-        (Reason.UNREADABLE, "The item is not an object."),
+        (Reason.UNREADABLE, NO_ID),
+        (Reason.UNREADABLE, NOT_AN_OBJECT),
     ]
     assert kinds() == ["message.received"]
 

@@ -5,6 +5,7 @@ from typing import Any
 import uvloop
 
 from webhooks.client import Answer, WebhookClient
+from webhooks.reasons import NO_RESPONSE
 
 BODY = b'{"event":"message.sent"}'
 HEADERS = {"X-Service-Signature": "sha256=0"}
@@ -34,3 +35,8 @@ def post_one(url: str, **options: Any) -> Answer:
     """POST to one address."""
     [only] = post(url, **options)
     return only
+
+
+def no_response(reason: str) -> str:
+    """The error of an attempt without a response."""
+    return f"{NO_RESPONSE}{reason}"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.webhooks.name_server import REFUSED, NameServer
 from webhooks import address as addresses
-from webhooks.address import AddressRefusedError, check_url, is_public
+from webhooks.address import ODD_SPELLING, UNRESOLVED, AddressRefusedError, check_url, is_public
 from webhooks.faults import MachineError
 
 PUBLIC = [
@@ -48,6 +48,7 @@ NOT_PUBLIC = {
         *("2a00:1450::5efe:808:808", "2606:4700:1:2:200:5efe:127.0.0.1"),
     ],
 }
+IS_LOCAL = addresses.NOT_PUBLIC.format(".+", ".+")
 
 
 @pytest.mark.parametrize("address", PUBLIC)
@@ -92,7 +93,7 @@ def test_addresses_that_python_calls_special_are_not_public(address: str) -> Non
 )
 def test_no_spelling_of_a_local_address_gets_past_the_resolver(host: str) -> None:
     for suffix in ("", ":8443", "/hook"):
-        with pytest.raises(AddressRefusedError, match="not public"):
+        with pytest.raises(AddressRefusedError, match=IS_LOCAL):
             check_url(f"https://{host}{suffix}", allow_local=False)
 
 
@@ -109,7 +110,7 @@ def test_a_public_address_is_accepted() -> None:
 @pytest.mark.parametrize("host", ["0x08080808", "134744072", "8.8.2056", "010.010.010.010"])
 def test_an_odd_spelling_of_a_public_address_is_refused(host: str) -> None:
     """The client would refuse it: the check and the call must parse an address in the same way."""
-    with pytest.raises(AddressRefusedError, match=r"is an odd spelling of 8\.8\.8\.8"):
+    with pytest.raises(AddressRefusedError, match=re.escape(ODD_SPELLING.format(host, "8.8.8.8"))):
         check_url(f"https://{host}/", allow_local=False)
 
 
@@ -125,7 +126,7 @@ def test_a_refusal_does_not_tell_what_name_servers_know(host: str, name_server: 
     name_server.know("mail.example", [])
     name_server.know("intranet.example", ["10.0.0.1"])
     name_server.know("half.example", ["8.8.8.8", "10.0.0.1"])
-    said = f"^The host {re.escape(host)} does not resolve to public addresses.$"
+    said = f"^{re.escape(UNRESOLVED.format(host))}$"
     with pytest.raises(AddressRefusedError, match=said):
         check_url(f"https://{host}/", allow_local=False, nameservers=[name_server.address])
 
@@ -136,7 +137,7 @@ def test_a_name_server_that_never_answers_does_not_hold_up_the_request(
     monkeypatch.setattr(addresses, "LOOK_UP_SECONDS", 0.3)
     name_server.mute("hook.example")
     started = time.monotonic()
-    with pytest.raises(AddressRefusedError, match=r"hook\.example does not resolve to public"):
+    with pytest.raises(AddressRefusedError, match=re.escape(UNRESOLVED.format("hook.example"))):
         check_url("https://hook.example/", allow_local=False, nameservers=[name_server.address])
     assert time.monotonic() - started < 2
 
@@ -173,7 +174,7 @@ def test_a_name_with_one_local_address_is_refused(
     found: list[str], name_server: NameServer
 ) -> None:
     name_server.know("hook.example", found)
-    with pytest.raises(AddressRefusedError, match=r"hook\.example does not resolve to public"):
+    with pytest.raises(AddressRefusedError, match=re.escape(UNRESOLVED.format("hook.example"))):
         check_url("https://hook.example/", allow_local=False, nameservers=[name_server.address])
 
 
@@ -192,11 +193,13 @@ def test_with_the_sandbox_http_and_loopback_will_do(scheme: str, host: str) -> N
 def test_with_the_sandbox_other_local_addresses_are_refused_too(address: str) -> None:
     host = f"[{address}]" if ":" in address else address
     for scheme in ("http", "https"):
-        with pytest.raises(AddressRefusedError, match="not public"):
+        with pytest.raises(AddressRefusedError, match=IS_LOCAL):
             check_url(f"{scheme}://{host}/", allow_local=True)
 
 
 @pytest.mark.parametrize("host", ["127.1", "2130706433", "0177.0.0.1"])
 def test_with_the_sandbox_an_odd_spelling_of_loopback_is_refused(host: str) -> None:
-    with pytest.raises(AddressRefusedError, match=r"is an odd spelling of 127\.0\.0\.1"):
+    with pytest.raises(
+        AddressRefusedError, match=re.escape(ODD_SPELLING.format(host, "127.0.0.1"))
+    ):
         check_url(f"http://{host}/", allow_local=True)

@@ -10,8 +10,8 @@ import pytest
 
 from tests.receiver import Exchange, Receiver, answer
 from tests.webhooks.listener import Listener
-from tests.webhooks.posting import BODY, HEADERS, post, post_one
-from webhooks.reasons import NOT_HTTP
+from tests.webhooks.posting import BODY, HEADERS, no_response, post, post_one
+from webhooks.reasons import CONNECTION_LOST, COULD_NOT_CONNECT, NOT_HTTP
 from webhooks.response import Excerpt
 
 
@@ -65,7 +65,7 @@ def test_a_refused_connection_is_a_failure() -> None:
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/"
         answered = post_one(url)
     assert (answered.status_code, answered.body) == (None, None)
-    assert answered.error == "No response: could not connect."
+    assert answered.error == no_response(COULD_NOT_CONNECT)
 
 
 def _cut(exchange: Exchange) -> None:
@@ -84,7 +84,7 @@ def _send_invalid_http(exchange: Exchange) -> None:
 
 def test_an_answer_that_is_not_http_has_its_own_reason(receiver: Receiver) -> None:
     receiver.behave(_send_invalid_http)
-    assert post_one(receiver.url()).error == f"No response: {NOT_HTTP}"
+    assert post_one(receiver.url()).error == no_response(NOT_HTTP)
 
 
 @pytest.mark.parametrize("behave", [_cut, _cut_in_head])
@@ -92,7 +92,7 @@ def test_half_an_answer_is_a_failure(
     receiver: Receiver, behave: Callable[[Exchange], None]
 ) -> None:
     receiver.behave(behave)
-    assert post_one(receiver.url()).error == "No response: the connection was lost."
+    assert post_one(receiver.url()).error == no_response(CONNECTION_LOST)
 
 
 @pytest.mark.parametrize("status", [200, 500])

@@ -18,10 +18,12 @@ from aiohappyeyeballs import AddrInfoType
 from tests.receiver import Receiver
 from tests.webhooks.authority import Authority, TlsReceiver
 from tests.webhooks.name_server import REFUSED, SERVER_FAILURE, NameServer
-from tests.webhooks.posting import BODY, make_client, post, post_one
+from tests.webhooks.posting import BODY, make_client, no_response, post, post_one
 from webhooks import faults
+from webhooks.address import UNRESOLVED
 from webhooks.connecting import system_trust
 from webhooks.faults import MachineError
+from webhooks.reasons import COULD_NOT_CONNECT
 
 OURS = {
     errno.EMFILE: faults.DESCRIPTORS,
@@ -80,7 +82,7 @@ def test_other_errors_of_this_machine_are_raised(
 def test_an_error_of_the_receiver_is_a_result(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     _route(monkeypatch, socket.AF_INET)
     _fail(monkeypatch, OSError(number, os.strerror(number)))
-    assert post_one(TEN).error == "No response: could not connect."
+    assert post_one(TEN).error == no_response(COULD_NOT_CONNECT)
 
 
 @pytest.mark.parametrize("number", ROUTE, ids=errno.errorcode.get)
@@ -98,7 +100,7 @@ def test_a_host_with_ipv6_only_is_to_blame_if_the_machine_has_a_route_for_ipv4(
 ) -> None:
     _fail(monkeypatch, OSError(number, os.strerror(number)))
     _route(monkeypatch, socket.AF_INET)
-    assert post_one("http://[::1]:9/").error == "No response: could not connect."
+    assert post_one("http://[::1]:9/").error == no_response(COULD_NOT_CONNECT)
     _route(monkeypatch)
     assert _cause("http://[::1]:9/") == faults.NETWORK
 
@@ -134,7 +136,7 @@ def test_one_forbidden_destination_is_a_result_once_another_was_reached(
             assert (await client.post(another, BODY, {})).success
             for _ in range(2):
                 answer = await client.post(forbidden, BODY, {})
-                assert answer.error == "No response: could not connect."
+                assert answer.error == no_response(COULD_NOT_CONNECT)
             _fail_at(monkeypatch, "127.0.0.3", number)
             with pytest.raises(MachineError):
                 await client.post("http://127.0.0.3:9/", BODY, {})
@@ -146,7 +148,7 @@ def test_a_destination_that_a_route_forbids_is_a_result(monkeypatch: pytest.Monk
     _fail_at(monkeypatch, "127.0.0.2", errno.EACCES)
     monkeypatch.setattr("webhooks.connecting._is_forbidden_by_route", lambda _: True)
     _route(monkeypatch, socket.AF_INET)
-    assert post_one("http://127.0.0.2:9/").error == "No response: could not connect."
+    assert post_one("http://127.0.0.2:9/").error == no_response(COULD_NOT_CONNECT)
     _route(monkeypatch)
     assert _cause("http://127.0.0.2:9/") == faults.FIREWALL
 
@@ -159,7 +161,7 @@ def test_a_machine_with_ipv6_only_blames_no_receivers_with_ipv4_for_itself(
     with socket.create_server(("::1", 0), family=socket.AF_INET6) as listener:
         url = f"http://[::1]:{listener.getsockname()[1]}/"
         answers = post(url, "http://127.0.0.2:9/", timeout=0.2)
-    assert [answer.error for answer in answers][1] == "No response: could not connect."
+    assert [answer.error for answer in answers][1] == no_response(COULD_NOT_CONNECT)
     assert _cause("http://127.0.0.2:9/") == faults.NETWORK, "nothing was reached"
 
 
@@ -242,7 +244,7 @@ def test_a_name_that_is_refused_alone_is_a_result(
 ) -> None:
     name_server.refusals = dict.fromkeys(refused, code)
     error = post_one("http://hook.example/", nameservers=[name_server.address]).error
-    assert error == "No response: The host hook.example does not resolve to public addresses."
+    assert error == no_response(UNRESOLVED.format("hook.example"))
 
 
 def test_a_name_server_that_knows_some_names_only_is_no_missing_one(
@@ -266,7 +268,7 @@ def test_remembered_answers_prove_no_name_server(name_server: NameServer) -> Non
             name_server.refusals = dict.fromkeys(["known.example"], SERVER_FAILURE)
             name_server.refused = SERVER_FAILURE
             answer = await client.post("http://known.example:9/", BODY, {})
-            assert answer.error == "No response: could not connect.", "it is remembered"
+            assert answer.error == no_response(COULD_NOT_CONNECT), "it is remembered"
             with pytest.raises(MachineError):
                 await client.post("http://hook.example/", BODY, {})
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.mail_server import MailServer
-from webhooks.mail import MAX_SUBJECT, LoginError, MailError, send_mail
+from webhooks.mail import MAX_SUBJECT, NOT_ASCII, TIMED_OUT, LoginError, MailError, send_mail
 
 SENDER, TO = "gateway@example.com", "ada@example.com"
 
@@ -54,21 +54,21 @@ def test_a_password_goes_to_no_other_machine_without_tls(
 def test_user_and_password_with_other_characters_than_ascii_are_an_error_and_not_sent(
     server: MailServer, login: str
 ) -> None:
-    with pytest.raises(LoginError, match="may contain only ASCII characters"):
+    with pytest.raises(LoginError, match=NOT_ASCII):
         send_mail(server.url(login), SENDER, TO, "S", "T", 5)
     assert server.logins == []
 
 
 def test_a_refused_recipient_is_told_with_the_code(server: MailServer) -> None:
     server.refused.add(TO)
-    with pytest.raises(MailError, match=r"refused the recipient with 550\."):
+    with pytest.raises(MailError, match=r"\b550\b"):
         send_mail(server.url(), SENDER, TO, "S", "T", 5)
 
 
 def test_a_server_that_is_away_or_silent_is_an_error_without_the_password() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
-        with pytest.raises(MailError, match="did not respond in time") as found:
+        with pytest.raises(MailError, match=TIMED_OUT) as found:
             send_mail(f"smtp://u:secret@127.0.0.1:{port}", SENDER, TO, "S", "T", 0.1)
     assert "secret" not in str(found.value)
     with pytest.raises(MailError, match="ConnectionRefusedError"):
@@ -121,7 +121,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Iterator[Names]:
 @pytest.mark.usefixtures("names")
 def test_a_name_server_that_is_silent_is_left(scheme: str) -> None:
     began = time.monotonic()
-    with pytest.raises(MailError, match="did not respond in time"):
+    with pytest.raises(MailError, match=TIMED_OUT):
         send_mail(f"{scheme}://silent.example", SENDER, TO, "S", "T", 0.1)
     assert time.monotonic() - began < 5
 

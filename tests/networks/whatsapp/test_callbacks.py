@@ -152,7 +152,8 @@ def test_an_item_of_an_unknown_form_does_not_affect_the_others(
     body = json.dumps({"entry": [_messages(with_status)]}).encode()
     message, status = (part.item for part in parse(body, NOW))
     assert isinstance(message, InboundMessage)
-    assert status == Unreadable("TypeError: 'NoneType' object is not callable")
+    assert isinstance(status, Unreadable)
+    assert status.error.startswith("TypeError: ")
 
 
 @pytest.mark.parametrize("number", ["Infinity", "-Infinity", "NaN", "1e999"])
