@@ -12,6 +12,7 @@ from gateway import __version__
 
 USER_AGENT = f"messaging-gateway-client/{__version__}"
 READ_SIZE = 64 * 1024
+TOO_SILENT = "nothing came for too long"
 # More than an event can have.
 MAX_BLOCK = 4 * 1024 * 1024
 # Statuses after which a retry may succeed.
@@ -100,7 +101,7 @@ def chunks_of(response: requests.Response) -> Iterator[bytes]:
         while chunk := response.raw.read1(READ_SIZE):
             yield chunk
     except urllib3.exceptions.ReadTimeoutError:
-        raise StreamError("nothing came for too long") from None
+        raise StreamError(TOO_SILENT) from None
     except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
         raise StreamError(reason_of(error)) from None
     raise StreamError("the gateway ended it")

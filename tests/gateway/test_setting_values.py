@@ -107,7 +107,7 @@ def test_an_https_address_needs_secrets_of_its_own_for_the_sandbox(configure: Co
 def test_production_does_not_start_with_a_short_key(
     configure: Configure, place: dict[str, str]
 ) -> None:
-    with pytest.raises(SettingsError, match=r"^GATEWAY_SECRET_KEY must have at least 32"):
+    with pytest.raises(SettingsError, match=r"^GATEWAY_SECRET_KEY .*\b32\b"):
         configure(SECRET_KEY=KEY[1:], **place, **OWN)
     assert configure(SECRET_KEY=KEY).is_production
     assert configure(SECRET_KEY="").is_production
@@ -174,7 +174,7 @@ def test_a_password_that_breaks_its_url_is_refused_and_not_printed(
         configure(**{name: f"{scheme}://{rest}"})
     said = str(refused.value)
     assert said.startswith(f"GATEWAY_{name}: ")
-    assert said.endswith("percent-encode the special characters of user and password")
+    assert "percent-encode" in said
     assert "pla" not in said
 
 
@@ -225,5 +225,5 @@ def test_processes_that_start_together_agree_on_the_key(configure: Configure) ->
 
 
 def test_several_workers_need_a_shared_rate_limit(configure: Configure) -> None:
-    with pytest.raises(SettingsError, match=r"GATEWAY_WORKERS above 1 .* GATEWAY_RATE_LIMIT_URL"):
+    with pytest.raises(SettingsError, match=r"GATEWAY_WORKERS .* GATEWAY_RATE_LIMIT_URL"):
         configure(WORKERS="2")

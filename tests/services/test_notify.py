@@ -176,7 +176,7 @@ def test_a_failed_notification_is_retried_only_for_its_target(
     assert [to for to, _ in mail.subjects] == [ADA]
     incident = Incident.get()
     assert incident.notified == [ADA]
-    assert "550" in incident.error
+    assert "550" in str(incident.error)
     mail.refused.clear()
     notify.look()
     assert len(mail.mails) == 1, "not before the pause is over"

@@ -4,6 +4,7 @@ import pytest
 
 from models.accounts.account import Account
 from models.database import writing
+from models.deliveries.attempt import NO_OUTCOME
 from models.deliveries.event import Event
 from models.numbers.number import Number, NumberStatus
 from networks.exceptions import (
@@ -220,7 +221,7 @@ def test_a_check_that_kills_its_worker_each_time_is_set_aside_until_it_is_reques
         number_status.check_due()
         clock.advance(milliseconds=2 * INTERVAL_MS)
     assert len(platform.asked) == number_status.MAX_TRIES
-    assert ("ERROR", (number.id, number_status.NO_OUTCOME)) in [
+    assert ("ERROR", (number.id, NO_OUTCOME)) in [
         (record.levelname, record.args) for record in caplog.records
     ]
     platform.while_asked = lambda: None

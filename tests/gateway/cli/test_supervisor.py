@@ -134,7 +134,9 @@ def test_a_part_that_dies_is_restarted_and_logged(
     assert supervised.wait("steady", "start", 2)[1].pid != victim
     assert len(supervised.notes("other", "start")) == 1
     assert supervised.end() == 0
-    assert supervised.said == ["steady ended (-9); starting it again"]
+    [line] = supervised.said
+    assert line.startswith("steady ")
+    assert "(-9)" in line
 
 
 def test_a_part_that_dies_at_once_is_restarted_with_back_off(
@@ -143,7 +145,9 @@ def test_a_part_that_dies_at_once_is_restarted_with_back_off(
     supervised = supervise("broken")
     starts = supervised.wait("broken", "start", 4)
     assert supervised.end() == 0
-    assert set(supervised.said) == {"broken ended (3); starting it again"}
+    [line] = set(supervised.said)
+    assert line.startswith("broken ")
+    assert "(3)" in line
     # The duration of a start varies.
     assert starts[-1].at - starts[0].at >= 2 * RESTART_SECONDS
 

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.client import Events, ResponseError
+from gateway.client.connection import TOO_SILENT
 from gateway.client.events import LONGEST_RETRY_AFTER
 from tests.gateway.cli.fake_stream import (
     KEY,
@@ -161,7 +162,7 @@ def test_a_stream_is_broken_after_three_missed_keep_alives() -> None:
         fake._scripts = [_sends(block(1), ends=fake.hang), _goes_on]
         found, said = _read(fake, 3)
     assert found == _ids(1, 3)
-    assert "nothing came for too long" in said[1]
+    assert TOO_SILENT in said[1]
 
 
 def test_keep_alives_are_no_events() -> None:
@@ -216,7 +217,7 @@ def test_a_gateway_unreachable_at_the_start_is_retried() -> None:
     with gateway(lambda c: c.refuse(503, "AWAY"), is_no_stream, _goes_on) as fake:
         found, said = _read(fake, 1)
     assert found == _ids(1, 1)
-    assert said == ["503 AWAY: The text of AWAY. Trying again.", "Connected."]
+    assert [line.split()[0] for line in said] == ["503", "Connected."]
 
 
 @pytest.mark.parametrize("status", [429, 503])

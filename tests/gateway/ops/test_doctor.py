@@ -29,6 +29,7 @@ from tests import factories
 from tests.conftest import Clock, Configure
 from tests.mail_server import MailServer
 from tests.receiver import Exchange, Receiver, answer
+from webhooks.mail import TIMED_OUT
 
 LATE_SECONDS = 30
 VERIFY_TOKEN, APP_SECRET = "right-verify-token", "right-app-secret"
@@ -167,7 +168,8 @@ def test_a_data_directory_that_takes_no_file_is_a_problem(configure: Configure) 
     configure(DATA_DIR="/proc")
     found = examine()["data directory"]
     assert found["state"] == "problem"
-    assert "Nothing can be written to /proc" in found["found"]
+    assert "/proc" in found["found"]
+    assert "chown" in found["fix"]
 
 
 @pytest.mark.sqlite("the database is a file of its own")
@@ -217,7 +219,7 @@ def test_a_large_database_is_looked_through_for_a_bounded_time(
     monkeypatch.setattr(installation, "QUICK_CHECK_SECONDS", 0)
     found = examine()["database"]
     assert found["state"] == "ok"
-    assert "no damage found in the first 0 s of the check" in found["found"]
+    assert " 0 s " in found["found"]
 
 
 @pytest.mark.sqlite("the database is a file of its own")
@@ -335,7 +337,8 @@ def test_a_mail_server_is_greeted_logged_in_to_and_left_without_a_mail(
 ) -> None:
     found = _check_mail_server(server.url("ada:secret@"), configure)
     assert (found["state"], found["fix"]) == ("ok", None)
-    assert found["found"] == "127.0.0.1 answers and accepts the login, without TLS."
+    assert found["found"].startswith("127.0.0.1 ")
+    assert "without TLS" in found["found"]
     assert server.commands == ["EHLO", "AUTH", "QUIT"]
 
 
@@ -345,7 +348,7 @@ def test_a_login_that_the_mail_server_refuses_is_a_problem_and_not_printed(
     server.refuses_logins = True
     found = _check_mail_server(server.url("ada:secret@"), configure)
     assert found["state"] == "problem"
-    assert "refused the login with 535" in found["found"]
+    assert "535" in found["found"]
     assert "user and password" in found["fix"]
     assert "secret" not in str(found)
 
@@ -357,7 +360,7 @@ def test_a_mail_server_that_accepts_and_stays_silent_or_is_away_is_a_problem(
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"smtp://ada:secret@127.0.0.1:{silent.getsockname()[1]}"
         found = _check_mail_server(url, configure)
-    assert (found["state"], "did not respond in time" in found["found"]) == ("problem", True)
+    assert (found["state"], TIMED_OUT in found["found"]) == ("problem", True)
     assert "host and port" in found["fix"]
     assert "ConnectionRefusedError" in _check_mail_server(url, configure)["found"]
 
@@ -419,14 +422,15 @@ def test_a_check_that_hangs_is_reported_and_not_waited_for(
     assert time.monotonic() - started < 10
     go_on.set()
     for name in ("queue", "worker"):
-        assert (found[name]["state"], found[name]["found"]) == ("problem", "No result within 2 s.")
+        assert (found[name]["state"], " 2 s" in found[name]["found"]) == ("problem", True)
     assert found["database"]["state"] == "ok"
 
 
 def test_a_check_that_crashes_does_not_print_the_error_text(settings: Settings) -> None:
     unlike = dict[str, str]()
     check = doctor.run_check("queue", lambda _: unlike["a secret"], settings)
-    assert (check.state, check.found) == ("problem", "The check itself broke: KeyError.")
+    assert (check.state, "KeyError" in check.found) == ("problem", True)
+    assert "a secret" not in str(check)
 
 
 @pytest.mark.usefixtures("settings")
@@ -436,5 +440,5 @@ def test_it_reads_well_in_80_columns(configure: Configure) -> None:
         lines = run().output.splitlines()
     # A path is not wrapped, so that it can be copied.
     assert all(len(line) <= 80 or " " not in line.strip() for line in lines)
-    assert lines[0] == "ok       settings          All make sense."
+    assert lines[0].split()[:2] == ["ok", "settings"]
     assert lines[-1] == "Problems: 2, warnings: 0."

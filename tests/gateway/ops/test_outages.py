@@ -97,7 +97,7 @@ def test_the_same_message_comes_once_in_ten_seconds(clock: Seconds) -> None:
 
 def test_another_message_comes_at_once() -> None:
     assert limit_outages(_record(REFUSED))
-    assert limit_outages(_record(REFUSED, "the claim of %s failed"))
+    assert limit_outages(_record(REFUSED, "another: %s"))
 
 
 def test_an_outage_within_a_message_counts_as_well() -> None:

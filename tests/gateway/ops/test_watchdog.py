@@ -52,7 +52,7 @@ def test_a_process_that_hangs_ends_with_its_stacks_in_the_log(
     _, log = process.communicate(timeout=PATIENCE)
     assert process.returncode == EXIT_STATUS
     [line] = map(json.loads, log.splitlines())
-    assert line["message"].startswith(f"{name} has made no progress for ")
+    assert line["message"].startswith(f"{name} ")
     assert frame in line["stacks"]
 
 
