@@ -32,10 +32,6 @@ TESTS = Share("tests of notifications", 2)
 NO_MAIL = "The service has no mail server (GATEWAY_SMTP_URL)."
 
 
-class NotNotifiedError(Exception):
-    """A notification was not sent. The text says why."""
-
-
 def look() -> None:
     """One round: detect incidents that began or ended, then send due notifications."""
     incidents.watch()
@@ -90,29 +86,19 @@ def _notify(incident: Incident) -> None:
 def _try(target: AlertTarget, name: str, title: str, text: str) -> str:
     """Notify one target. Returns the error, empty for a success."""
     progress()
-    try:
-        if name == CHAT:
-            _post(target, title, text)
-        else:
-            _mail(name, title, text)
-    except (NotNotifiedError, MailError, SecretUnreadableError) as error:
-        return str(error)
-    return ""
-
-
-def _mail(to: str, title: str, text: str) -> None:
     settings = get_settings()
     server = settings.smtp_url.get_secret_value()
-    if not server:
-        raise NotNotifiedError(NO_MAIL)
-    send_mail(server, settings.smtp_from, to, f"[Messaging Gateway] {title}", text, MAIL_SECONDS)
-
-
-def _post(target: AlertTarget, title: str, text: str) -> None:
-    """The format of Slack's incoming webhooks: https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks."""
-    words = escape(f"{title}\n{text}", quote=False)
-    body = json.dumps({"text": words}).encode()
-
-    answer = asyncio.run(post_once(target.url or "", body, {}))
-    if answer.error is not None:
-        raise NotNotifiedError(answer.error)
+    try:
+        if name == CHAT:
+            # The format of Slack's incoming webhooks:
+            # https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks.
+            words = escape(f"{title}\n{text}", quote=False)
+            body = json.dumps({"text": words}).encode()
+            return asyncio.run(post_once(target.url or "", body, {})).error or ""
+        if not server:
+            return NO_MAIL
+        subject = f"[Messaging Gateway] {title}"
+        send_mail(server, settings.smtp_from, name, subject, text, MAIL_SECONDS)
+    except (MailError, SecretUnreadableError) as error:
+        return str(error)
+    return ""
