@@ -16,7 +16,7 @@ from models.database import read
 from models.errors import InvalidError
 from models.numbers.number import Number
 from networks.exceptions import NetworkError
-from resources.media import upload_object
+from networks.interface import MediaDownload
 from services import media
 
 logger = logging.getLogger(__name__)
@@ -35,8 +35,9 @@ async def upload_media(user: str, number_id: str, payload: Request) -> dict[str,
     async with payload.form() as form:
         part = _file(form)
         name, given = part.filename or "", part.content_type or ""
-        uploaded = await media.upload(number, media.File(part.file, part.size or 0, name, given))
-    return upload_object(*uploaded)
+        file = media.File(part.file, part.size or 0, name, given)
+        media_id, sent, sha256 = await media.upload(number, file)
+    return {"id": media_id, "mimeType": sent.mime_type, "size": sent.size, "sha256": sha256}
 
 
 def _file(form: FormData) -> UploadFile:
@@ -49,38 +50,33 @@ def _file(form: FormData) -> UploadFile:
 
 async def download_media(user: str, message_id: str) -> StreamingResponse:
     """GET /messages/{message_id}/media."""
-    opened = await media.open_media(user, message_id)
-    download = opened.download
+    name, download = await media.open_media(user, message_id)
     is_type = _TYPE.fullmatch(download.mime_type) is not None
     headers = {
         # As a header, so that Starlette appends no charset to the type.
         "Content-Type": download.mime_type if is_type else UNKNOWN_TYPE,
-        "Content-Disposition": f'attachment; filename="{_name(opened)}"',
+        "Content-Disposition": f'attachment; filename="{_safe_name(name, message_id, download)}"',
         "X-Content-Type-Options": "nosniff",
     }
     if download.size is not None:
         headers["Content-Length"] = str(download.size)
-    return StreamingResponse(_passed_on(opened), headers=headers)
+    return StreamingResponse(_passed_on(message_id, download), headers=headers)
 
 
-async def _passed_on(opened: media.Opened) -> AsyncIterator[bytes]:
+async def _passed_on(message_id: str, download: MediaDownload) -> AsyncIterator[bytes]:
     try:
-        async for piece in opened.download:
+        async for piece in download:
             yield piece
     except NetworkError as error:
         logger.warning(
-            "the download of the media of message %s was interrupted: %s", opened.message.id, error
+            "the download of the media of message %s was interrupted: %s", message_id, error
         )
         # The connection ends early, so that the client notices the incomplete file.
         raise
     finally:
-        await opened.download.close()
+        await download.close()
 
 
-def _name(opened: media.Opened) -> str:
-    given = opened.name
+def _safe_name(given: Any, message_id: str, download: MediaDownload) -> str:
     cleaned = _UNSAFE.sub("_", given).strip(" .")[-_MAX_NAME:] if isinstance(given, str) else ""
-    return (
-        cleaned
-        or f"{opened.message.id}{mimetypes.guess_extension(opened.download.mime_type) or ''}"
-    )
+    return cleaned or f"{message_id}{mimetypes.guess_extension(download.mime_type) or ''}"

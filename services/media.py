@@ -44,24 +44,11 @@ class File(NamedTuple):
     content_type: str
 
 
-class Uploaded(NamedTuple):
-    """A file at the network. ``sha256`` is in hexadecimal."""
+async def upload(number: Number, file: File) -> tuple[str, MediaUpload, str]:
+    """Upload a file for sending. Raises DomainError.
 
-    media_id: str
-    file: MediaUpload
-    sha256: str
-
-
-class Opened(NamedTuple):
-    """The media of a message, as its sender named it, and its download."""
-
-    message: Message
-    name: Any
-    download: MediaDownload
-
-
-async def upload(number: Number, file: File) -> Uploaded:
-    """Upload a file for sending. Raises DomainError."""
+    Returns the network's identifier, the file, and its SHA-256 in hexadecimal.
+    """
     network = network_of(number)
     mime_type, sha256 = await to_thread.run_sync(_examine, file, network.files)
     if number.status != NumberStatus.ACTIVE:
@@ -69,15 +56,18 @@ async def upload(number: Number, file: File) -> Uploaded:
     async with asking(number, UPLOADING) as sender:
         sent = MediaUpload(file.content, file.size, mime_type)
         media_id = await offered(Media, network).upload_media(sender, sent)
-    return Uploaded(media_id, sent, sha256)
+    return media_id, sent, sha256
 
 
-async def open_media(account_id: str, message_id: str) -> Opened:
-    """Open the media of an inbound message. The caller closes the download. Raises DomainError."""
-    message, number, media = await read(partial(_to_fetch, account_id, message_id))
+async def open_media(account_id: str, message_id: str) -> tuple[Any, MediaDownload]:
+    """Open the media of an inbound message. Returns the sender's name of it, and the download.
+
+    The caller closes the download. Raises DomainError.
+    """
+    number, media = await read(partial(_to_fetch, account_id, message_id))
     async with asking(number, FETCHING) as sender:
         download = await offered(Media, network_of(number)).open_media(sender, media["id"])
-    return Opened(message, media.get("filename"), download)
+    return media.get("filename"), download
 
 
 def _examine(file: File, types: FileTypes) -> tuple[str, str]:
@@ -112,8 +102,8 @@ def _type_of(file: File, types: FileTypes) -> str:
     raise UnsupportedTypeError(problem, field="/file")
 
 
-def _to_fetch(account_id: str, message_id: str) -> tuple[Message, Number, dict[str, Any]]:
-    """The message, the number that received it, and its media object."""
+def _to_fetch(account_id: str, message_id: str) -> tuple[Number, dict[str, Any]]:
+    """The number that received the message, and its media object."""
     message = owned(Message, message_id, account_id)
     number = Number.get_by_id(message.number_id)
     media = network_of(number).media_of(message.type, message.body)
@@ -122,4 +112,4 @@ def _to_fetch(account_id: str, message_id: str) -> tuple[Message, Number, dict[s
             f"The message {message.id} has no media. Only an inbound image, audio, video, document or "
             "sticker has media, or an edit of one."
         )
-    return message, number, media
+    return number, media
