@@ -22,8 +22,8 @@ async def list_templates(
 ) -> dict[str, Any]:
     """GET /numbers/{number_id}/templates."""
     wanted = {"name": name, "language": language, "status": status, "category": category}
-    found = await templates.list_templates(user, number_id, limit, offset, **wanted)
-    return page_object(found.page, partial(template_object, number_ids=found.number_ids))
+    page, number_ids = await templates.list_templates(user, number_id, limit, offset, **wanted)
+    return page_object(page, partial(template_object, number_ids=number_ids))
 
 
 async def create_template(

@@ -5,7 +5,7 @@ The answers show the copy (services.template_copy). If it is out of date, it is 
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from models.database import commit, read
 from models.errors import ConflictError, InvalidError, NotFoundError
@@ -15,7 +15,7 @@ from models.numbers.number import Number
 from models.page import Page
 from networks.exceptions import ContentError
 from networks.interface import Templates
-from networks.registry import network_of, offered
+from networks.registry import network_of
 from services import doorbells, template_copy
 from services.network_failures import Asked, active_number, asking, capable
 
@@ -41,25 +41,16 @@ DELETING = Asked(
 MOST_READS = 3
 
 
-class Found(NamedTuple):
-    """A page of templates, and the active numbers of their business account."""
-
-    page: Page[Template]
-    number_ids: list[str]
-
-
 async def list_templates(
     account_id: str, number_id: str, limit: int, offset: int, **wanted: str | None
-) -> Found:
-    """The templates with these values. Raises DomainError."""
-    number = await _up_to_date(account_id, number_id)
+) -> tuple[Page[Template], list[str]]:
+    """The templates with these values, and the active numbers of their business account.
 
-    def find() -> Found:
-        return Found(
-            Template.search(number, limit, offset, **wanted), template_copy.number_ids_of(number)
-        )
-
-    return await read(find)
+    Raises DomainError.
+    """
+    number, _ = await _up_to_date(account_id, number_id)
+    page = await read(partial(Template.search, number, limit, offset, **wanted))
+    return page, await read(partial(template_copy.number_ids_of, number))
 
 
 async def create_template(
@@ -69,10 +60,9 @@ async def create_template(
 
     ``submitted`` has name, language, category and components. Raises DomainError.
     """
-    number = await _up_to_date(account_id, number_id)
+    number, network = await _up_to_date(account_id, number_id)
     await read(partial(_refuse_known, number, submitted["name"], submitted["language"]))
     async with asking(number, CREATING) as sender:
-        network = offered(Templates, network_of(number))
         made = await network.create_template(sender, number.waba_id, dict(submitted))
     template = await commit(partial(template_copy.add, number, made))
     doorbells.deliveries.ring()
@@ -83,13 +73,12 @@ async def delete_template(
     account_id: str, number_id: str, name: str, template_id: str | None = None
 ) -> None:
     """Delete a template by its identifier, or without one all languages of the name. Raises DomainError."""
-    number = await _up_to_date(account_id, number_id)
+    number, network = await _up_to_date(account_id, number_id)
     rows = await read(partial(Template.rows_of, number, name=name, network_id=template_id))
     if not rows:
         wanted = name if template_id is None else f"{name} with the id {template_id}"
         raise NotFoundError(f"The number {number.id} has no template {wanted}.")
     async with asking(number, DELETING) as sender:
-        network = offered(Templates, network_of(number))
         await network.delete_template(sender, number.waba_id, name, template_id)
     await commit(partial(template_copy.remove, number, rows))
     doorbells.deliveries.ring()
@@ -151,8 +140,8 @@ def _require_unknown(number: Number, name: str, language: str) -> None:
     TemplateList.ask(number)
 
 
-async def _up_to_date(account_id: str, number_id: str) -> Number:
-    """The number, after its templates were read from the network if the stored ones were out of date."""
+async def _up_to_date(account_id: str, number_id: str) -> tuple[Number, Templates]:
+    """The number and its network, after its templates were read if the stored ones were out of date."""
     number = await read(partial(active_number, number_id, account_id, ACTION))
     network = capable(Templates, network_of(number), number, READING)
     for _ in range(MOST_READS):
@@ -166,7 +155,7 @@ async def _up_to_date(account_id: str, number_id: str) -> Number:
         if await commit(partial(template_copy.update_list, known, listed)):
             doorbells.deliveries.ring()
             break
-    return number
+    return number, network
 
 
 def _refuse_known(number: Number, name: str, language: str) -> None:
