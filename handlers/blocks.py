@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from resources.blocked import block_result_object, blocked_page_object
+from resources.number import block_result_object, blocked_page_object
 from services import blocking
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from resources.profile import profile_object
+from resources.number import profile_object
 from services import profiles
 
 

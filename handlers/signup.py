@@ -6,8 +6,7 @@ from models.errors import ConflictError, DomainError, FailedError, InvalidError,
 from models.numbers.number import NumberTakenError
 from networks import exceptions as network
 from networks.registry import described
-from resources.number import number_object
-from resources.signup_link import signup_link_object
+from resources.number import number_object, signup_link_object
 from services import onboarding
 
 RETRY_AFTER_THROTTLED = 60

@@ -52,14 +52,7 @@ def person(contact: Contact) -> dict[str, str | None]:
 
 def unknown_person(identifier: str) -> dict[str, str | None]:
     """The MessageContact object of a phone number or user id, from before contacts were stored."""
-    is_phone = identifier.isdecimal()
-    return {
-        "phone": identifier if is_phone else None,
-        "userId": None if is_phone else identifier,
-        "parentUserId": None,
-        "username": None,
-        "name": None,
-    }
+    return person(Contact(**{"phone" if identifier.isdecimal() else "user_id": identifier}))
 
 
 def status_object(step: StatusChange) -> dict[str, Any]:

@@ -1,11 +1,15 @@
-"""The Number object of the contract."""
+"""The Number object of the contract, its profile, its blocked people, and the link of its signup."""
 
 from typing import Any
 
 import orjson
 
+from gateway.settings import get_settings
 from models.clock import moment, timestamp
 from models.numbers.number import Number, NumberStatus
+from models.numbers.signup import SignupLink
+from networks.interface import BlockedPage, BlockResult, BusinessProfile
+from networks.registry import explained
 
 LOST = (NumberStatus.BANNED, NumberStatus.DISCONNECTED)
 
@@ -16,7 +20,6 @@ def status_reason(number: Number) -> str | None:
 
 
 def number_object(number: Number) -> dict[str, Any]:
-    """The Number object of a row."""
     reason = status_reason(number)
     notice = None if number.notice_json is None else orjson.loads(number.notice_json)
     return {
@@ -30,4 +33,42 @@ def number_object(number: Number) -> dict[str, Any]:
         "messagingLimit": number.messaging_limit,
         "statusReason": reason,
         "notice": notice and notice | {"at": timestamp(notice["at"])},
+    }
+
+
+def profile_object(profile: BusinessProfile) -> dict[str, Any]:
+    return {
+        "about": profile.about,
+        "address": profile.address,
+        "description": profile.description,
+        "email": profile.email,
+        "websites": list(profile.websites),
+        "vertical": profile.vertical,
+        "profilePictureUrl": profile.profile_picture_url,
+    }
+
+
+def blocked_page_object(page: BlockedPage) -> dict[str, Any]:
+    people = [{"phone": person.phone, "userId": person.user_id} for person in page.people]
+    return {"data": people, "after": page.after}
+
+
+def block_result_object(result: BlockResult) -> dict[str, Any]:
+    failed = [
+        {"person": person, "error": {"code": code, "message": explained(code, reason)}}
+        for person, (code, reason) in result.failed.items()
+    ]
+    return {"blocked": list(result.done), "failed": failed}
+
+
+def signup_link_object(link: SignupLink) -> dict[str, Any]:
+    """The SignupLink object of a row, with the identifiers that the platform's dialog needs."""
+    settings = get_settings()
+    return {
+        "slug": link.slug,
+        "accountName": link.account.name,
+        "createdAt": timestamp(link.created_at),
+        "expiresAt": timestamp(link.expires_at),
+        "appId": settings.network_app_id,
+        "configId": settings.network_config_id,
     }

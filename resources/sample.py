@@ -28,26 +28,20 @@ _TEXT, _NUMBER_ID = "This is a test delivery.", "num_sample"
 _PERSON = {"phone": _THEIRS, "user_id": "US.1000000001", "username": "test.delivery", "name": _TEXT}
 
 
-def _fixed_id(prefix: str) -> str:
-    return f"{prefix}_sample"
-
-
-def sample_event(kind: EventKind, now: int, new_id: Callable[[str], str] = _fixed_id) -> str:
+def sample_event(
+    kind: EventKind, now: int, new_id: Callable[[str], str] = "{}_sample".format
+) -> str:
     """An event of this kind about a message, number, template or contact that does not exist.
 
     ``new_id`` creates its identifier from the prefix ``msg``, ``num``, ``tpl`` or ``ctc``. Without it, the
     identifier is fixed.
     """
-    if kind is EventKind.TEMPLATE_UPDATED:
-        return envelope(kind, now, _template(new_id("tpl"), now))
-    if kind in _NUMBER_STATUS:
-        return envelope(kind, now, _number(new_id("num"), _NUMBER_STATUS[kind], now))
-    if kind is EventKind.CONTACT_UPDATED:
-        return envelope(kind, now, _contact(new_id("ctc"), now))
-    return envelope(kind, now, _message(new_id("msg"), kind.removeprefix("message."), now))
+    prefix, make = _MAKERS[kind.partition(".")[0]]
+    return envelope(kind, now, make(new_id(prefix), kind, now))
 
 
-def _message(message_id: str, status: str, now: int) -> dict[str, Any]:
+def _message(message_id: str, kind: EventKind, now: int) -> dict[str, Any]:
+    status = kind.removeprefix("message.")
     is_inbound = status == "received"
     code, text = get_network().sample_error if status == "failed" else (None, None)
     row = Message(
@@ -67,20 +61,20 @@ def _message(message_id: str, status: str, now: int) -> dict[str, Any]:
     return message_object(row, Contact(**_PERSON))
 
 
-def _number(number_id: str, status: str, now: int) -> dict[str, Any]:
+def _number(number_id: str, kind: EventKind, now: int) -> dict[str, Any]:
     return number_object(
         Number(
             id=number_id,
             phone_number=_OURS,
             display_name=_TEXT,
-            status=status,
+            status=_NUMBER_STATUS[kind],
             created_at=now,
             activated_at=now,
         )
     )
 
 
-def _contact(contact_id: str, now: int) -> dict[str, Any]:
+def _contact(contact_id: str, _: EventKind, now: int) -> dict[str, Any]:
     row = Contact(
         id=contact_id,
         number_id=_NUMBER_ID,
@@ -92,7 +86,7 @@ def _contact(contact_id: str, now: int) -> dict[str, Any]:
     return contact_with_times(row, inbound=None, outbound=now)
 
 
-def _template(template_id: str, now: int) -> dict[str, Any]:
+def _template(template_id: str, _: EventKind, now: int) -> dict[str, Any]:
     row = Template(
         network_id=template_id,
         name="test_delivery",
@@ -104,3 +98,12 @@ def _template(template_id: str, now: int) -> dict[str, Any]:
         updated_at=now,
     )
     return template_object(row, [_NUMBER_ID])
+
+
+# The prefix of the identifier, and what makes the object.
+_MAKERS = {
+    "message": ("msg", _message),
+    "number": ("num", _number),
+    "template": ("tpl", _template),
+    "contact": ("ctc", _contact),
+}
