@@ -75,7 +75,6 @@ class Events:
     _last_timestamp: str = field(default_factory=lambda: datetime.now(UTC).isoformat(), init=False)
     _failures: int = field(default=0, init=False)
     _is_broken: bool = field(default=False, init=False)
-    _wait: float = field(default=0, init=False)
     _seen: dict[str, None] = field(default_factory=dict, init=False)
 
     def __iter__(self) -> Iterator[Record]:
@@ -85,17 +84,15 @@ class Events:
             session.headers["User-Agent"] = self.user_agent
             session.headers.update(HEADERS)
             while True:
-                self._sleep()
                 try:
                     with self._open(session) as response:
                         self.say("Connected.")
                         self._is_broken = False
                         yield from self._read(response)
                 except StreamError as error:
-                    self._note_failure(f"The connection broke: {error}. Connecting again.")
+                    self._wait(f"The connection broke: {error}. Connecting again.")
                 except UnreachableError as error:
-                    self._wait = min(error.pause, LONGEST_RETRY_AFTER)
-                    self._note_failure(f"{error} Trying again.")
+                    self._wait(f"{error} Trying again.", error.pause)
                 except ResponseError as error:
                     if error.status != requests.codes.conflict or self.cursor is None:
                         raise
@@ -160,20 +157,18 @@ class Events:
         self.cursor = None
         self.on_gap(f"Events may be missing: {refusal.message} Reading again since {self.since}.")
 
-    def _sleep(self) -> None:
-        """Wait between two attempts, for a random time that grows, and at least as long as asked for."""
-        if self._failures:
-            longest = min(self.pause * 2**self._failures, LONGEST_PAUSE_SECONDS)
-            pause = longest * random.uniform(0.5, 1)  # noqa: S311 - spreads the load, guards nothing
-            time.sleep(max(pause, self._wait))
-        self._wait = 0
+    def _wait(self, reason: str, least: float = 0) -> None:
+        """Wait for a random time that grows with each failure, and at least as long as the gateway asked for.
 
-    def _note_failure(self, reason: str) -> None:
-        """Report only the first failure after a lost connection: later ones mostly have the same reason."""
+        Reports only the first failure after a lost connection: later ones mostly have the same reason.
+        """
         self._failures = min(self._failures + 1, MAX_FAILURES)
         if not self._is_broken:
             self.say(reason)
         self._is_broken = True
+        longest = min(self.pause * 2**self._failures, LONGEST_PAUSE_SECONDS)
+        pause = longest * random.uniform(0.5, 1)  # noqa: S311 - spreads the load, guards nothing
+        time.sleep(max(pause, min(least, LONGEST_RETRY_AFTER)))
 
 
 def _record(block: Block) -> Record:
