@@ -36,9 +36,9 @@ ON_SERVER = {
     "signup-links": ("numbers", "Signup links, through which an owner connects a number."),
     "up": ("up", "Run web, worker and sandbox on this machine."),
     "users": ("users", "People who sign in to the dashboard."),
-    "web": ("web", "Serve API, dashboard, signup pages and callbacks."),
+    "web": ("parts", "Serve API, dashboard, signup pages and callbacks."),
     "webhooks": ("webhooks", "Webhooks of all accounts."),
-    "worker": ("worker", "Deliver events and ingest callbacks."),
+    "worker": ("parts", "Deliver events and ingest callbacks."),
 }
 MODULES = OVER_API | ON_SERVER
 # In the order of the help.
@@ -84,17 +84,13 @@ def cli() -> None:
     """Messaging Gateway: send messages from your number, receive signed events."""
 
 
-def _raise_limit() -> None:
-    """Raise the soft limit of file descriptors to the hard one. The processes of ``up`` inherit it."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-
 def main() -> None:
     """The console script."""
     # Only the owner can read files that any library creates.
     os.umask(0o077)
-    _raise_limit()
+    # The processes of ``up`` inherit the limit of file descriptors.
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     # Imports create many objects and no garbage. The collector took a fifth of the start-up time.
     gc.disable()
     try:
