@@ -48,7 +48,11 @@ def open_state(*, may_be_away: bool = False) -> Settings:
         check_database()
         # The server may go away between two queries.
         with usable("DATABASE_URL"):
-            _check_database()
+            _refuse_incompatible()
+            if database.pending_migrations():
+                raise click.ClickException(f"The database is not migrated. Run: {MAKE}")
+            event_history.settle()
+            known_time.look()
         if may_be_away:
             refuse_clusters(settings)
         check_queue()
@@ -57,15 +61,6 @@ def open_state(*, may_be_away: bool = False) -> Settings:
             raise
         logger.warning("started while a server is away: %s", error)
     return settings
-
-
-def _check_database() -> None:
-    """Check the migrations, and learn the history of the events and the time."""
-    _refuse_incompatible()
-    if database.pending_migrations():
-        raise click.ClickException(f"The database is not migrated. Run: {MAKE}")
-    event_history.settle()
-    known_time.look()
 
 
 def _refuse_absent(settings: Settings, *, may_make_key: bool) -> None:

@@ -22,9 +22,6 @@ numbers = group("numbers")
 signup_links = group("signup-links")
 
 MAX_LISTED = 100
-# The number of the demo account on a network without a signup.
-DEMO_PHONE = "15550001000"
-TAKEN = "The phone number is connected to another account."
 
 
 @numbers.command("list")
@@ -123,17 +120,6 @@ def sandbox_connect(account_id: str, phone: str | None) -> dict[str, Any]:
     return number_object(connect_sandbox_number(find_account(account_id), phone))
 
 
-def connect_demo_number(account: Account) -> Number:
-    """Connect a number for a trial. Raises ClickException with the reason."""
-    settings = get_settings()
-    if settings.uses_sandbox:
-        return connect_sandbox_number(account, None)
-    try:
-        return onboarding.connect_without_signup(account, settings.network, DEMO_PHONE)
-    except NumberTakenError:
-        raise click.ClickException(TAKEN) from None
-
-
 def connect_sandbox_number(account: Account, phone: str | None) -> Number:
     """Do the browser's part of the embedded signup. Fails if the signup fails."""
     settings = get_settings()
@@ -146,7 +132,7 @@ def connect_sandbox_number(account: Account, phone: str | None) -> Number:
     try:
         return onboarding.connect_number(link, claim)
     except NumberTakenError:
-        reason = TAKEN
+        reason = "The phone number is connected to another account."
     except (NetworkError, onboarding.SignupError) as error:
         reason = str(error)
     link.revoke()

@@ -40,6 +40,8 @@ STOP_MARGIN_SECONDS = 10
 NAME = "Demo"
 EMAIL = "demo@example.com"
 RECIPIENT = "15551234567"
+# Its number on a network without a signup.
+PHONE = "15550001000"
 
 Places = dict[str, tuple[str, int]]
 
@@ -168,7 +170,7 @@ def _greet(settings: Settings, *, demo: bool) -> None:
     is_first_run = demo and not Number.all() and all(a.name == NAME for a in accounts)
     # Before the first line, because connecting a number makes the web process log a request. Lines that are
     # printed without a pause are one write.
-    account = _demo_account(accounts) if is_first_run else None
+    account = _demo_account(settings, accounts) if is_first_run else None
     credentials = new_credentials(account) if account else None
     url = settings.public_url
     click.echo(f"Base URL    {url}/api")
@@ -184,14 +186,18 @@ def _greet(settings: Settings, *, demo: bool) -> None:
     click.echo("Stop with Ctrl-C.")
 
 
-def _demo_account(accounts: list[Account]) -> Account | None:
+def _demo_account(settings: Settings, accounts: list[Account]) -> Account | None:
     """The demo account with a number. None, and the reason on stderr, if no number can be connected."""
-    from gateway.cli.numbers import connect_demo_number  # noqa: PLC0415 - only a first start needs it
+    from gateway.cli.numbers import connect_sandbox_number  # noqa: PLC0415 - for a first start only
+    from services.onboarding import connect_without_signup  # noqa: PLC0415 - for a first start only
 
     # An earlier first run may have stopped after this step.
     account = accounts[0] if accounts else Account.open(NAME, "starter")
     try:
-        connect_demo_number(account)
+        if settings.uses_sandbox:
+            connect_sandbox_number(account, None)
+        else:
+            connect_without_signup(account, settings.network, PHONE)
     except click.ClickException as error:
         click.echo(f"No demo number: {error.message}", err=True)
         return None
