@@ -29,11 +29,11 @@ class Page(Generic[Row]):
 
 
 def fetch_page(
-    query: "ModelSelect[Row]", limit: int, offset: int, total: int | None = None
+    query: "ModelSelect[Row]", limit: int, offset: int, total: Any = None
 ) -> "Page[Row]":
     """The slice of ``query`` from ``offset``, at most ``limit`` rows.
 
-    The rows are counted, unless the caller gives ``total``.
+    ``total`` is the number of all rows, or a query for it. Without it the rows are counted.
     """
     with reading():
         total = _count(query, total)
@@ -43,8 +43,10 @@ def fetch_page(
     return Page(rows, total, limit, offset)
 
 
-def _count(query: Any, total: int | None) -> int:
-    return int(query.count()) if total is None else total
+def _count(query: Any, total: Any) -> int:
+    if total is None:
+        return int(query.count())
+    return total if isinstance(total, int) else int(total.scalar() or 0)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 from peewee import fn
 
 from models.clock import id_bound
-from models.database import is_among, reading
+from models.database import is_among
 from models.messages.message import (
     FREQUENT_TYPES,
     IS_INBOUND,
@@ -58,8 +58,7 @@ class MessageFilter:
         # Unarrived messages are outbound, so their identifiers are in the order of their times.
         by_time = [self._created_at.desc()] if self._is_timed and not self._is_unarrived else []
         newest_first = query.order_by(*by_time, Message.id.desc())
-        with reading():
-            return fetch_page(newest_first, limit, offset, self._total(account_id))
+        return fetch_page(newest_first, limit, offset, self._total(account_id))
 
     @property
     def _is_timed(self) -> bool:
@@ -142,8 +141,8 @@ class MessageFilter:
             conditions.append(Message.id < id_bound("msg", self.until + ID_TOLERANCE_MS))
         return conditions
 
-    def _total(self, account_id: str) -> int | None:
-        """The number of these messages by the tallies. None if one of the filters has no tally."""
+    def _total(self, account_id: str) -> Any:
+        """The query for the sum of the tallies. None if one of the filters has no tally."""
         if self != MessageFilter(self.number_id, self.direction, self.status):
             return None
         tally = MessageTally
@@ -153,8 +152,7 @@ class MessageFilter:
             (tally.status, self.status),
         )
         wanted = [column == value for column, value in columns if value is not None]
-        totals = tally.select(fn.SUM(tally.total)).where(tally.account_id == account_id, *wanted)
-        return int(totals.scalar() or 0)
+        return tally.select(fn.SUM(tally.total)).where(tally.account_id == account_id, *wanted)
 
 
 def _ids_with(contact_ids: Sequence[str]) -> Any:
