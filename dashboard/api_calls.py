@@ -4,9 +4,9 @@ These layers are above this package, so the application injects a function that 
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from flask import current_app
 
@@ -48,12 +48,8 @@ class Body:
     pieces: Iterable[bytes]
 
 
-class Call(Protocol):
-    """Calls an operation for an account, like a request with an API key of the account."""
-
-    def __call__(
-        self, account: Account, method: str, path: str, headers: Mapping[str, str], body: Body
-    ) -> Answer: ...
+# Sends a POST to a path of the API, with headers, like a request with an API key of the account.
+Call = Callable[[Account, str, Mapping[str, str], Body], Answer]
 
 
 def send_message(account: Account, payload: object, key: str) -> Answer:
@@ -67,4 +63,4 @@ def send_message(account: Account, payload: object, key: str) -> Answer:
 def post(account: Account, path: str, headers: Mapping[str, str], body: Body) -> Answer:
     """Call an operation with a body of any content type."""
     call = cast("Call", current_app.extensions[EXTENSION])
-    return call(account, "POST", path, headers, body)
+    return call(account, path, headers, body)

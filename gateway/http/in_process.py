@@ -32,10 +32,10 @@ class InProcess:
         self._operations = operations
 
     def __call__(
-        self, account: Account, method: str, path: str, headers: Mapping[str, str], body: Body
+        self, account: Account, path: str, headers: Mapping[str, str], body: Body
     ) -> Answer:
         """See dashboard.api_calls.Call. Raises TimeoutError if the loop ends."""
-        asked = self._ask(account, method, f"{BASE}{path}", headers, body)
+        asked = self._ask(account, f"{BASE}{path}", headers, body)
         answer = asyncio.run_coroutine_threadsafe(asked, self.loop)
         # A loop that has ended answers no call. The thread would keep the process from ending.
         while not answer.done() and self.loop.is_running():
@@ -43,7 +43,7 @@ class InProcess:
         return answer.result(0)
 
     async def _ask(
-        self, account: Account, method: str, path: str, headers: Mapping[str, str], body: Body
+        self, account: Account, path: str, headers: Mapping[str, str], body: Body
     ) -> Answer:
         given = {
             **headers,
@@ -54,7 +54,7 @@ class InProcess:
             "type": "http",
             "asgi": {"version": "3.0"},
             "http_version": "1.1",
-            "method": method,
+            "method": "POST",
             "scheme": "http",
             "path": path,
             "raw_path": path.encode(),
@@ -73,13 +73,9 @@ class InProcess:
         async def send(message: Message) -> None:
             sent.append(message)
 
-        receive = _in_pieces(body)
+        receive = bounded(_in_pieces(body), operation.body_limit)
         response = Response(scope, receive, send)
-        if operation.refusal is not None:
-            await response.fail(operation.refusal)
-            return _answer(sent)
         try:
-            receive = bounded(receive, operation.body_limit)
             if not operation.transfer:
                 scope[BODY] = await read(scope, receive, lambda: None)
             await self.part(scope, receive, response.send)

@@ -20,14 +20,14 @@ from models.errors import ConflictError
 from tests.asgi import OPERATIONS
 
 
-def _call(account: Account, part: ASGIApp, path: str = "/messages/send") -> Answer:
+def _call(account: Account, part: ASGIApp) -> Answer:
     """The response to a call from a thread, like the pages' calls."""
 
     async def run() -> Answer:
         calls = InProcess(OPERATIONS)
         calls.part, calls.loop = part, asyncio.get_running_loop()
         headers, body = {"idempotency-key": "k"}, Body("application/json", 10, [b'{"to":', b'"1"}'])
-        return await asyncio.to_thread(calls, account, "POST", path, headers, body)
+        return await asyncio.to_thread(calls, account, "/messages/send", headers, body)
 
     return asyncio.run(run())
 
@@ -70,13 +70,6 @@ def test_a_crash_is_returned_as_an_internal_error(account: Account) -> None:
     assert json.loads(_call(account, part).body)["error"]["code"] == "INTERNAL_ERROR"
 
 
-def test_an_unknown_path_gets_the_error_of_the_edge(account: Account) -> None:
-    async def part(*_: object) -> None:
-        pytest.fail("the path was passed on")
-
-    assert _call(account, part, "/nowhere").status == 404
-
-
 def test_a_loop_that_ends_leaves_no_call_waiting(
     account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,7 +86,7 @@ def test_a_loop_that_ends_leaves_no_call_waiting(
     body = Body("application/json", 2, [b"{}"])
     with ThreadPoolExecutor(2) as pool:
         running = pool.submit(calls.loop.run_forever)
-        call = pool.submit(calls, account, "POST", "/messages/send", {}, body)
+        call = pool.submit(calls, account, "/messages/send", {}, body)
         assert called.wait(WAIT_SECONDS)
         calls.loop.call_soon_threadsafe(calls.loop.stop)
         running.result(WAIT_SECONDS)
