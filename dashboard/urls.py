@@ -40,7 +40,7 @@ def to_home() -> Response:
 
 @blueprint.page("/live", ALL)
 def live() -> Response:
-    """Events and attempts as they happen. The page's script reads a stream (gateway.http.live)."""
+    """Events and attempts as they happen. The page's script reads a stream (gateway.http.endpoints)."""
     return show("live.html", kinds=[*EventKind], is_sandbox=get_settings().uses_sandbox)
 
 

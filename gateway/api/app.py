@@ -29,10 +29,9 @@ from gateway.api.checks import VALIDATORS, Routing
 from gateway.api.operations import LIVE, METHODS, Part
 from gateway.http.access_log import RequestLog
 from gateway.http.admission import MEMORY, RateLimiter, session_of
-from gateway.http.callback_endpoint import intake
 from gateway.http.edge import Edge, Operations
+from gateway.http.endpoints import intake, live
 from gateway.http.in_process import InProcess
-from gateway.http.live import live
 from gateway.ops import health, metrics, tracing
 from gateway.ops.logs import configure_logging
 from gateway.ops.rounds import Rounds

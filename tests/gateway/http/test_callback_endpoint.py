@@ -12,7 +12,7 @@ from starlette.types import Scope
 from contract_tests.stored import Stored
 from contract_tests.waiting import wait_for
 from gateway.api.operations import CALLBACK
-from gateway.http import callback_endpoint
+from gateway.http import endpoints
 from models.messages.callback import Callback
 from services import receiving
 from tasks.queue import huey
@@ -39,7 +39,7 @@ def _sign(body: bytes, secret: str = "app-secret") -> dict[str, str]:
 
 
 def _ask(scope: Scope, chunks: Sequence[bytes] = (b"",)) -> Answered:
-    answered = ask(edge_of(callback_endpoint.intake, PLANS), scope, chunks)
+    answered = ask(edge_of(endpoints.intake, PLANS), scope, chunks)
     assert answered is not None
     return answered
 
@@ -97,7 +97,7 @@ def test_another_method_gets_405_with_allow(method: str) -> None:
         pytest.param(b'{"entry": [ ] , "text":"ol\\u00e1 \\/"}', id="escaped in its own way"),
         pytest.param(b"\xff\0 not json", id="unreadable"),
         pytest.param(b"", id="empty"),
-        pytest.param(b"{}" * callback_endpoint.LARGE, id="large"),
+        pytest.param(b"{}" * endpoints.LARGE, id="large"),
     ],
 )
 def test_a_signed_callback_is_kept_as_it_came_and_queued(body: bytes) -> None:
@@ -110,7 +110,7 @@ def test_a_signed_callback_is_kept_as_it_came_and_queued(body: bytes) -> None:
     assert huey.dequeue().name == "wake_for_callbacks"
 
 
-@pytest.mark.parametrize("body", [b"{}", b"{}" * callback_endpoint.LARGE])
+@pytest.mark.parametrize("body", [b"{}", b"{}" * endpoints.LARGE])
 @pytest.mark.parametrize("headers", [{}, _sign(b"{}", "other"), _sign(b"{ }")])
 def test_a_callback_that_is_not_signed_leaves_no_trace(
     headers: dict[str, str], body: bytes

@@ -3,7 +3,7 @@
 import pytest
 
 from dashboard.guard import ALL, OWNERS, RULES, Rule
-from gateway.http.live import _begin, sources_of
+from gateway.http.endpoints import _begin, sources_of
 from models.accounts.account import Account
 from models.accounts.user import Role
 from models.deliveries.feed import START, Wanted, newest

@@ -1,31 +1,60 @@
-"""/dashboard/live/stream: what happens in the account, for users who are signed in to the dashboard.
+"""Endpoints without Connexion and Flask: the network's callbacks, and the stream of the page Live.
 
-Flask would hold a thread for each stream. On the event loop it is a stream like that of GET /events/stream,
-with delivery attempts and notices of WhatsApp besides the events.
+A callback is stored before the response. Each sent message causes three. Callbacks in quick succession share
+a transaction (models.database).
+
+Flask would hold a thread for each stream. This one is like that of GET /events/stream, with delivery attempts
+and notices of WhatsApp besides the events. It is for users who are signed in to the dashboard.
 """
 
 from functools import partial
 from http import HTTPStatus
 
-from starlette.datastructures import Headers
-from starlette.responses import Response
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from dashboard.urls import RULES
+from gateway.api.operations import BODY, MEBIBYTE
 from gateway.http.admission import CALLER, Caller
 from handlers.events import EventStream
 from models.accounts.user import Role
-from models.database import read
+from models.database import commit, read
 from models.deliveries.feed import LostPlaceError, Place, Wanted, newest
+from services import receiving
 from services.live_updates import LOST, Block, Source
 from services.streams import Stream
 
+# Bytes. A thread costs less than blocking the event loop to sign a larger body.
+LARGE = MEBIBYTE // 8
 # The page of each source. The roles of the page may see the source here.
 PAGES = {Source.ATTEMPTS: "deliveries", Source.NOTICES: "number"}
 
 
+async def intake(scope: Scope, receive: Receive, send: Send) -> None:
+    """The ASGI application of the network's callback URL. Raises HTTPException or DomainError to refuse."""
+    request = Request(scope, receive)
+    response = Response()
+    match request.method:
+        case "GET" | "HEAD":
+            response = PlainTextResponse(receiving.verify(request.query_params))
+        case "POST":
+            body = scope[BODY]
+            if len(body) < LARGE:
+                receiving.authenticate(body, request.headers)
+            else:
+                await run_in_threadpool(receiving.authenticate, body, request.headers)
+            await commit(partial(receiving.store, body))
+            receiving.arrived()
+        case _:
+            raise HTTPException(405, headers={"Allow": "GET, HEAD, POST"})
+    await response(scope, receive, send)
+
+
 async def live(scope: Scope, receive: Receive, send: Send) -> None:
-    """The ASGI application of the stream."""
+    """The ASGI application of /dashboard/live/stream."""
     response = await _answer(scope)
     await response(scope, receive, send)
 
@@ -41,7 +70,7 @@ async def _answer(scope: Scope) -> Response:
     account_id = caller.user.account_id
     wanted = Wanted(account_id)
     # A browser that reconnects sends its last position.
-    last = Place.at(Headers(scope=scope).get("last-event-id", ""))
+    last = Place.at(Request(scope).headers.get("last-event-id", ""))
     place, blocks = await read(partial(_begin, wanted, last))
     stream = Stream(wanted, place, caller.session.id, sources_of(caller.user.role))
     stream.add(blocks)
