@@ -8,7 +8,7 @@ import re
 from flask import Response, request
 
 from dashboard.guard import AGENTS, ALL, DEVELOPERS, about, account, unchanged
-from dashboard.site import PER_PAGE, blueprint, confirm, go, mine, offset, show
+from dashboard.site import PER_PAGE, FormError, blueprint, confirm, go, mine, offset, show
 from models import clock
 from models.accounts.account import MAX_WORD, MAX_WORDS, as_words
 from models.database import writing
@@ -33,42 +33,12 @@ MAX_MESSAGES = 20
 @blueprint.page("/contacts", ALL)
 def contacts() -> Response:
     """The account's contacts that match the filter, newest first."""
-    owner = account()
-    kept = {"stop": owner.stop_words, "start": owner.start_words}
-    return _list({name: ", ".join(words) for name, words in kept.items()}, {})
-
-
-@blueprint.atomic("/contacts", DEVELOPERS, "account.words_changed")
-def change_words() -> Response:
-    """Replace the words that opt people out and in."""
-    typed = {name: request.form.get(name, "") for name in ("stop", "start")}
-    words, problems = {}, {}
-    for name, text in typed.items():
-        try:
-            words[name] = as_words(_split(text))
-        except ValueError as error:
-            problems[name] = str(error)
-    if problems:
-        return _list(typed, problems)
-    account().set_opt_words(**words)
-    return go(PATH, say="words-saved")
-
-
-def _split(text: str) -> list[str]:
-    """The words, split at commas and line breaks."""
-    parts = (part for line in text.splitlines() for part in line.split(","))
-    return [part for part in parts if part.strip()]
-
-
-def _list(words: dict[str, str], problems: dict[str, str]) -> Response:
-    """The page, with the form of the words as filled in, and the error of each invalid one: stop, start."""
     chosen = {name: request.args.get(name, "").strip() for name in ("text", "number_id")}
     found = _search(chosen)
     wrote_at = last_inbound(found.rows)
     numbers = {number.id: number for number in Number.all(account().id)}
     return show(
         "contacts.html",
-        422 if problems else 200,
         found=found,
         chosen=chosen,
         max_text=MAX_TEXT,
@@ -78,11 +48,31 @@ def _list(words: dict[str, str], problems: dict[str, str]) -> Response:
             row.id: window_open_until(numbers[row.number_id], wrote_at[row.id])
             for row in found.rows
         },
-        words=words,
-        problems=problems,
+        words={"stop": account().stop_words, "start": account().start_words},
         max_words=MAX_WORDS,
         max_word=MAX_WORD,
     )
+
+
+@blueprint.atomic("/contacts", DEVELOPERS, "account.words_changed")
+def change_words() -> Response:
+    """Replace the words that opt people out and in."""
+    words, problems = {}, {}
+    for name in ("stop", "start"):
+        try:
+            words[name] = as_words(_split(request.form.get(name, "")))
+        except ValueError as error:
+            problems[name] = str(error)
+    if problems:
+        raise FormError(problems=problems)
+    account().set_opt_words(**words)
+    return go(PATH, say="words-saved")
+
+
+def _split(text: str) -> list[str]:
+    """The words, split at commas and line breaks."""
+    parts = (part for line in text.splitlines() for part in line.split(","))
+    return [part for part in parts if part.strip()]
 
 
 def _search(chosen: dict[str, str]) -> Page[Contact]:
@@ -102,17 +92,31 @@ def as_kept(text: str) -> str:
 def contact(contact_id: str) -> Response:
     """One contact. The identifier of a merged contact redirects to the contact that replaced it."""
     row = mine(Contact.find(contact_id))
-    return _page(row) if row.id == contact_id else go(_path_of(row))
+    if row.id != contact_id:
+        return go(_path_of(row))
+    inbound, outbound = map(row.last_message_at, (Direction.INBOUND, Direction.OUTBOUND))
+    number = Number.get_by_id(row.number_id)
+    return show(
+        "contact.html",
+        contact=row,
+        window_open_until=window_open_until(number, inbound),
+        last_inbound_at=inbound,
+        last_outbound_at=outbound,
+        number=number,
+        max_note=MAX_NOTE,
+        history=row.history(),
+        messages=messages_before(row, MAX_MESSAGES, None).rows,
+    )
 
 
 @blueprint.atomic("/contacts/<contact_id>", AGENTS, "contact.note_changed")
 def change_note(contact_id: str) -> Response:
     """Store the account's note. An empty field removes it."""
+    row = mine(Contact.find(contact_id))
     note = "\n".join(request.form.get("note", "").strip().splitlines())
     if len(note) > MAX_NOTE:
-        problem = f"The note has {len(note)} characters. Shorten it to {MAX_NOTE}."
-        return _page(mine(Contact.find(contact_id)), 422, note=note, problem=problem)
-    row = service.update_contact(account().id, mine(Contact.find(contact_id)).id, note=note)
+        raise FormError(f"The note has {len(note)} characters. Shorten it to {MAX_NOTE}.")
+    row = service.update_contact(account().id, row.id, note=note)
     return go(_path_of(row), say="note-saved")
 
 
@@ -151,24 +155,3 @@ def _opt(contact_id: str, *, out: bool) -> Response:
 
 def _path_of(row: Contact) -> str:
     return f"{PATH}/{row.id}"
-
-
-def _page(
-    row: Contact, status: int = 200, *, note: str | None = None, problem: str = ""
-) -> Response:
-    inbound, outbound = map(row.last_message_at, (Direction.INBOUND, Direction.OUTBOUND))
-    number = Number.get_by_id(row.number_id)
-    return show(
-        "contact.html",
-        status,
-        contact=row,
-        window_open_until=window_open_until(number, inbound),
-        last_inbound_at=inbound,
-        last_outbound_at=outbound,
-        number=number,
-        note=row.note or "" if note is None else note,
-        problem=problem,
-        max_note=MAX_NOTE,
-        history=row.history(),
-        messages=messages_before(row, MAX_MESSAGES, None).rows,
-    )

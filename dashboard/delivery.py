@@ -6,7 +6,7 @@ from flask import Response, request
 
 from dashboard.deliveries import PATH
 from dashboard.guard import ALL, DEVELOPERS
-from dashboard.site import blueprint, existing, go, mine, show
+from dashboard.site import FormError, blueprint, existing, go, mine, show
 from models import clock
 from models.accounts.secret import SecretUnreadableError
 from models.deliveries.attempt import Attempt
@@ -29,7 +29,20 @@ _HEX_KEY = (
 @blueprint.page("/deliveries/<delivery_id>", ALL)
 def delivery(delivery_id: str) -> Response:
     """One delivery."""
-    return _page(_find(delivery_id))
+    row = _find(delivery_id)
+    attempts = Attempt.of(row)
+    last = attempts[-1] if attempts else None
+    return show(
+        "delivery.html",
+        delivery=row,
+        hook=row.webhook,
+        event=row.event,
+        person=people_of([row]).get(row.id),
+        curl=as_curl(row),
+        attempts=[(attempt, _headers(attempt, row)) for attempt in attempts],
+        why=last.error if last and row.state in NOT_ARRIVED else None,
+        due_in=(row.due_at or 0) - clock.now(),
+    )
 
 
 @blueprint.action("/deliveries/<delivery_id>/redeliver", DEVELOPERS, "delivery.redelivered")
@@ -39,7 +52,7 @@ def redeliver_delivery(delivery_id: str) -> Response:
     try:
         redeliver_one(row)
     except InactiveWebhookError:
-        return _page(row, 409)
+        raise FormError(status=409, view=delivery) from None
     return go(f"{PATH}/{row.id}", say="redelivery-scheduled")
 
 
@@ -61,23 +74,6 @@ def _find(delivery_id: str) -> Delivery:
     row = existing(Delivery.find(delivery_id))
     mine(row.webhook)
     return row
-
-
-def _page(row: Delivery, status: int = 200) -> Response:
-    attempts = Attempt.of(row)
-    last = attempts[-1] if attempts else None
-    return show(
-        "delivery.html",
-        status,
-        delivery=row,
-        hook=row.webhook,
-        event=row.event,
-        person=people_of([row]).get(row.id),
-        curl=as_curl(row),
-        attempts=[(attempt, _headers(attempt, row)) for attempt in attempts],
-        why=last.error if last and row.state in NOT_ARRIVED else None,
-        due_in=(row.due_at or 0) - clock.now(),
-    )
 
 
 def _headers(attempt: Attempt, row: Delivery) -> dict[str, str | None] | None:

@@ -1,16 +1,19 @@
 """Errors as pages: paths that people open never return JSON."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import cast
 
-from flask import Response, g, request
+from flask import Response, current_app, g, request
 from peewee import DatabaseError, IntegrityError, InterfaceError
 
 from dashboard.connect import Outcome
 from dashboard.guard import NotAllowedError, account
 from dashboard.pages import render
-from dashboard.site import blueprint, section, show
+from dashboard.site import FormError, blueprint, section, show
 from models.accounts.user import Role, User
+from models.accounts.user_session import TooManyAttemptsError
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +54,28 @@ def show_forbidden(error: NotAllowedError) -> Response:
         owners=User.owners(account().id),
         is_change=request.method == "POST",
     )
+
+
+@blueprint.errorhandler(FormError)
+def show_form(error: FormError) -> Response:
+    """The page of the form again."""
+    g.refused, view = error.shown, error.view
+    if view is None:
+        endpoint, _ = current_app.url_map.bind("").match(request.path, method="GET")
+        view = cast("Callable[..., Response]", current_app.view_functions[endpoint])
+    response = view(**request.view_args or {})
+    if response.status_code == HTTPStatus.OK:
+        response.status_code = error.status
+    return response
+
+
+@blueprint.errorhandler(TooManyAttemptsError)
+def show_wait(error: TooManyAttemptsError) -> Response:
+    """The page of a form whose password or code was not checked."""
+    minutes = -(-error.retry_after // 60)
+    response = show_form(FormError(f"Too many attempts. Try again in {minutes} min.", 429))
+    response.headers["Retry-After"] = str(error.retry_after)
+    return response
 
 
 @blueprint.errorhandler(DatabaseError)

@@ -6,7 +6,7 @@ import shlex
 from flask import Response, abort, request
 
 from dashboard.guard import ALL, DEVELOPERS, about, account, unchanged
-from dashboard.site import PER_PAGE, blueprint, confirm, go, mine, offset, show
+from dashboard.site import PER_PAGE, FormError, blueprint, confirm, go, mine, offset, show
 from gateway.settings import get_settings
 from models.accounts.account import ApiKey
 from models.numbers.number import Number, NumberStatus
@@ -22,7 +22,8 @@ RECIPIENT = "15551234567"
 @blueprint.page("/keys", ALL)
 def keys() -> Response:
     """All keys, without their secrets."""
-    return _list()
+    found = ApiKey.page(account().id, PER_PAGE, offset())
+    return show("keys.html", found=found, max_name=MAX_NAME)
 
 
 @blueprint.atomic("/keys", DEVELOPERS, "key.created")
@@ -30,7 +31,7 @@ def create_key() -> Response:
     """Create a key and show it once, in this response: it is not stored."""
     name = " ".join(request.form.get("name", "").split())
     if not 1 <= len(name) <= MAX_NAME:
-        return _list(422, problem=f"A name has 1 to {MAX_NAME} characters.", name=name)
+        raise FormError(f"A name has 1 to {MAX_NAME} characters.")
     row, key = ApiKey.issue(account(), name)
     about(row.id, name=name)
     snippet = first_message(row.account_id, key)
@@ -47,11 +48,6 @@ def revoke_key(key_id: str) -> Response:
         unchanged()
     row.revoke()
     return go(PATH, say="key-revoked")
-
-
-def _list(status: int = 200, *, problem: str = "", name: str = "") -> Response:
-    found = ApiKey.page(account().id, PER_PAGE, offset())
-    return show("keys.html", status, found=found, problem=problem, name=name, max_name=MAX_NAME)
 
 
 def first_message(account_id: str, key: str = KEY_VARIABLE) -> str | None:

@@ -6,7 +6,7 @@ The reader of an open link can connect a number, so agents and viewers do not se
 from flask import Response, abort, request
 
 from dashboard.guard import DEVELOPERS, about, account, unchanged
-from dashboard.site import PER_PAGE, blueprint, confirm, go, mine, offset, show
+from dashboard.site import PER_PAGE, FormError, blueprint, confirm, go, mine, offset, show
 from gateway.settings import get_settings
 from models.numbers.signup import (
     MAX_NAME,
@@ -24,7 +24,9 @@ BAD_SLUG = "Use 1 to {} letters, digits and hyphens, the first no hyphen."
 @blueprint.page("/links", DEVELOPERS)
 def links() -> Response:
     """All links with their state."""
-    return _list()
+    found = SignupLink.page(account().id, PER_PAGE, offset())
+    rows = [(row, state_of(row), url_of(row)) for row in found.rows]
+    return show("links.html", found=found, rows=rows)
 
 
 @blueprint.atomic("/links", DEVELOPERS, "link.created")
@@ -33,12 +35,11 @@ def create_link() -> Response:
     name, exact = request.form.get("slug", "").strip(), "exact" in request.form
     slug = name if exact else unguessable(name)
     if not SLUG.fullmatch(slug):
-        problem = BAD_SLUG.format(MAX_SLUG if exact else MAX_NAME)
-        return _list(422, problem=problem, name=name, exact=exact)
+        raise FormError(BAD_SLUG.format(MAX_SLUG if exact else MAX_NAME))
     try:
         link = SignupLink.open(account(), slug)
     except SlugTakenError:
-        return _list(409, problem="This name is taken. Choose another one.", name=name, exact=exact)
+        raise FormError("This name is taken. Choose another one.", 409) from None
     about(link.id)
     return go(f"{PATH}/{link.id}", say="link-created")
 
@@ -47,12 +48,7 @@ def create_link() -> Response:
 def link(link_id: str) -> Response:
     """One link, with its URL and QR code."""
     row = mine(SignupLink.by_id(link_id))
-    return show(
-        "link.html",
-        row=row,
-        url=url_of(row),
-        state=state_of(row),
-    )
+    return show("link.html", row=row, url=url_of(row), state=state_of(row))
 
 
 @blueprint.atomic("/links/<link_id>/revoke", DEVELOPERS, "link.revoked", asks=True)
@@ -77,10 +73,3 @@ def url_of(row: SignupLink) -> str:
 def state_of(row: SignupLink) -> str:
     """``open``, ``used``, ``revoked`` or ``expired``."""
     return row.why_closed() or "open"
-
-
-def _list(status: int = 200, *, problem: str = "", name: str = "", exact: bool = False) -> Response:
-    found = SignupLink.page(account().id, PER_PAGE, offset())
-    rows = [(row, state_of(row), url_of(row)) for row in found.rows]
-    filled = {"problem": problem, "name": name, "exact": exact}
-    return show("links.html", status, found=found, rows=rows, **filled)

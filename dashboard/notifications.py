@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from flask import Response, request
 
 from dashboard.guard import DEVELOPERS, account
-from dashboard.site import PER_PAGE, blueprint, go, offset, show
+from dashboard.site import PER_PAGE, FormError, blueprint, go, offset, show
 from gateway.settings import get_settings
 from models.reports.incident import AlertTarget, Incident
 from services import notify
@@ -22,7 +22,7 @@ ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9-]+(\.[A-Za-z0
 @blueprint.page("/notifications", DEVELOPERS)
 def notifications() -> Response:
     """The form, and the incidents."""
-    return _page(AlertTarget.of(account().id))
+    return _page(None)
 
 
 @blueprint.action("/notifications", DEVELOPERS, "account.notifications_changed")
@@ -34,7 +34,7 @@ def save_notifications() -> Response:
         _check(emails)
         url = _chosen_url(target)
     except (ValueError, AddressRefusedError, NotCheckedError) as error:
-        return _page(target, status=422, problem=str(error), emails=emails)
+        raise FormError(str(error)) from None
     AlertTarget.record(target.account_id, emails, url)
     return go(PATH, say="notifications-saved")
 
@@ -42,8 +42,7 @@ def save_notifications() -> Response:
 @blueprint.action("/notifications/test", DEVELOPERS, "account.notifications_tested")
 def test_notifications() -> Response:
     """Send a test to all recipients, and show the results. Raises TooMuchAtOnceError."""
-    target = AlertTarget.of(account().id)
-    return _page(target, results=notify.test(target.account_id))
+    return _page(notify.test(account().id))
 
 
 def _check(emails: list[str]) -> None:
@@ -66,25 +65,17 @@ def _chosen_url(target: AlertTarget) -> str | None:
     return url
 
 
-def _page(
-    target: AlertTarget,
-    *,
-    status: int = 200,
-    problem: str = "",
-    emails: list[str] | None = None,
-    results: dict[str, str] | None = None,
-) -> Response:
+def _page(results: dict[str, str] | None) -> Response:
+    target = AlertTarget.of(account().id)
     return show(
         "notifications.html",
-        status,
         found=Incident.page(target.account_id, PER_PAGE, offset()),
-        emails=target.addresses if emails is None else emails,
+        emails=target.addresses,
         # The rest of the URL is a secret.
         chat_host=urlsplit(target.url or "").hostname,
         chat=notify.CHAT,
         has_target=bool(notify.names_of(target)),
         has_mail=bool(get_settings().smtp_url.get_secret_value()),
         max_addresses=MAX_ADDRESSES,
-        problem=problem,
         results=results,
     )

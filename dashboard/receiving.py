@@ -13,10 +13,11 @@ from pathlib import Path
 from flask import Response, request
 
 from dashboard.guard import DEVELOPERS
-from dashboard.site import blueprint, show
+from dashboard.site import FormError, blueprint, show
 from dashboard.webhooks import find
 from models import clock
 from models.clock import new_id
+from models.deliveries.webhook import Webhook
 from resources.sample import sample_event
 from services.webhook_client import send_test_delivery
 from webhooks import signing
@@ -27,10 +28,6 @@ SNIPPETS = Path(__file__).parent / "snippets"
 MAX_PAYLOAD = 64_000
 MEMBERS = {"event": str, "timestamp": str, "data": dict}
 WORDS = {str: "a string", dict: "an object"}
-
-
-class PayloadError(ValueError):
-    """The payload is invalid. The text names the error and its place."""
 
 
 @dataclass(frozen=True)
@@ -84,76 +81,60 @@ def _text(file: str) -> str:
 
 @blueprint.page("/webhooks/<webhook_id>/compose", DEVELOPERS)
 def compose(webhook_id: str) -> Response:
-    """The form with the sample payload of the event in the URL."""
-    asked = request.args.get("kind", "")
-    kind = EventKind(asked if asked in {*EventKind} else find(webhook_id).events[0])
-    sample = json.loads(sample_event(kind, clock.now(), new_id))
-    return _page(webhook_id, kind, json.dumps(sample, indent=2, ensure_ascii=False))
+    """The form with the sample payload of the event in the URL, or with the payload as typed."""
+    row, asked = find(webhook_id), request.values.get("kind", "")
+    kind = asked if asked in {*EventKind} else row.events[0]
+    sample = json.loads(sample_event(EventKind(kind), clock.now(), new_id))
+    typed = request.form.get("payload", json.dumps(sample, indent=2, ensure_ascii=False))
+    return _page(row, kind, typed, None)
 
 
 @blueprint.action("/webhooks/<webhook_id>/compose", DEVELOPERS, "webhook.tested")
 def send_composed(webhook_id: str) -> Response:
     """Send the payload, signed like an event. It is not recorded. Raises TooMuchAtOnceError."""
     row, typed = find(webhook_id), request.form.get("payload", "")
-    try:
-        payload = read_envelope(typed)
-    except PayloadError as error:
-        kind = request.form.get("kind", "")
-        return _page(webhook_id, kind, typed, 422, problem=str(error))
+    payload = read_envelope(typed)
     kind = EventKind(str(payload["event"]))
     body = json.dumps(payload, separators=(",", ":"))
-    answer = asyncio.run(send_test_delivery(row, kind, body))
-    return _page(webhook_id, kind, typed, answer=answer)
+    return _page(row, kind, typed, asyncio.run(send_test_delivery(row, kind, body)))
 
 
 def read_envelope(text: str) -> dict[str, object]:
-    """The payload. Raises PayloadError unless it is an event's envelope (docs/webhooks.md)."""
+    """The payload. Raises FormError unless it is an event's envelope (docs/webhooks.md)."""
     if len(text) > MAX_PAYLOAD:
-        raise PayloadError(
-            f"The payload has {len(text):,} characters. Shorten it to {MAX_PAYLOAD:,}."
-        )
+        raise FormError(f"The payload has {len(text):,} characters. Shorten it to {MAX_PAYLOAD:,}.")
     try:
         payload = json.loads(text, parse_constant=_refuse)
     except json.JSONDecodeError as error:
-        raise PayloadError(
+        raise FormError(
             f"This is not JSON. Line {error.lineno}, column {error.colno}: {error.msg}."
         ) from None
     except RecursionError:
-        raise PayloadError("The payload is nested too deeply. Remove levels.") from None
+        raise FormError("The payload is nested too deeply. Remove levels.") from None
     if not isinstance(payload, dict):
-        raise PayloadError("The payload is not an object. Begin it with { and end it with }.")
+        raise FormError("The payload is not an object. Begin it with { and end it with }.")
     for name, kind in MEMBERS.items():
         if not isinstance(payload.get(name), kind):
-            raise PayloadError(f"{name} is not {WORDS[kind]}. An event has event, timestamp, data.")
+            raise FormError(f"{name} is not {WORDS[kind]}. An event has event, timestamp, data.")
     if unknown := payload.keys() - MEMBERS:
-        raise PayloadError(f"{min(unknown)} is not a member of an event. Remove it.")
+        raise FormError(f"{min(unknown)} is not a member of an event. Remove it.")
     if payload["event"] not in {*EventKind}:
-        raise PayloadError(
+        raise FormError(
             f"{payload['event']} is not an event. Choose one of {', '.join(EventKind)}."
         )
     return payload
 
 
 def _refuse(name: str) -> None:
-    raise PayloadError(f"{name} is not JSON. Use a number or null.")
+    raise FormError(f"{name} is not JSON. Use a number or null.")
 
 
-def _page(
-    webhook_id: str,
-    kind: str,
-    payload: str,
-    status: int = 200,
-    *,
-    problem: str = "",
-    answer: Answer | None = None,
-) -> Response:
+def _page(row: Webhook, kind: str, payload: str, answer: Answer | None) -> Response:
     return show(
         "compose.html",
-        status,
-        webhook=find(webhook_id),
+        webhook=row,
         kind=kind,
         payload=payload,
-        problem=problem,
         answer=answer,
         kinds=[*EventKind],
         max_payload=MAX_PAYLOAD,

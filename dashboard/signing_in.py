@@ -5,10 +5,10 @@ from urllib.parse import quote
 from flask import Response, g, request
 
 from dashboard import cookies, guard
-from dashboard.site import blueprint, go, show
+from dashboard.site import FormError, blueprint, go, show
 from models.accounts.sign_in import Client, PendingSignIn
 from models.accounts.sign_in import sign_in as open_by_password
-from models.accounts.user_session import TooManyAttemptsError, UserSession
+from models.accounts.user_session import UserSession
 
 WRONG = "Wrong email or password."
 WRONG_CODE = "This code is wrong, or was used already. Wait for the next one."
@@ -35,24 +35,21 @@ _SYSTEMS = (
 @blueprint.public("/sign-in")
 def sign_in_form() -> Response:
     """The form, or a redirect if the user is signed in."""
-    target = guard.safe_next(request.args.get("next", ""))
-    return go(target) if g.session else _form(target)
+    if g.session and request.method != "POST":
+        return go(_target())
+    return show("sign_in.html", target=_target())
 
 
 @blueprint.public("/sign-in", "POST")
 def sign_in() -> Response:
     """Begin a new session, which invalidates an earlier token, or ask for the code."""
     email, password = request.form.get("email", ""), request.form.get("password", "")
-    target = guard.safe_next(request.form.get("next", ""))
-    try:
-        entry = open_by_password(email, password, client())
-    except TooManyAttemptsError as error:
-        return too_many(error, _form(target, 429, email=email, problem=explain(error)))
+    entry = open_by_password(email, password, client())
     if entry is None:
-        return _form(target, 422, email=email, problem=WRONG)
+        raise FormError(WRONG)
     if not entry.needs_code:
-        return enter(entry.token, target)
-    response = go(f"{CODE}?next={quote(target, safe='/')}")
+        return enter(entry.token, _target())
+    response = go(f"{CODE}?next={quote(_target(), safe='/')}")
     cookies.set_cookie(response, cookies.PENDING, entry.token)
     return response
 
@@ -60,23 +57,19 @@ def sign_in() -> Response:
 @blueprint.public("/sign-in/code")
 def code_form() -> Response:
     """The second step, or the first if the sign-in expired."""
-    target = guard.safe_next(request.args.get("next", ""))
-    return go(guard.SIGN_IN) if _pending() is None else _code_form(target)
+    return go(guard.SIGN_IN) if _pending() is None else show("sign_in_code.html", target=_target())
 
 
 @blueprint.public("/sign-in/code", "POST")
 def enter_code() -> Response:
     """Begin the session if the code is right."""
-    target, pending = guard.safe_next(request.form.get("next", "")), _pending()
+    pending = _pending()
     if pending is None:
         return go(guard.SIGN_IN, say="sign-in-again")
-    try:
-        token = pending.finish(request.form.get("code", "")[:100], client())
-    except TooManyAttemptsError as error:
-        return too_many(error, _code_form(target, 429, problem=explain(error)))
+    token = pending.finish(request.form.get("code", "")[:100], client())
     if token is None:
-        return _code_form(target, 422, problem=WRONG_CODE)
-    return enter(token, target)
+        raise FormError(WRONG_CODE)
+    return enter(token, _target())
 
 
 @blueprint.action("/sign-out", guard.ALL, "session.ended")
@@ -99,15 +92,9 @@ def enter(token: str, target: str) -> Response:
     return response
 
 
-def explain(error: TooManyAttemptsError) -> str:
-    """The error of the form if the credentials were not checked."""
-    return f"Too many attempts. Try again in {-(-error.retry_after // 60)} min."
-
-
-def too_many(error: TooManyAttemptsError, response: Response) -> Response:
-    """Add the header Retry-After, for programs."""
-    response.headers["Retry-After"] = str(error.retry_after)
-    return response
+def _target() -> str:
+    """The page after the sign-in, from the URL or the form."""
+    return guard.safe_next(request.values.get("next", ""))
 
 
 def _pending() -> PendingSignIn | None:
@@ -118,14 +105,6 @@ def _pending() -> PendingSignIn | None:
 def _end_session() -> None:
     if token := cookies.cookie(cookies.SESSION):
         UserSession.end(token)
-
-
-def _form(target: str, status: int = 200, *, email: str = "", problem: str = "") -> Response:
-    return show("sign_in.html", status, target=target, email=email, problem=problem)
-
-
-def _code_form(target: str, status: int = 200, *, problem: str = "") -> Response:
-    return show("sign_in_code.html", status, target=target, problem=problem)
 
 
 def client() -> Client:

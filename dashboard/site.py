@@ -3,6 +3,7 @@
 A page module registers its views here; dashboard.urls imports them all.
 """
 
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
@@ -47,8 +48,30 @@ blueprint = guard.GuardedBlueprint(
 blueprint.before_request(guard.check_request)
 
 
+class FormError(Exception):
+    """A form is refused. Its page is shown again with the text, the problems of fields, and what was typed.
+
+    ``view`` is the view of the page, by default that of the form's URL.
+    """
+
+    def __init__(
+        self,
+        text: str = "",
+        status: int = 422,
+        *,
+        problems: Mapping[str, str] | None = None,
+        view: Callable[..., Response] | None = None,
+    ) -> None:
+        super().__init__(text)
+        self.status, self.view = status, view
+        self.shown = {"problem": text, "problems": problems or {}}
+
+
 def show(template: str, status: int = 200, **values: Any) -> Response:
-    """Render a page of the dashboard, with the account, the navigation and the CSRF token."""
+    """Render a page of the dashboard, with the account, the navigation and the CSRF token.
+
+    After a FormError it also has the problem and what was typed.
+    """
     said = cookies.cookie(cookies.FLASH) or ""
     response = render(
         f"dashboard/{template}",
@@ -68,7 +91,7 @@ def show(template: str, status: int = 200, **values: Any) -> Response:
         address_of=address_of,
         said=said,
         user=g.session.user if g.session else None,
-        **values,
+        **{"typed": request.form, "problem": "", "problems": {}, **g.get("refused", {}), **values},
     )
     if said:
         cookies.clear_cookie(response, cookies.FLASH)

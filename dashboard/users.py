@@ -3,7 +3,7 @@
 from flask import Response, abort, g, request
 
 from dashboard.guard import OWNERS, about, account, unchanged
-from dashboard.site import PER_PAGE, blueprint, confirm, go, mine, offset, show
+from dashboard.site import PER_PAGE, FormError, blueprint, confirm, go, mine, offset, show
 from gateway.settings import get_settings
 from models.accounts.invitation import Invitation
 from models.accounts.password import PasswordReset
@@ -22,7 +22,12 @@ LAST_OWNER = "This is the only owner. Make somebody else an owner first."
 @blueprint.page("/users", OWNERS)
 def users() -> Response:
     """The users and the open invitations."""
-    return _list()
+    return show(
+        "users.html",
+        found=User.page(account().id, PER_PAGE, offset()),
+        invitations=Invitation.pending(account().id),
+        roles=MAY,
+    )
 
 
 @blueprint.atomic("/users", OWNERS, "user.invited")
@@ -30,14 +35,12 @@ def invite() -> Response:
     """Create an invitation and show its link once: it is not stored."""
     email, role = request.form.get("email", "").strip(), _role()
     if not EMAIL.fullmatch(normalise(email)):
-        return _list(
-            422, problem="This is not an email address. Correct it.", email=email, role=role
-        )
+        raise FormError("This is not an email address. Correct it.")
     try:
         row, token = Invitation.open(account(), email, role)
     except EmailTakenError:
         problem = "This email is already a user of this account. Change their role instead."
-        return _list(409, problem=problem, email=email, role=role)
+        raise FormError(problem, 409) from None
     about(row.id, email=row.email, role=role)
     return show("user_link.html", invitation=row, email=row.email, url=_url("invitation", token))
 
@@ -58,7 +61,8 @@ def withdraw_invitation(invitation_id: str) -> Response:
 @blueprint.page("/users/<user_id>", OWNERS)
 def user(user_id: str) -> Response:
     """One user, with the possible actions."""
-    return _page(mine(User.by_id(user_id)))
+    row = mine(User.by_id(user_id))
+    return show("user.html", row=row, is_self=row.id == g.session.user.id, roles=MAY)
 
 
 @blueprint.atomic("/users/<user_id>", OWNERS, "user.role_changed")
@@ -71,7 +75,7 @@ def change_role(user_id: str) -> Response:
     try:
         row.become(role)
     except LastOwnerError:
-        return _page(row, 409, problem=LAST_OWNER)
+        raise FormError(LAST_OWNER, 409, view=user) from None
     return go(PATH, say="role-changed")
 
 
@@ -97,7 +101,7 @@ def remove_user(user_id: str) -> Response:
     try:
         row.dismiss()
     except LastOwnerError:
-        return _page(row, 409, problem=LAST_OWNER)
+        raise FormError(LAST_OWNER, 409, view=user) from None
     about(email=row.email)
     return go(PATH, say="user-removed")
 
@@ -111,23 +115,3 @@ def _role() -> Role:
 
 def _url(kind: str, token: str) -> str:
     return f"{get_settings().public_url}/dashboard/{kind}/{token}"
-
-
-def _page(row: User, status: int = 200, *, problem: str = "") -> Response:
-    is_self = row.id == g.session.user.id
-    return show("user.html", status, row=row, is_self=is_self, roles=MAY, problem=problem)
-
-
-def _list(
-    status: int = 200, *, problem: str = "", email: str = "", role: Role = Role.VIEWER
-) -> Response:
-    return show(
-        "users.html",
-        status,
-        found=User.page(account().id, PER_PAGE, offset()),
-        invitations=Invitation.pending(account().id),
-        roles=MAY,
-        problem=problem,
-        email=email,
-        chosen=role,
-    )

@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from flask import Response, request
@@ -12,7 +11,7 @@ from dashboard.activity_charts import of_webhook
 from dashboard.deliveries import missed
 from dashboard.guard import ALL, DEVELOPERS, about, account, unchanged
 from dashboard.list_filters import as_typed
-from dashboard.site import PER_PAGE, blueprint, confirm, go, mine, offset, show
+from dashboard.site import PER_PAGE, FormError, blueprint, confirm, go, mine, offset, show
 from gateway.settings import get_settings
 from models import clock
 from models.deliveries.attempt import Attempt
@@ -33,16 +32,6 @@ PATH = "/dashboard/webhooks"
 ACTIVE, PARTLY, FAILING, OFF = "active", "some failures", "failing", "disabled"
 # The number of newest deliveries of each state whose causes are counted.
 MOST = 200
-
-
-@dataclass(frozen=True)
-class Filled:
-    """The form as filled in, with errors by field: url, events, numbers; form for the whole form."""
-
-    url: str = ""
-    events: list[str] = field(default_factory=list)
-    number_ids: list[str] = field(default_factory=list)
-    problems: dict[str, str] = field(default_factory=dict)
 
 
 @blueprint.page("/webhooks", ALL)
@@ -117,19 +106,16 @@ def delete_webhook(webhook_id: str) -> Response:
 @blueprint.page("/webhooks/new", DEVELOPERS)
 def new_webhook() -> Response:
     """The empty form."""
-    return _form(Filled())
+    return _form(None)
 
 
 @blueprint.action("/webhooks", DEVELOPERS, "webhook.created")
 def create_webhook() -> Response:
     """Create a webhook and show its secret once."""
-    filled = _read()
-    if filled.problems:
-        return _form(filled, 422)
     try:
-        row = service.create(account().id, filled.url, filled.events, filled.number_ids)
+        row = service.create(account().id, *_read())
     except TooManyWebhooksError as error:
-        return _form(replace(filled, problems={"form": str(error)}), 409)
+        raise FormError(problems={"form": str(error)}, status=409, view=new_webhook) from None
     about(row.id, events=row.events)
     return show("webhook_secret.html", webhook=row, is_new=True)
 
@@ -137,8 +123,7 @@ def create_webhook() -> Response:
 @blueprint.page("/webhooks/<webhook_id>/edit", DEVELOPERS)
 def edit_webhook(webhook_id: str) -> Response:
     """The form with the webhook's values."""
-    row = find(webhook_id)
-    return _form(Filled(row.url, row.events, row.number_ids), row=row)
+    return _form(find(webhook_id))
 
 
 @blueprint.action("/webhooks/<webhook_id>/edit", DEVELOPERS, "webhook.changed")
@@ -146,11 +131,9 @@ def change_webhook(webhook_id: str) -> Response:
     """Change the webhook to the form's values."""
     row = find(webhook_id)
     before = {"url": row.url, "events": row.events, "numbers": row.number_ids}
-    filled = _read(row.url)
-    if filled.problems:
-        return _form(filled, 422, row=row)
-    service.change(row, url=filled.url, events=filled.events, number_ids=filled.number_ids)
-    after = {"url": filled.url, "events": filled.events, "numbers": filled.number_ids}
+    url, events, number_ids = _read(row)
+    service.change(row, url=url, events=events, number_ids=number_ids)
+    after = {"url": url, "events": events, "numbers": number_ids}
     about(fields=[name for name in after if after[name] != before[name]])
     return go(path_of(row), say="webhook-changed")
 
@@ -237,20 +220,23 @@ def _causes(webhook_id: str) -> list[tuple[Attempt, int]]:
     return [(newest[cause], count) for cause, count in counts.most_common()]
 
 
-def _read(present_url: str | None = None) -> Filled:
+def _read(row: Webhook | None = None) -> tuple[str, list[str], list[str]]:
+    """URL, events and numbers of the form of a webhook, or of a new one. Raises FormError."""
     url = request.form.get("url", "").strip()
     events, numbers = request.form.getlist("events"), request.form.getlist("numbers")
     known = [number.id for number in Number.all(account().id)]
     problems = {
-        "url": "" if url == present_url else _url_problem(url),
+        "url": "" if row and url == row.url else _url_problem(url),
         "events": _events_problem(events),
         "numbers": "" if set(numbers) <= set(known) else "Choose among this account's numbers.",
     }
-    return Filled(
+    if any(problems.values()):
+        found = {name: problem for name, problem in problems.items() if problem}
+        raise FormError(problems=found, view=None if row else new_webhook)
+    return (
         url,
         [kind for kind in EventKind if kind in events],
-        [number_id for number_id in known if number_id in numbers],
-        {name: problem for name, problem in problems.items() if problem},
+        [each for each in known if each in numbers],
     )
 
 
@@ -268,11 +254,9 @@ def _events_problem(events: list[str]) -> str:
     return "" if events else "Choose at least one event."
 
 
-def _form(filled: Filled, status: int = 200, *, row: Webhook | None = None) -> Response:
+def _form(row: Webhook | None) -> Response:
     return show(
         "webhook_form.html",
-        status,
-        filled=filled,
         kinds=[*EventKind],
         numbers=Number.all(account().id),
         webhook=row,

@@ -3,9 +3,9 @@
 from flask import Response, g, request
 
 from dashboard.guard import ALL, unchanged
-from dashboard.signing_in import WRONG_CODE, explain, too_many
-from dashboard.single_use_links import new_password, problem_of_new
-from dashboard.site import blueprint, existing, go, show
+from dashboard.signing_in import WRONG_CODE
+from dashboard.single_use_links import new_password
+from dashboard.site import FormError, blueprint, existing, go, show
 from models.accounts import totp
 from models.accounts import two_factor as factor
 from models.accounts.password import change_password
@@ -14,7 +14,6 @@ from models.accounts.user_session import (
     CODE,
     PASSWORD,
     SignInAttempt,
-    TooManyAttemptsError,
     UserSession,
 )
 
@@ -26,19 +25,15 @@ WRONG = "The current password is wrong."
 @blueprint.page("/you", ALL)
 def you() -> Response:
     """The user's role, the password form and the sessions."""
-    return _page()
+    return show("you.html", sessions=UserSession.of(_me()), present=g.session.id)
 
 
 @blueprint.action("/you", ALL, "user.password_changed")
 def change_own_password() -> Response:
     """Change the password, and end all other sessions."""
-    try:
-        problem = problem_of_new() or _problem_of_password()
-    except TooManyAttemptsError as error:
-        return too_many(error, _page(429, explain(error)))
-    if problem:
-        return _page(422, problem)
-    change_password(_me(), new_password(), keep=g.session.id)
+    password = new_password()
+    _check_password()
+    change_password(_me(), password, keep=g.session.id)
     return go(PATH, say="password-changed")
 
 
@@ -61,7 +56,10 @@ def revoke_other_sessions() -> Response:
 @blueprint.page("/you/two-factor", ALL)
 def two_factor() -> Response:
     """The state of two-factor authentication, or the secret during the setup."""
-    return _two_factor_page()
+    secret = factor.pending_secret(_me())
+    address = totp.address_of(secret, _me().email) if secret else ""
+    left = factor.RecoveryCode.left(_me())
+    return show("two_factor.html", secret=secret, address=address, left=left)
 
 
 @blueprint.atomic("/you/two-factor/secret", ALL, "two_factor.set_up")
@@ -79,14 +77,10 @@ def turn_on_two_factor() -> Response:
 
     The password is required, so that a person at an open browser cannot lock its user out.
     """
-    try:
-        if problem := _problem_of_password():
-            return _two_factor_page(422, problem)
-    except TooManyAttemptsError as error:
-        return too_many(error, _two_factor_page(429, explain(error)))
+    _check_password()
     codes = factor.turn_on(_me(), _code())
     if codes is None:
-        return _two_factor_page(422, WRONG_CODE)
+        raise FormError(WRONG_CODE)
     UserSession.end_all(_me(), but=g.session.id)
     return show("recovery_codes.html", codes=codes)
 
@@ -94,18 +88,14 @@ def turn_on_two_factor() -> Response:
 @blueprint.page("/you/two-factor/off", ALL)
 def two_factor_off() -> Response:
     """The form for password and code."""
-    return _off()
+    return show("two_factor_off.html")
 
 
 @blueprint.action("/you/two-factor/off", ALL, "two_factor.disabled")
 def turn_off_two_factor() -> Response:
     """Turn it off."""
-    try:
-        problem = _problem_of_password() or _problem_of_code()
-    except TooManyAttemptsError as error:
-        return too_many(error, _off(429, explain(error)))
-    if problem:
-        return _off(422, problem)
+    _check_password()
+    _check_code()
     factor.turn_off(_me())
     return go(TWO_FACTOR, say="two-factor-off")
 
@@ -116,45 +106,21 @@ def _me() -> User:
     return found
 
 
-def _problem_of_password() -> str:
-    """The error of the form's current password. Raises TooManyAttemptsError."""
+def _check_password() -> None:
+    """Check the form's current password. Raises TooManyAttemptsError or FormError."""
     SignInAttempt.begin_proof(_me(), PASSWORD)
     if not _me().has_password(request.form.get("present", "")):
-        return WRONG
+        raise FormError(WRONG)
     SignInAttempt.forget_proof(_me(), PASSWORD)
-    return ""
 
 
-def _page(status: int = 200, problem: str = "") -> Response:
-    sessions = UserSession.of(_me())
-    return show("you.html", status, sessions=sessions, present=g.session.id, problem=problem)
-
-
-def _problem_of_code() -> str:
+def _check_code() -> None:
     """Limited like a password: a stolen session and password must not allow guessing the code."""
     SignInAttempt.begin_proof(_me(), CODE)
     if not factor.accept(_me(), _code()):
-        return WRONG_CODE
+        raise FormError(WRONG_CODE)
     SignInAttempt.forget_proof(_me(), CODE)
-    return ""
 
 
 def _code() -> str:
     return request.form.get("code", "")[:100]
-
-
-def _two_factor_page(status: int = 200, problem: str = "") -> Response:
-    secret = factor.pending_secret(_me())
-    address = totp.address_of(secret, _me().email) if secret else ""
-    return show(
-        "two_factor.html",
-        status,
-        secret=secret,
-        address=address,
-        left=factor.RecoveryCode.left(_me()),
-        problem=problem,
-    )
-
-
-def _off(status: int = 200, problem: str = "") -> Response:
-    return show("two_factor_off.html", status, problem=problem)

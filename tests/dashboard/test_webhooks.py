@@ -12,6 +12,8 @@ from models.deliveries.attempt import Outcome, record_outcomes
 from models.deliveries.claim import Terms
 from models.deliveries.delivery import Delivery
 from models.deliveries.webhook import Webhook
+from services import webhooks as service
+from services.webhooks import TooManyWebhooksError
 from tests import factories
 from tests.dashboard.conftest import Submit, Visit
 from tests.receiver import Receiver, answer
@@ -155,3 +157,31 @@ def test_an_address_that_cannot_be_checked_keeps_the_form(
     assert "cannot check the url at the moment" in page
     assert f'value="{url}"' in page
     assert [row.url for row in Webhook.all(hook.account_id)] == [hook.url]
+
+
+def test_a_refused_form_is_shown_again_as_typed(
+    submit: Submit, hook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed: dict[str, str | list[str]] = {"url": "nowhere", "events": ["message.read"]}
+    for path in ("webhooks", f"webhooks/{hook.id}/edit"):
+        page = submit(path, 422, **typed).text
+        assert 'value="nowhere"' in page
+        assert 'id="problem-url"' in page
+        assert re.findall('value="([a-z.]+)" checked', page) == ["message.read"]
+
+    def refuse(*_: object) -> None:
+        raise TooManyWebhooksError("Too many webhooks.")
+
+    monkeypatch.setattr(service, "create", refuse)
+    page = submit("webhooks", 409, url=hook.url, events=["message.read"]).text
+    assert "Too many webhooks." in page
+    assert f'value="{hook.url}"' in page
+
+
+def test_a_delivery_of_a_disabled_webhook_is_not_redelivered(
+    submit: Submit, account: Account, hook: Webhook
+) -> None:
+    [row] = factories.deliveries(account, hook)
+    service.change(hook, active=False)
+    answer = submit(f"deliveries/{row.id}/redeliver", 409)
+    assert "enable it first" in answer.text
