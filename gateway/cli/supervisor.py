@@ -59,11 +59,6 @@ class Supervisor:
             preexec_fn=partial(_end_with_parent, os.getpid()),  # noqa: PLW1509 - it takes no lock
         )
 
-    def watch(self) -> None:
-        """Restart dead parts until a signal to stop."""
-        while not self.is_stopping:
-            self.tend()
-
     def tend(self) -> None:
         """Wait a moment, and restart the parts that have died. One that dies at once waits a second."""
         time.sleep(POLL_SECONDS)

@@ -98,7 +98,8 @@ def _up(settings: Settings, host: str, port: int, *, demo: bool) -> None:
             _wait_until_open(places, supervisor)
             if not supervisor.is_stopping:
                 _greet(settings, demo=demo)
-            supervisor.watch()
+            while not supervisor.is_stopping:
+                supervisor.tend()
         finally:
             supervisor.stop()
             click.echo("Stopped.")

@@ -2,7 +2,7 @@
 
 import http.client
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import requests
 import urllib3
@@ -32,13 +32,6 @@ _REASONS = {
 
 class StreamError(Exception):
     """The connection is broken. The text says why."""
-
-
-class Block(NamedTuple):
-    """The lines up to a blank one. ``id`` and ``data`` are None if there are no such lines."""
-
-    id: str | None
-    data: bytes | None
 
 
 class ResponseError(Exception):
@@ -116,10 +109,10 @@ def reason_of(error: BaseException) -> str:
     return "timed out" if isinstance(error, requests.Timeout) else "the connection was lost"
 
 
-def blocks_of(chunks: Iterator[bytes]) -> Iterator[Block]:
-    """The blocks that have an id or data. One without an end is skipped, because it was cut off.
+def blocks_of(chunks: Iterator[bytes]) -> Iterator[tuple[str | None, bytes | None]]:
+    """The id and the data of each block, None if it has no such line. A block has one of them.
 
-    Raises StreamError.
+    One without an end is skipped, because it was cut off. Raises StreamError.
     """
     last_id, data, size = None, [], 0
     for line in _lines_of(chunks):
@@ -134,7 +127,7 @@ def blocks_of(chunks: Iterator[bytes]) -> Iterator[Block]:
             last_id = value.decode("latin-1")
         elif not line:
             if data or last_id is not None:
-                yield Block(last_id, b"\n".join(data) if data else None)
+                yield last_id, b"\n".join(data) if data else None
             last_id, data, size = None, [], 0
 
 

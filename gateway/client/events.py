@@ -19,7 +19,6 @@ import requests
 from gateway.client.connection import (
     USER_AGENT,
     Bearer,
-    Block,
     ResponseError,
     StreamError,
     UnreachableError,
@@ -126,13 +125,13 @@ class Events:
 
     def _read(self, response: requests.Response) -> Iterator[Record]:
         opened = time.monotonic()
-        for block in blocks_of(chunks_of(response)):
+        for last_id, data in blocks_of(chunks_of(response)):
             if time.monotonic() - opened > LONGEST_PAUSE_SECONDS:
                 self._failures = 0
-            if block.data is None:
-                self.cursor = block.id or self.cursor
+            if data is None:
+                self.cursor = last_id or self.cursor
                 continue
-            record = _record(block)
+            record = _record(data)
             self._failures = 0
             if record["id"] not in self._seen:
                 yield record
@@ -171,9 +170,9 @@ class Events:
         time.sleep(max(pause, min(least, LONGEST_RETRY_AFTER)))
 
 
-def _record(block: Block) -> Record:
+def _record(data: bytes) -> Record:
     try:
-        record: Record = json.loads(block.data or b"")
+        record: Record = json.loads(data)
         texts = [record[name] for name in ("id", "cursor", "event", "timestamp")]
         datetime.fromisoformat(record["timestamp"])
         if all(isinstance(text, str) for text in texts) and isinstance(record["data"], dict):

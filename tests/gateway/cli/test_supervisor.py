@@ -23,7 +23,8 @@ supervisor.POLL_SECONDS, supervisor.RESTART_SECONDS = 0.01, {RESTART_SECONDS}
 parts = {{name: ["-c", *words] for name, words in json.loads(sys.argv[1])}}
 running = supervisor.Supervisor(parts, stop_seconds=0.3)
 running.start()
-running.watch()
+while not running.is_stopping:
+    running.tend()
 running.stop()
 """
 # Writes a line for its start and for each signal. The second argument sets its behaviour.

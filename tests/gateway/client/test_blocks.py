@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.client.connection import Block, StreamError, blocks_of
+from gateway.client.connection import StreamError, blocks_of
 
 # All characters at which str.splitlines() ends a line, and some that need several bytes.
 SEPARATORS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
@@ -53,8 +53,8 @@ def test_events_with_any_text_come_whole_in_any_pieces(
         ]
     data = "".join(f"{line}{line_end}" for line in lines).encode()
     found = list(blocks_of(_pieces(data, cuts)))
-    assert [block.id for block in found] == [f"{number}" for number in range(len(texts))]
-    assert [json.loads(block.data or b"") for block in found] == texts
+    assert [last_id for last_id, _ in found] == [f"{number}" for number in range(len(texts))]
+    assert [json.loads(data or b"") for _, data in found] == texts
 
 
 @given(
@@ -78,11 +78,11 @@ def _blocks(*chunks: bytes) -> list[Any]:
 
 def test_a_block_has_its_last_id_and_all_its_data() -> None:
     chunks = b"id: 1\ndata: a\ndata:b\nid:2\n\n", b": x\n\n", b"id: 3\n\nid: 4\nevent: never"
-    assert _blocks(*chunks) == [Block("2", b"a\nb"), Block("3", None)]
+    assert _blocks(*chunks) == [("2", b"a\nb"), ("3", None)]
 
 
 def test_an_id_with_nul_is_ignored() -> None:
-    assert _blocks(b"id: 1\nid: \0\ndata: a\n\n") == [Block("1", b"a")]
+    assert _blocks(b"id: 1\nid: \0\ndata: a\n\n") == [("1", b"a")]
 
 
 @pytest.mark.parametrize("piece", [b"x" * 1_000_000, b"data: x\n" * 1_000_000])
@@ -93,5 +93,5 @@ def test_a_block_without_an_end_is_bounded(piece: bytes) -> None:
 
 def test_a_line_end_may_be_cut_in_two() -> None:
     data = b"id: 1\r\ndata: a\r\n\r\nid: 2\r\ndata: b\r\n\r\n"
-    whole = [Block("1", b"a"), Block("2", b"b")]
+    whole = [("1", b"a"), ("2", b"b")]
     assert all(_blocks(data[:cut], data[cut:]) == whole for cut in range(len(data)))
