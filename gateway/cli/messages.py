@@ -100,8 +100,7 @@ def messages(*, as_json: bool, since: int | None, until: int | None, **filters: 
     times = {"since": since, "until": until}
     filters |= {name: timestamp(at) for name, at in times.items() if at is not None}
     filters["direction"] = filters["direction"] and filters["direction"].upper()
-    given = {name: value for name, value in filters.items() if value is not None}
-    found = connect().get("/messages", **given)["data"]
+    found = connect().get("/messages", **filters)["data"]
     if not as_json:
         found = [
             message | {"person": person_of(message), "text": text_of(message)} for message in found

@@ -46,7 +46,7 @@ class Remote:
         self._session.headers["User-Agent"] = USER_AGENT
 
     def get(self, path: str, **query: Any) -> dict[str, Any]:
-        """The JSON object at a path."""
+        """The JSON object at a path. A parameter of the query that is None is left out."""
         return self._request("GET", path, params=query)
 
     def post(

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 from importlib.util import find_spec
 
 import click
@@ -13,16 +14,14 @@ PACKAGE = "sandbox"
 
 def check_installed() -> None:
     """Raise ClickException if the sandbox, a distribution of its own, is not installed."""
-    try:
+    with suppress(ModuleNotFoundError):
         # A removed sandbox may leave its folder.
-        is_installed = find_spec(f"{PACKAGE}.__main__") is not None
-    except ModuleNotFoundError:
-        is_installed = False
-    if not is_installed:
-        raise click.ClickException(
-            "the sandbox is not installed; install whatsapp-sandbox (its wheel, or ./sandbox of the"
-            " repository), or use gateway up --network memory, which works without it."
-        )
+        if find_spec(f"{PACKAGE}.__main__"):
+            return
+    raise click.ClickException(
+        "the sandbox is not installed; install whatsapp-sandbox (its wheel, or ./sandbox of the"
+        " repository), or use gateway up --network memory, which works without it."
+    )
 
 
 @click.command()

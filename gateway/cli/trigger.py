@@ -25,13 +25,13 @@ WAIT_SECONDS, POLL_SECONDS = 20, 0.2
 
 
 def call_sandbox(
-    url: str,
-    path: str,
-    body: dict[str, Any] | None = None,
-    method: str = "POST",
-    hint: str = "Start it first.",
+    url: str, path: str, body: dict[str, Any] | None = None, hint: str = "Start it first."
 ) -> dict[str, Any]:
-    """The response of a control path of the sandbox at ``url``. Fails with a one-line error."""
+    """The response of a control path of the sandbox: to a POST, or to a GET without a body.
+
+    Fails with a one-line error.
+    """
+    method = "GET" if body is None else "POST"
     try:
         with requests.Session() as session:
             # No proxy of the environment leads to this machine.
@@ -54,16 +54,14 @@ class Cause:
     number: dict[str, Any]
     sandbox: str
 
-    def control(
-        self, path: str, body: dict[str, Any] | None = None, method: str = "POST"
-    ) -> dict[str, Any]:
-        """The response of a control path of the sandbox. Fails with a one-line error."""
-        return call_sandbox(self.sandbox, path, body, method, WITHOUT)
+    def control(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Like call_sandbox()."""
+        return call_sandbox(self.sandbox, path, body, WITHOUT)
 
     def find_number(self) -> str:
         """The path of the number. Fails if the number is not on this sandbox."""
         phone = self.number["phoneNumber"]
-        for number in self.control("state", method="GET")["numbers"]:
+        for number in self.control("state")["numbers"]:
             if number["display_phone_number"] == phone:
                 return f"numbers/{number['id']}"
         raise click.ClickException(
