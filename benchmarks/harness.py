@@ -21,7 +21,7 @@ from models.database import writing
 from models.deliveries.delivery import Delivery
 from models.deliveries.event import Event
 from models.deliveries.webhook import Webhook
-from tasks import bells, queue
+from tasks import queue
 
 KIND = "message.received"
 LAST_LINES = 20
@@ -84,7 +84,7 @@ def emit(webhooks: Sequence[Webhook], name: str, *, wake: bool = True) -> None:
         )
         Delivery.schedule(event, webhooks)
     if wake:
-        bells.deliveries.ring()
+        queue.deliveries.ring()
 
 
 def emit_backlog(webhooks: list[Webhook], count: int) -> None:

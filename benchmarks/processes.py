@@ -27,7 +27,7 @@ from benchmarks.report import Figure, Goal, Table
 from benchmarks.sending import make_customer, make_load
 from benchmarks.services import parts
 from contract_tests.waiting import START_SECONDS, WAIT_SECONDS, free_port, wait_for
-from tasks import bells
+from tasks import queue
 
 SHARE = float(os.environ.get("BENCH_SHARE", "0.2"))
 COUNT = int(os.environ.get("BENCH_PROCESSES_BACKLOG", "4000"))
@@ -130,7 +130,7 @@ def _drain(workers: int) -> Measured:
             stack.enter_context(_worker())
         emit_backlog(webhooks, COUNT)
         processors = Processors()
-        bells.deliveries.ring()
+        queue.deliveries.ring()
         backlog.wait()
         return backlog.rate(), processors.idle
 

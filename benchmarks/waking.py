@@ -21,7 +21,7 @@ from benchmarks.isolation import receivers
 from benchmarks.report import Figure, Goal, Table
 from benchmarks.turns import more_rounds
 from contract_tests.servers import PostgresServer, RedisServer
-from tasks import bells
+from tasks import queue
 
 EVENTS = int(os.environ.get("BENCH_WAKE_UPS", "150"))
 # Events that do not count: the worker opens its connections and fills its caches.
@@ -88,7 +88,7 @@ def _we(receiver: str, **urls: str) -> Iterator[Begin]:
         def begin(name: str) -> float:
             emit([webhook], name, wake=False)
             at = time.time()
-            bells.deliveries.ring()
+            queue.deliveries.ring()
             return at
 
         yield begin

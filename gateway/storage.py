@@ -19,7 +19,7 @@ from models.database.redis_pool import is_cluster
 from models.deliveries import event_history
 from networks import registry
 from services import receiving
-from tasks import bells, queue
+from tasks import queue
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +56,6 @@ def connect_state(settings: Settings) -> None:
         database.connect(settings.database_url, settings.database_connections)
     with usable("QUEUE_URL"):
         queue.connect(settings.queue_url)
-    bells.connect()
     registry.store_with(receiving.receive)
 
 

@@ -19,7 +19,7 @@ from models import database
 from models.database import known_time
 from services import erasing, notify, number_status, redeliver, template_copy
 from services.webhook_client import make_client
-from tasks import bells, deliver, indexing, ingest, sweep
+from tasks import deliver, indexing, ingest, queue, sweep
 from tasks.queue import huey
 from webhooks.schedule import RetrySchedule
 
@@ -91,9 +91,9 @@ def run_worker(settings: Settings) -> None:
         Rounds(sweep.sweep, settings.sweep_interval),
         # Polls find the work if the queue is unreachable or lost the wake-up.
         Rounds(engine.look, LOOK_SECONDS),
-        Rounds(ingest.work_off, LOOK_SECONDS, bells.callbacks),
-        Rounds(redeliver.work_off, settings.sweep_interval, bells.redeliveries),
-        Rounds(erasing.work_off, settings.sweep_interval, bells.erasures),
+        Rounds(ingest.work_off, LOOK_SECONDS, queue.callbacks),
+        Rounds(redeliver.work_off, settings.sweep_interval, queue.redeliveries),
+        Rounds(erasing.work_off, settings.sweep_interval, queue.erasures),
         Rounds(number_status.check_due, CHECK_LOOK_SECONDS, patience=2 * settings.network_timeout),
         Rounds(known_time.look, known_time.LOOK_SECONDS),
         Rounds(indexing.work_off, settings.sweep_interval),

@@ -1,4 +1,4 @@
-"""Doorbells that services ring after a commit. The worker's queue connects them (tasks.bells).
+"""Doorbells that services ring after a commit. The worker's queue connects them (tasks.queue).
 
 In a process without that queue a ring does nothing: the worker finds the work a little later.
 """

@@ -39,7 +39,7 @@ from models.deliveries.claim import (
     give_back,
     is_wanted,
 )
-from tasks import bells
+from tasks import queue
 from tasks.attempt_log import attempt_span, count_recorded, report_attempt
 from tasks.claim_pause import ClaimPause
 from webhooks import signing
@@ -125,7 +125,7 @@ class Engine:
         self._client = client
         self._schedule = schedule
         self._deactivate_after = deactivate_after
-        self._loop = uvloop.new_event_loop()
+        self.loop = uvloop.new_event_loop()
         # The queries that wait for the thread below.
         self.queries = Waiting()
         self._lease_ms = lease_ms(delivery_timeout)
@@ -144,20 +144,15 @@ class Engine:
         self._wake_asked = False
         # Some outcomes could not be recorded yet. The engine claims nothing meanwhile.
         self._has_unrecorded = False
-        self._claim_pause = ClaimPause(self._loop.time)
+        self._claim_pause = ClaimPause(self.loop.time)
         self._outcomes: asyncio.Queue[tuple[str, Outcome]] = asyncio.Queue()  # By account.
         # One thread runs all of the engine's queries, so that the loop never waits for the database.
         self._database = ThreadPoolExecutor(1, thread_name_prefix="deliver-db")
         self._thread = threading.Thread(target=self._main, name="deliver", daemon=True)
 
-    @property
-    def loop(self) -> asyncio.AbstractEventLoop:
-        """The event loop of the attempts."""
-        return self._loop
-
     def start(self) -> None:
         """Begin to deliver, and receive the wake-ups of this process."""
-        bells.deliveries.worker = self.wake
+        queue.deliveries.worker = self.wake
         self._thread.start()
 
     def wake(self) -> None:
@@ -178,8 +173,8 @@ class Engine:
             time.sleep(BACK_PAUSE_SECONDS)
 
     def _call(self, work: Callable[[], None]) -> None:
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(work)
+        if not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(work)
 
     def _wake_lanes(self) -> None:
         # Clear the flag first: work that commits after this line sets it again.
@@ -198,7 +193,7 @@ class Engine:
 
     def stop(self) -> None:
         """Stop claiming, wait for running attempts, and record their outcomes."""
-        bells.deliveries.worker = None
+        queue.deliveries.worker = None
         self.stop_claiming()
         if self._thread.is_alive():
             self._thread.join()
@@ -206,7 +201,7 @@ class Engine:
 
     def _main(self) -> None:
         try:
-            with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            with asyncio.Runner(loop_factory=lambda: self.loop) as runner:
                 runner.run(self._run())
         except Exception:
             # A worker that cannot deliver must not look alive. It exits, and its supervisor restarts it.
@@ -236,7 +231,7 @@ class Engine:
     async def _fill(self, lane: Lane) -> None:
         """Claim for the lane until no more deliveries are due or the lane is full."""
         while self._may_claim() and (room := lane.room) > 0:
-            claimed_at = self._loop.time()
+            claimed_at = self.loop.time()
             per_account, in_flight = max(1, lane.max_in_flight // ACCOUNT_PART), dict(lane.accounts)
             caps = lane.max_per_webhook, self._lease_ms, lane.slow, per_account
             claim = await self._claim(partial(claim_due, room, Terms(*caps, in_flight)))
@@ -256,7 +251,7 @@ class Engine:
             await self._looked.wait()
             self._looked.clear()
             if self._may_claim():
-                claimed_at = self._loop.time()
+                claimed_at = self.loop.time()
                 claim = partial(claim_suspect, self._last_try, self._lease_ms)
                 if (claimed := await self._claim(claim)) is not None:
                     # A separate task, because its error must not end the engine.
@@ -275,15 +270,15 @@ class Engine:
     async def _in_database(self, work: Callable[[], Result]) -> Result:
         self.queries.begin()
         try:
-            return await self._loop.run_in_executor(self._database, work)
+            return await self.loop.run_in_executor(self._database, work)
         finally:
             self.queries.end()
 
     async def _attempt(self, claimed: ClaimedDelivery, claimed_at: float) -> None:
         async def may_start() -> bool:
             known_at = claimed_at
-            while self._loop.time() >= known_at + STALE_SECONDS:
-                known_at = self._loop.time()
+            while self.loop.time() >= known_at + STALE_SECONDS:
+                known_at = self.loop.time()
                 try:
                     if not await self._in_database(partial(is_wanted, claimed, self._needed_ms)):
                         return False
@@ -325,7 +320,7 @@ class Engine:
         """Claim nothing for a while: no attempt can be made on this machine."""
         if (seconds := self._claim_pause.note(error)) is None:
             return
-        self._loop.call_later(seconds, self._resume)
+        self.loop.call_later(seconds, self._resume)
         try:
             await self._in_database(partial(Heartbeat.note_trouble, error.cause))
         except UNAVAILABLE as unavailable:

@@ -21,6 +21,7 @@ from huey.storage import BaseStorage, PostgresStorage, PriorityRedisStorage, Sql
 from models.database.redis_pool import open_pool
 from models.database.session import BOUNDS, TIMEOUTS, Session, is_ready
 from models.database.sqlite import path_of
+from services import doorbells
 
 logger = logging.getLogger(__name__)
 
@@ -44,24 +45,24 @@ class AlarmClock(MemoryHuey):
     """
 
     def is_revoked(self, *_task_and_time: Any, **_options: Any) -> bool:
-        """Return False."""
         return False
 
     def delete(self, _key: str) -> None:
-        """Do nothing, because there is no revocation to delete."""
+        pass
 
 
 huey = AlarmClock(NAME, results=False)
 
 
 class Doorbell:
-    """Wakes the workers for one kind of work, at most once in ``pause`` seconds.
+    """Wakes the workers for one kind of work when ``port`` rings, at most once in ``pause`` seconds.
 
     A thread writes to the queue, so that no event loop and no transaction waits for it. The process exits
     only after the last wake-up is queued or lost. Workers also find work whose wake-up was lost.
     """
 
-    def __init__(self, kind: str, pause: float = 0.02) -> None:
+    def __init__(self, port: doorbells.Doorbell, kind: str, pause: float = 0.02) -> None:
+        port.ring = self.ring
         self.put: Callable[[], object] = huey.task(name=f"wake_for_{kind}")(self._wake)
         # The worker for this work, if it runs in this process. It needs no queue.
         self.worker: Callable[[], None] | None = None
@@ -97,6 +98,13 @@ class Doorbell:
             sleep(1)
 
 
+deliveries = Doorbell(doorbells.deliveries, "deliveries")
+# Statuses come in bursts, and one wake-up serves a whole burst.
+callbacks = Doorbell(doorbells.callbacks, "callbacks", 0.05)
+redeliveries = Doorbell(doorbells.redeliveries, "redeliveries")
+erasures = Doorbell(doorbells.erasures, "erasures")
+
+
 class FileStorage(SqliteStorage):
     """Waits for a task without polling.
 
@@ -115,7 +123,6 @@ class FileStorage(SqliteStorage):
         self._pipe = FileIO(os.open(path, os.O_RDWR | os.O_NONBLOCK), "r+")
 
     def close(self) -> bool:
-        """Close the pipe and Huey's connections."""
         self._pipe.close()
         return bool(super().close())
 

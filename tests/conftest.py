@@ -22,7 +22,7 @@ from models.database.postgresql import PostgresEngine
 from models.database.sqlite import SqliteEngine
 from models.numbers.number import Number
 from networks import registry
-from tasks import bells, queue
+from tasks import queue
 from tests import factories
 from tests.receiver import Receiver
 
@@ -148,8 +148,7 @@ def state(
     secret.use_key(settings.encryption_key())
     monkeypatch.setattr(queue.huey, "storage", MemoryStorage(queue.NAME))
     # A wake-up is on the queue as soon as the test rings.
-    bells.connect()
-    for bell in (bells.deliveries, bells.callbacks, bells.redeliveries, bells.erasures):
+    for bell in (queue.deliveries, queue.callbacks, queue.redeliveries, queue.erasures):
         monkeypatch.setattr(bell, "thread", AtOnce())
     monkeypatch.setattr(queue, "sleep", lambda _seconds: None)
     # The connection for the test's own queries.

@@ -14,7 +14,7 @@ from gateway.settings import get_settings
 from models.accounts.account import Account
 from models.database import commit, write
 from services.webhook_client import make_client
-from tasks import bells, deliver
+from tasks import deliver, queue
 from tasks.queue import huey
 from tests.conftest import Configure
 from tests.waiting import until
@@ -106,12 +106,12 @@ def test_the_consumer_runs_waiting_tasks_at_once_and_continues_after_an_error(
     woken: list[str] = []
 
     def fail_once() -> None:
-        monkeypatch.setattr(bells.callbacks, "worker", lambda: woken.append("callbacks"))
+        monkeypatch.setattr(queue.callbacks, "worker", lambda: woken.append("callbacks"))
         raise OSError
 
-    monkeypatch.setattr(bells.callbacks, "worker", fail_once)
-    monkeypatch.setattr(bells.erasures, "worker", lambda: woken.append("erasures"))
-    for bell in (bells.callbacks, bells.erasures, bells.callbacks):
+    monkeypatch.setattr(queue.callbacks, "worker", fail_once)
+    monkeypatch.setattr(queue.erasures, "worker", lambda: woken.append("erasures"))
+    for bell in (queue.callbacks, queue.erasures, queue.callbacks):
         bell.put()
     consumer = Rounds(worker.run_task, 60)
     consumer.start()

@@ -13,7 +13,7 @@ from models.deliveries.webhook import Webhook
 from services import redeliver
 from services.fair_share import TooMuchAtOnceError
 from services.redeliver import redeliver_many
-from tasks import bells, sweep
+from tasks import queue, sweep
 from tasks.queue import huey
 from tests import factories
 from tests.conftest import Clock, Configure
@@ -92,9 +92,9 @@ def test_a_queue_that_fails_is_no_end_of_a_redelivery(
         raise OSError("broken")
 
     monkeypatch.setattr(huey, "enqueue", fail)
-    bells.redeliveries.ring()
+    queue.redeliveries.ring()
     assert "wake-up not queued" in caplog.text
-    bells.deliveries.ring()
+    queue.deliveries.ring()
     redeliver.work_off()
     assert _pending() == 5
 

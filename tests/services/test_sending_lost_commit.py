@@ -19,7 +19,7 @@ from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number
 from networks.interface import OutboundMessage
 from services import sending
-from tasks import bells
+from tasks import queue
 from tests import factories
 from tests.conftest import AtOnce, Configure
 from tests.fake_network import accept_all
@@ -53,7 +53,7 @@ def number(thief: Thief) -> Number:
 @pytest.fixture(autouse=True)
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[OutboundMessage]:
     """The messages that the network gets. It accepts them."""
-    monkeypatch.setattr(bells.deliveries, "thread", AtOnce())
+    monkeypatch.setattr(queue.deliveries, "thread", AtOnce())
     monkeypatch.setattr(sending, "PAUSE_SECONDS", 0.01)
     monkeypatch.setattr(sending, "FIRST_PAUSE_SECONDS", 0.01)
     return accept_all(monkeypatch)

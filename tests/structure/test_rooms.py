@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from services import doorbells
-from tasks import bells
+from tasks import queue
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -88,11 +88,10 @@ def test_only_the_listed_modules_open_sockets() -> None:
 def test_each_doorbell_wakes_a_part_of_the_worker() -> None:
     ports = [name for name, each in vars(doorbells).items() if isinstance(each, doorbells.Doorbell)]
     assert ports
-    bells.connect()
     texts = [(ROOT / name).read_text() for name in ("gateway/worker.py", "tasks/deliver.py")]
     for name in ports:
-        assert getattr(doorbells, name).ring == getattr(bells, name).ring
-        assert any(f"bells.{name}" in text for text in texts)
+        assert getattr(doorbells, name).ring == getattr(queue, name).ring
+        assert any(f"queue.{name}" in text for text in texts)
 
 
 @pytest.mark.parametrize("room", ["networks", "webhooks"])

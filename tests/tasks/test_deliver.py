@@ -14,7 +14,7 @@ from models.deliveries.attempt import Attempt
 from models.deliveries.claim import MOST_BACK, Claim, Terms, claim_due
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
-from tasks import bells, deliver
+from tasks import deliver, queue
 from tasks.queue import huey
 from tests import factories
 from tests.receiver import Exchange, Received, Receiver, answer, hang
@@ -250,7 +250,7 @@ def test_a_poll_brings_back_more_than_one_transaction_may(account: Account) -> N
 
 
 def test_a_wake_up_in_another_process_goes_through_the_queue() -> None:
-    bells.deliveries.ring()
+    queue.deliveries.ring()
     assert huey.dequeue().name == "wake_for_deliveries"
 
 
@@ -258,7 +258,7 @@ def test_a_broken_queue_stops_no_request(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(huey, "storage", None)
-    bells.deliveries.ring()
+    queue.deliveries.ring()
     assert "wake-up not queued" in caplog.text
 
 

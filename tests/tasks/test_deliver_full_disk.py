@@ -11,7 +11,7 @@ from contract_tests.stored import Stored
 from models.accounts.account import Account
 from models.deliveries.attempt import Attempt, Outcome, record_outcomes
 from models.deliveries.delivery import Delivery, DeliveryState
-from tasks import bells, deliver
+from tasks import deliver, queue
 from tests import factories
 from tests.receiver import Receiver
 from tests.waiting import until
@@ -63,10 +63,10 @@ def test_an_unrecorded_outcome_is_recorded_later_and_not_sent_again(
     account: Account, receiver: Receiver, disk: FullDisk
 ) -> None:
     factories.deliveries(account, factories.webhook(account, receiver.url()), count=2)
-    bells.deliveries.ring()
+    queue.deliveries.ring()
     receiver.wait(2)
     until(lambda: len(disk.refused) >= 3, "a few refusals")
-    bells.deliveries.ring()
+    queue.deliveries.ring()
     assert {outcome.error for batch in disk.refused for outcome in batch} == {None}
     assert len(receiver.at()) == 2
     disk.is_full = False
@@ -96,7 +96,7 @@ def test_a_worker_ends_though_the_disk_is_full_and_leaves_its_lease_to_run_out(
     account: Account, receiver: Receiver, disk: FullDisk, engine: deliver.Engine
 ) -> None:
     factories.deliveries(account, factories.webhook(account, receiver.url()))
-    bells.deliveries.ring()
+    queue.deliveries.ring()
     until(lambda: disk.refused, "a refusal")
     engine.stop()
     (delivery,) = Delivery.select()

@@ -17,7 +17,7 @@ from models.messages.message import Message, MessageStatus
 from models.numbers.notice import Notice
 from models.numbers.number import Number, NumberStatus
 from networks.registry import explained
-from tasks import bells, ingest, sweep
+from tasks import ingest, queue, sweep
 from tasks.queue import huey
 from tests import factories
 from tests.conftest import Clock
@@ -304,7 +304,7 @@ def test_a_callback_whose_wake_up_was_lost_is_found(
 ) -> None:
     store(messages(messages=[text()]))
     monkeypatch.setattr(huey, "storage", None)
-    bells.callbacks.ring()
+    queue.callbacks.ring()
     assert "wake-up not queued" in caplog.text
     ingest.work_off()
     assert kinds() == ["message.received"]

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from contract_tests.waiting import wait_for
+from services import doorbells
 from tasks.queue import Doorbell
 from tests import factories
 
@@ -28,7 +29,7 @@ NUMBERS = itertools.count()
 
 
 def _doorbell(put: Callable[[], object], pause: float = 0.02) -> Doorbell:
-    bell = Doorbell(f"test_{next(NUMBERS)}", pause)
+    bell = Doorbell(doorbells.Doorbell(), f"test_{next(NUMBERS)}", pause)
     bell.put = put
     return bell
 
@@ -107,8 +108,9 @@ def test_the_worker_of_the_process_needs_no_queue() -> None:
 
 def test_a_process_that_ends_has_queued_its_last_ring() -> None:
     program = (
+        "from services import doorbells\n"
         "from tasks.queue import Doorbell\n"
-        "bell = Doorbell('test', pause=0.3)\n"
+        "bell = Doorbell(doorbells.Doorbell(), 'test', pause=0.3)\n"
         "bell.put = lambda: print('rung')\n"
         "for _ in 'abc': bell.ring()\n"
     )

@@ -29,7 +29,7 @@ from models.messages.message import Message, MessageStatus
 from models.messages.search import find
 from models.messages.words import words_of
 from services import sending
-from tasks import bells, ingest
+from tasks import ingest, queue
 from tasks.queue import open_storage
 from tests import factories
 from tests.conftest import AtOnce, Configure
@@ -93,8 +93,7 @@ def _set(server: PostgresServer, where: str, settings: dict[str, str]) -> Iterat
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     """No queue, and a network that accepts all."""
     accept_all(monkeypatch)
-    bells.connect()
-    for bell in (bells.deliveries, bells.callbacks, bells.redeliveries, bells.erasures):
+    for bell in (queue.deliveries, queue.callbacks, queue.redeliveries, queue.erasures):
         monkeypatch.setattr(bell, "thread", AtOnce())
 
 

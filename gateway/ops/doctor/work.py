@@ -12,7 +12,7 @@ from models.deliveries.backlog import Backlog
 from models.deliveries.webhook import Webhook
 from models.messages.callback import Callback, SetAside
 from models.numbers.number import Number, NumberStatus
-from tasks import bells, queue
+from tasks import queue
 
 WORKER_SECONDS = 4
 POLL_SECONDS = 0.02
@@ -24,7 +24,7 @@ def check_queue(settings: Settings) -> str:
     """The queue accepts a wake-up. An extra one changes nothing."""
     queue.connect(settings.queue_url)
     depth = queue.huey.pending_count()
-    bells.deliveries.put()
+    queue.deliveries.put()
     if depth > DEEP:
         raise WarningError(f"{depth} tasks wait.", "See whether the workers keep up; add one.")
     return f"Tasks go in; {depth} wait."

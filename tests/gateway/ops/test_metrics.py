@@ -22,7 +22,7 @@ from models.deliveries.claim import Terms
 from models.messages.callback import Reason, SetAside
 from networks import exceptions as network
 from services import telemetry
-from tasks import attempt_log, bells, queue
+from tasks import attempt_log, queue
 from tests import factories
 from tests.conftest import Clock
 from tests.factories import claim_due
@@ -58,7 +58,7 @@ def test_the_backlog_is_read_at_each_scrape(account: Account, clock: Clock) -> N
     factories.deliveries(account, factories.webhook(account), count=3)
     clock.advance(seconds=7)
     claim_due(1, Terms(1, 10_000))
-    bells.deliveries.put()
+    queue.deliveries.put()
     Heartbeat.beat()
     with writing():
         SetAside.record(Reason.UNREADABLE, b"{}")
