@@ -10,6 +10,10 @@ from resources.number import number_object, signup_link_object
 from services import onboarding
 
 RETRY_AFTER_THROTTLED = 60
+TAKEN = (
+    "This phone number is connected to another account. Disconnect it there first, or start again with"
+    " another number."
+)
 
 
 def get_signup_link(slug: str) -> dict[str, Any]:
@@ -25,10 +29,7 @@ def complete_signup(slug: str, payload: dict[str, Any]) -> tuple[dict[str, Any],
     try:
         number = onboarding.connect_number(onboarding.open_link(slug), claim)
     except NumberTakenError:
-        raise ConflictError(
-            "This phone number is connected to another account. Disconnect it there first, or start again"
-            " with another number."
-        ) from None
+        raise ConflictError(TAKEN) from None
     except network.NetworkError as error:
         raise _answer_to_network(error) from None
     return number_object(number), 201

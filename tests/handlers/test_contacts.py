@@ -160,12 +160,10 @@ def test_who_opted_out_gets_no_marketing(number: Number, network: Network) -> No
     contact = meet(number, ANA)
     send(number, "sale")
     handlers.update_contact(number.account_id, contact.id, {"optedOut": True})
-    with pytest.raises(
-        ConflictError, match=f"{contact.id} opted out of marketing, and sale is"
-    ) as e:
+    with pytest.raises(ConflictError, match=rf"\b{contact.id}\b.*\bMARKETING\b") as e:
         send(number, "sale")
     assert e.value.details == {"field": "/to"}
-    with pytest.raises(ConflictError, match="sale is a MARKETING template"):
+    with pytest.raises(ConflictError, match=r"\bMARKETING\b"):
         send(number, "sale", to="US.1")
     send(number, "receipt")
     assert len(network.asked) == 2
@@ -179,7 +177,7 @@ def test_a_template_of_unknown_category_is_refused_for_a_person_who_opted_out(
 ) -> None:
     contact = meet(number, ANA)
     handlers.update_contact(number.account_id, contact.id, {"optedOut": True})
-    with pytest.raises(ConflictError, match="List the templates of the number"):
+    with pytest.raises(ConflictError, match=r"\btemplates\b"):
         send(number, "sale")
     assert network.asked == []
 
@@ -269,7 +267,7 @@ def test_the_key_of_an_erased_message_never_sends_again(
     [contact] = Contact.select()
     handlers.delete_contact(number.account_id, contact.id)
     for changed in ({}, {"to": "US.2"}):
-        with pytest.raises(ConflictError, match="was erased with its contact"):
+        with pytest.raises(ConflictError, match=sending.ERASED):
             asyncio.run(sending.send(number.account_id, body | changed, "key-1"))
     assert len(network.asked) == 1
     clock.advance(hours=24)

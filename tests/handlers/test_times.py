@@ -58,5 +58,5 @@ def test_a_date_is_read_and_no_date_is_none() -> None:
     "text", ["", "2026-02-29", "20261120", "2026-W47-5", "2026-11-20T00:00:00Z"]
 )
 def test_any_other_date_is_refused_by_name(text: str) -> None:
-    with pytest.raises(InvalidError, match=r"Query parameter since: .* is not a date"):
+    with pytest.raises(InvalidError, match=r"^Query parameter since: "):
         parse_date("Query parameter since", text)

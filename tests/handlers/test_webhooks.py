@@ -1,5 +1,6 @@
 """Creating and changing webhooks through the API."""
 
+import re
 from typing import Any
 
 import pytest
@@ -120,10 +121,8 @@ def test_the_error_names_count_plan_limit_and_setting(
     configure(WEBHOOK_LIMITS="pro=1")
     with pytest.raises(TooManyWebhooksError) as refused:
         _create(account)
-    assert str(refused.value) == (
-        "This account has 2 webhooks, and the plan pro allows 1. Delete one, or ask the operator to raise"
-        " the limit (GATEWAY_WEBHOOK_LIMITS)."
-    )
+    named = set(re.findall(r"\w+", str(refused.value)))
+    assert named >= {"2", "pro", "1", "GATEWAY_WEBHOOK_LIMITS"}
     assert len(Webhook.all(account.id)) == 2
 
 

@@ -77,7 +77,8 @@ def test_an_example_has_every_setting_that_production_needs(
     for name, value in given.items():
         monkeypatch.setenv(name, FILLED_IN.get(name.removeprefix(PREFIX).lower(), value))
     # An installation must not start with the placeholder as its key.
-    assert find_mistakes() == ["GATEWAY_SECRET_KEY must have at least 32 characters in production"]
+    [mistake] = find_mistakes()
+    assert mistake.startswith("GATEWAY_SECRET_KEY ")
     monkeypatch.setenv("GATEWAY_SECRET_KEY", "k" * 32)
     assert find_mistakes() == []
 
