@@ -36,6 +36,10 @@ LOOK_UPS = Share("look-ups of host names", 3)
 # After this time, an attempt that was claimed before a webhook was disabled has begun or will never begin.
 BEGUN_SECONDS = STALE_SECONDS + 0.1
 POLL_SECONDS = 0.01
+NOT_CHECKED = (
+    "This service cannot check the url at the moment, and nothing was changed."
+    " Try again in a minute."
+)
 
 
 class TooManyWebhooksError(ConflictError):
@@ -65,10 +69,7 @@ def check_url(url: str, account_id: str) -> None:
     except MachineError as error:
         # The cause is the operator's matter.
         logger.error("the url of a webhook cannot be checked: %s", error)  # noqa: TRY400
-        raise NotCheckedError(
-            "This service cannot check the url at the moment, and nothing was changed."
-            " Try again in a minute."
-        ) from error
+        raise NotCheckedError(NOT_CHECKED) from error
 
 
 def check_numbers(account_id: str, number_ids: list[str]) -> None:

@@ -36,10 +36,9 @@ def test_a_page_shows_all_identifiers(number: Number, visit: Visit) -> None:
 
 def test_an_unknown_phone_number_is_shown_as_unknown(number: Number, visit: Visit) -> None:
     contact = factories.contact(number, user_id="US.1")
-    page = text_of(visit(f"contacts/{contact.id}"))
-    assert "Phone number not known" in page
-    assert "Nothing has changed" in page
-    assert "No message with this person is stored." in page
+    page = visit(f"contacts/{contact.id}")
+    assert "Phone number not known" in text_of(page)
+    assert page.count('class="empty"') == 2, "no message and no history"
 
 
 def test_a_merged_contact_leads_to_the_remaining_one(
@@ -55,7 +54,7 @@ def test_a_merged_contact_leads_to_the_remaining_one(
     ]
     assert [each.location for each in answers] == [f"/dashboard/contacts/{mine.id}"] * 2
     page = text_of(visit(f"contacts/{mine.id}"))
-    assert f"The contact {merged.id} turned out to be the same person" in page
+    assert f" {merged.id} " in page
     assert "VIP" in page
     assert "opted out" in page
 
@@ -86,7 +85,7 @@ def test_a_person_is_opted_out_and_in_again(number: Number, visit: Visit, submit
     submit(f"{here}/opt-in")
     page = visit(here)
     assert f'action="/dashboard/{here}/opt-out"' in page
-    assert "Opted in to marketing again. Set by your account" in text_of(page)
+    assert page.count('<li class="card">') == 2, "the history"
     assert [event.kind for event in Event.select()] == ["contact.updated"] * 2
 
 
@@ -130,7 +129,8 @@ def test_a_note_that_is_too_long_is_shown_again_with_what_is_wrong(
 ) -> None:
     contact = factories.contact(number, **ANA)
     page = submit(f"contacts/{contact.id}", 422, note="x" * 1001).text
-    assert "The note has 1001 characters. Shorten it to 1000." in page
+    problem = page.partition('role="alert" id="problem">')[2].partition("</p>")[0]
+    assert {"1001", "1000"} <= set(re.findall(r"\d+", problem))
     assert "x" * 1001 in page
     assert Contact.get_by_id(contact.id).note is None
 
@@ -138,10 +138,10 @@ def test_a_note_that_is_too_long_is_shown_again_with_what_is_wrong(
 @pytest.mark.parametrize(
     ("told", "said"),
     [
-        ({"phone": "1555"}, "The phone number changed from +15551234567 to +1555."),
-        ({"phone": None}, "The phone number +15551234567 belongs to another person now."),
-        ({"parent_user_id": "US.ENT.2"}, "The parent user id US.ENT.2 became known."),
-        ({"username": "ana.c"}, "The username changed from ana.b to ana.c."),
+        ({"phone": "1555"}, r"\+15551234567 to \+1555\."),
+        ({"phone": None}, r"\+15551234567 .*another person"),
+        ({"parent_user_id": "US.ENT.2"}, r"US\.ENT\.2 .*known"),
+        ({"username": "ana.c"}, r"ana\.b to ana\.c\."),
     ],
 )
 def test_the_history_says_what_changed(
@@ -151,7 +151,7 @@ def test_the_history_says_what_changed(
     with writing():
         contact.change(told, Source.NETWORK, 1)
     page = text_of(visit(f"contacts/{contact.id}"))
-    assert f"{said} WhatsApp announced it. 1970-01-01 00:00:00 UTC" in page
+    assert re.search(f"{said}.* announced .* 1970-01-01 00:00:00 UTC", page)
 
 
 @pytest.mark.parametrize(
@@ -182,10 +182,10 @@ def test_the_window_closes_a_day_after_the_last_message(
 ) -> None:
     factories.inbound(number)
     [contact] = Contact.select()
-    assert "You can send anything" in visit(f"contacts/{contact.id}")
+    assert re.search('class="badge good">.*open</span>', visit(f"contacts/{contact.id}"))
     clock.advance(hours=24)
     factories.outbound(number)
-    assert "You can send templates only" in visit(f"contacts/{contact.id}")
+    assert re.search('class="badge off">.*closed</span>', visit(f"contacts/{contact.id}"))
 
 
 def test_the_last_twenty_messages_of_the_person_are_linked(number: Number, visit: Visit) -> None:

@@ -48,4 +48,4 @@ def test_a_message_says_what_it_is(
 def test_the_name_of_a_known_person_leads(number: Number, visit: Visit) -> None:
     factories.contact(number, phone=PERSON, name="Ana Souza")
     _write(number, "text", {"body": "Hello"})
-    assert f"Sent to Ana Souza +{PERSON} Hello" in text_of(visit("messages"))
+    assert f"Ana Souza +{PERSON} Hello" in text_of(visit("messages"))

@@ -61,7 +61,10 @@ def test_templates_never_read_are_requested_and_the_page_waits(
 def test_a_disconnected_number_requests_no_templates(number: Number, shown: Shown) -> None:
     with writing():
         number.move_to(NumberStatus.DISCONNECTED)
-    assert "once the number is connected" in shown(number)
+    page = shown(number)
+    assert 'class="empty"' in page
+    assert "hx-get" not in page, "nothing is being read"
+    assert "<code>POST" not in page, "nothing was read"
     assert TemplateList.of(number) is None
 
 

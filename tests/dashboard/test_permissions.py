@@ -103,7 +103,7 @@ def test_a_view_refuses_other_roles_and_changes_nothing(
     for view in refused:
         answer = world.call(user, view)
         assert answer.status_code == 403, view.name
-        assert "Your role does not allow this" in answer.text
+        assert 'data-kind="forbidden"' in answer.text
         assert f"yours is {role}" in answer.text
         assert ("Nothing was changed." in answer.text) is (view.method == "POST")
         assert "owner@example.com" in answer.text

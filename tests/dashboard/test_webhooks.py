@@ -13,7 +13,7 @@ from models.deliveries.claim import Terms
 from models.deliveries.delivery import Delivery
 from models.deliveries.webhook import Webhook
 from services import webhooks as service
-from services.webhooks import TooManyWebhooksError
+from services.webhooks import NOT_CHECKED, TooManyWebhooksError
 from tests import factories
 from tests.dashboard.conftest import Submit, Visit
 from tests.receiver import Receiver, answer
@@ -154,7 +154,7 @@ def test_an_address_that_cannot_be_checked_keeps_the_form(
     monkeypatch.setattr("webhooks.address.check_url", fail)
     path, url = path.replace("<id>", hook.id), "https://hook.example/"
     page = submit(path, 422, url=url, events=["message.read"]).text
-    assert "cannot check the url at the moment" in page
+    assert NOT_CHECKED in page
     assert f'value="{url}"' in page
     assert [row.url for row in Webhook.all(hook.account_id)] == [hook.url]
 
