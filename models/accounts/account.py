@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar, cast
 from peewee import BigIntegerField, ForeignKeyField, TextField
 
 from models import clock
-from models.database import BaseModel, Prepared, is_in, reading, writing
+from models.database import BaseModel, Prepared, fetch, is_in, writing
 from models.errors import DomainError, ForbiddenError, NotFoundError
 from models.page import Page, fetch_page
 
@@ -68,8 +68,7 @@ class Account(BaseModel):
     @classmethod
     def all(cls) -> list[Self]:
         """Every account, oldest first."""
-        with reading():
-            return list(cls.select().order_by(cls.id))
+        return fetch(cls.select().order_by(cls.id))
 
 
 def as_words(given: Iterable[str]) -> list[str]:
@@ -99,8 +98,7 @@ class Owned(BaseModel):
     def all(cls, account_id: str | None = None) -> list[Self]:
         """Every row, or the account's, oldest first."""
         query = cls.select().order_by(cls.id)
-        with reading():
-            return list(query if account_id is None else query.where(cls.account == account_id))
+        return fetch(query if account_id is None else query.where(cls.account == account_id))
 
     @classmethod
     def page(cls, account_id: str, limit: int, offset: int) -> Page[Self]:
@@ -169,8 +167,7 @@ class ApiKey(Owned):
     def void_among(cls, key_ids: Iterable[str]) -> set[str]:
         """The keys among these that are revoked, deleted, or belong to a suspended account."""
         given = list(key_ids)
-        with reading():
-            return set(given) - {key_id for (key_id,) in _OPENING.execute(given)}
+        return set(given) - {key_id for (key_id,) in _OPENING.read(given)}
 
     def is_use_due(self, now: int) -> bool:
         """Whether this use must be stored: the last one stored is more than an hour old."""

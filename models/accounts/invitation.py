@@ -14,7 +14,7 @@ from models.accounts import secret
 from models.accounts.account import Account, Owned
 from models.accounts.audit import Audit
 from models.accounts.user import EmailTakenError, Role, User, hash_password, normalise
-from models.database import BaseModel, reading, writing
+from models.database import BaseModel, fetch, reading, writing
 
 LIFETIME_MS = 7 * 24 * 3_600_000
 ACCEPTED = "invitation.accepted"
@@ -72,8 +72,7 @@ class Invitation(Owned):
     def pending(cls, account_id: str) -> list[Self]:
         """The account's invitations that are open, newest first."""
         is_open = (cls.account == account_id) & (cls.expires_at > clock.certain())
-        with reading():
-            return list(cls.select().where(is_open).order_by(cls.id.desc()))
+        return fetch(cls.select().where(is_open).order_by(cls.id.desc()))
 
     def accept(self, password: str, address: str) -> User:
         """Create the user. Raises LinkClosedError, or EmailTakenError if another account has the user."""

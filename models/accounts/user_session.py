@@ -17,7 +17,7 @@ from models.accounts import secret
 from models.accounts.account import Account
 from models.accounts.client_address import one_client
 from models.accounts.user import OfUser, User, normalise
-from models.database import BaseModel, reading, writing
+from models.database import BaseModel, fetch, writing
 
 LIFETIME_MS = 12 * 3_600_000
 IDLE_MS = 2 * 3_600_000
@@ -167,9 +167,8 @@ class UserSession(OfUser):
         given = set(session_ids)
         query = cls.select(cls.id).join(User).join(Account)
         is_one = cls.id.in_(list(given)), Account.suspended_at.is_null()
-        with reading():
-            is_open = query.where(cls._is_open(), *is_one)
-            return given - {row.id for row in is_open} if given else set()
+        is_open = query.where(cls._is_open(), *is_one)
+        return given - {row.id for row in fetch(is_open)} if given else given
 
     @classmethod
     def _is_open(cls) -> Any:
@@ -184,6 +183,5 @@ class UserSession(OfUser):
     @classmethod
     def of(cls, user: User) -> list[Self]:
         """The user's open sessions, newest first."""
-        query = cls.select().where(cls.user == user.id, cls._is_open())
-        with reading():
-            return list(query.order_by(cls.id.desc()))
+        is_one = cls.user == user.id, cls._is_open()
+        return fetch(cls.select().where(*is_one).order_by(cls.id.desc()))

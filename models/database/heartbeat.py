@@ -6,7 +6,7 @@ Each kind of trouble on a worker's machine has another row: when it was last not
 from peewee import BigIntegerField, TextField
 
 from models import clock
-from models.database import BaseModel, reading, write
+from models.database import BaseModel, fetch, write
 
 WORKER, TROUBLE = "worker", "trouble: "
 
@@ -31,8 +31,7 @@ class Heartbeat(BaseModel):
     def troubles_since(cls, at: int) -> list[str]:
         """The causes of trouble that workers noticed since a time."""
         found = cls.select(cls.name).where(cls.name.startswith(TROUBLE), cls.at >= at)
-        with reading():
-            return sorted(row.name.removeprefix(TROUBLE) for row in found)
+        return sorted(row.name.removeprefix(TROUBLE) for row in fetch(found))
 
     @classmethod
     def _note(cls, name: str) -> None:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cache, partial, wraps
+from functools import cache, wraps
 from typing import Any, Generic, ParamSpec, Self, TypeVar
 
 from peewee import BooleanField, Database, DatabaseProxy, DoesNotExist, Insert, Model, Value
@@ -106,6 +106,25 @@ def appending() -> AbstractContextManager[None]:
     return engine().appending()
 
 
+def repeated(work: Callable[Given, Result]) -> Callable[Given, Result]:
+    """Run a function, and again if the connection of its transaction is lost before the commit.
+
+    So it must keep no state from its first run.
+    """
+
+    @wraps(work)
+    def run(*given: Given.args, **named: Given.kwargs) -> Result:
+        try:
+            return work(*given, **named)
+        except LostError:
+            if database.in_transaction():
+                raise
+        return work(*given, **named)
+
+    return run
+
+
+@repeated
 def write(work: Callable[[], Result], *keys: str) -> Result:
     """Run ``work`` in one write transaction. Transactions without a common key run concurrently.
 
@@ -116,20 +135,14 @@ def write(work: Callable[[], Result], *keys: str) -> Result:
     keep no state from its first run. Code before its first query may run before the transaction has its
     locks.
     """
-    return _once_more(partial(_write, work, keys))
-
-
-def repeated(work: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Run a function, and again if the connection of its transaction is lost before the commit.
-
-    So it must keep no state from its first run.
-    """
-
-    @wraps(work)
-    def run(*given: Given.args, **named: Given.kwargs) -> Result:
-        return _once_more(partial(work, *given, **named))
-
-    return run
+    try:
+        with engine().writing(keys):
+            return work()
+    except NotAloneError:
+        if database.in_transaction():
+            raise
+    with writing():
+        return work()
 
 
 def exclusively(work: Callable[Given, Result]) -> Callable[Given, Result]:
@@ -141,27 +154,6 @@ def exclusively(work: Callable[Given, Result]) -> Callable[Given, Result]:
             return work(*given, **named)
 
     return repeated(run)
-
-
-def _once_more(transaction: Callable[[], Result]) -> Result:
-    """Run a transaction, and again if its connection is lost before it is committed."""
-    try:
-        return transaction()
-    except LostError:
-        if database.in_transaction():
-            raise
-    return transaction()
-
-
-def _write(work: Callable[[], Result], keys: Sequence[str]) -> Result:
-    try:
-        with engine().writing(keys):
-            return work()
-    except NotAloneError:
-        if database.in_transaction():
-            raise
-    with writing():
-        return work()
 
 
 async def commit(work: Callable[[], Result]) -> Result:

@@ -6,6 +6,7 @@ by this name. ``rediss`` stands for TLS. The user and password are those of Redi
 """
 
 import socket
+from functools import partialmethod
 from typing import Any
 from urllib.parse import unquote
 
@@ -64,9 +65,7 @@ class _ManagedConnection(_Resolved, SentinelManagedConnection):
     Otherwise it would stay at a former primary, and a late response would answer the next request.
     """
 
-    def read_response(self, *args: Any, **options: Any) -> Any:
-        """Like redis-py's."""
-        return super().read_response(*args, **({"disconnect_on_error": True} | options))
+    read_response = partialmethod(SentinelManagedConnection.read_response, disconnect_on_error=True)
 
 
 class _ManagedEncrypted(_ManagedConnection, SentinelManagedSSLConnection):
