@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from flask import Response, current_app
 
-from dashboard.activity_charts import chosen_span, of_account
+from dashboard.charts import chosen_span, of_account
 from dashboard.deliveries import missed
 from dashboard.guard import ALL, account
 from dashboard.site import blueprint, show

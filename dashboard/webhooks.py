@@ -7,7 +7,7 @@ from typing import Any
 
 from flask import Response, request
 
-from dashboard.activity_charts import of_webhook
+from dashboard.charts import of_webhook
 from dashboard.deliveries import missed
 from dashboard.guard import ALL, DEVELOPERS, about, account, unchanged
 from dashboard.list_filters import as_typed
