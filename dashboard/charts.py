@@ -80,14 +80,6 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Tick:
-    """A line across the plot, and its label."""
-
-    y: float
-    label: str
-
-
-@dataclass(frozen=True)
 class Time:
     """A time on a chart. ``look`` is its format, also in dashboard.js: step, clock or day."""
 
@@ -109,11 +101,16 @@ class Chart:
     name: str
     title: str
     span: Span
-    starts: Sequence[int]
+    now: int
     series: Sequence[Series]
     say: Callable[[Value], str] = whole
     is_lines: bool = False
     top: float | None = None
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The start of each step."""
+        return self.span.starts(self.now)
 
     @property
     def is_empty(self) -> bool:
@@ -123,10 +120,10 @@ class Chart:
         return all(value is None if self.is_lines else not value for value in values)
 
     @property
-    def ticks(self) -> list[Tick]:
-        """Round values, from 0 to at least the highest value."""
+    def ticks(self) -> list[tuple[float, str]]:
+        """The position and label of round values, from 0 to at least the highest value."""
         step, count = self._scale
-        return [Tick(self._y(n * step), _short(n * step)) for n in range(count + 1)]
+        return [(self._y(n * step), _short(n * step)) for n in range(count + 1)]
 
     @property
     def labels(self) -> Iterator[tuple[float, Time]]:
@@ -234,13 +231,13 @@ def of_account(account_id: str, webhooks: Sequence[Webhook]) -> list[Chart]:
     span, now = SPANS[chosen_span()], clock.now()
     found = messages(account_id, span, now)
     since = as_typed(span.starts(now)[0])
-    *sent, received = [_messages(found, since, *kind) for kind in (*SENT, RECEIVED)]
+    *sent, received = [_messages(found, since, kind) for kind in (*SENT, RECEIVED)]
     tried = attempts([webhook.id for webhook in webhooks], span, now)
     ended = [_counts(label, look, [getattr(s, end) for s in tried]) for label, look, end in ENDED]
     return [
-        _chart("sent", "Messages sent", span, now, sent),
-        _chart("received", "Messages received", span, now, [received]),
-        _chart("deliveries", "Delivery attempts", span, now, ended),
+        Chart("sent", "Messages sent", span, now, sent),
+        Chart("received", "Messages received", span, now, [received]),
+        Chart("deliveries", "Delivery attempts", span, now, ended),
         _latency(span, now, tried),
     ]
 
@@ -253,7 +250,7 @@ def of_webhook(webhook: Webhook) -> Mapping[str, Any]:
     whole_time = total(tried)
     share = 100 * whole_time.delivered / whole_time.count if whole_time.count else None
     rate = Series("2xx responses", "round", shares, percent(share))
-    success = _chart(
+    success = Chart(
         "success", "Success rate, %", span, now, [rate], say=percent, is_lines=True, top=100
     )
     return {"spans": SPANS, "span": chosen_span(), "all": [success, _latency(span, now, tried)]}
@@ -265,19 +262,14 @@ def _latency(span: Span, now: int, tried: Sequence[Attempts]) -> Chart:
         Series(label, look, [s.took(share) for s in tried], milliseconds(whole_time.took(share)))
         for label, look, share in SHARES
     ]
-    return _chart(
-        "latency", "Response time, ms", span, now, series, say=milliseconds, is_lines=True
-    )
+    return Chart("latency", "Response time, ms", span, now, series, say=milliseconds, is_lines=True)
 
 
 def _messages(
-    found: Sequence[Mapping[str, int]],
-    since: str,
-    label: str,
-    look: str,
-    statuses: Sequence[MessageStatus],
+    found: Sequence[Mapping[str, int]], since: str, kind: tuple[str, str, list[MessageStatus]]
 ) -> Series:
     """Messages with one of these statuses. A link filters only if there is exactly one."""
+    label, look, statuses = kind
     counts = [sum(step[status] for status in statuses) for step in found]
     counted = _counts(label, look, counts)
     if len(statuses) > 1 or not any(counts):
@@ -288,9 +280,3 @@ def _messages(
 
 def _counts(label: str, look: str, values: Sequence[int]) -> Series:
     return Series(label, look, values, whole(sum(values)))
-
-
-def _chart(
-    name: str, title: str, span: Span, now: int, series: Sequence[Series], **how: Any
-) -> Chart:
-    return Chart(name, title, span, span.starts(now), series, **how)

@@ -11,7 +11,7 @@ NOW = 1_795_167_000_000
 
 def _chart(name: str, *series: Series, is_lines: bool = False, top: float | None = None) -> Chart:
     span = SPANS[name]
-    return Chart("c", "C", span, span.starts(NOW), series, whole, is_lines=is_lines, top=top)
+    return Chart("c", "C", span, NOW, series, whole, is_lines=is_lines, top=top)
 
 
 def _ones(name: str, value: float = 1) -> Series:
@@ -29,7 +29,7 @@ def _ones(name: str, value: float = 1) -> Series:
     ],
 )
 def test_ticks_are_round_and_reach_the_highest_value(highest: int, labels: list[str]) -> None:
-    assert [tick.label for tick in _chart("24h", _ones("24h", highest)).ticks] == labels
+    assert [label for _, label in _chart("24h", _ones("24h", highest)).ticks] == labels
 
 
 def test_bars_are_stacked() -> None:
@@ -38,7 +38,7 @@ def test_bars_are_stacked() -> None:
     bottoms = {part.split("V")[0].split()[1] for part in above.split("M")[1:]}
     tops = {part.split("V")[1].split("h")[0] for part in below.split("M")[1:]}
     assert bottoms == tops
-    assert chart.ticks[-1].label == "4", "their sum counts"
+    assert chart.ticks[-1][1] == "4", "their sum counts"
 
 
 def test_a_line_is_broken_where_there_is_no_value() -> None:
@@ -83,7 +83,7 @@ def test_a_chart_without_a_value_is_empty() -> None:
 
 def test_the_top_may_be_given() -> None:
     chart = _chart("24h", _ones("24h", 1), is_lines=True, top=100)
-    assert [tick.label for tick in chart.ticks] == ["0", "50", "100"]
+    assert [label for _, label in chart.ticks] == ["0", "50", "100"]
 
 
 def test_values_are_formatted_for_readers() -> None:
