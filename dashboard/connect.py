@@ -5,8 +5,9 @@ Public, designed for phones. Every response is a page for people, also errors.
 
 import logging
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from flask import Blueprint, Request, Response, request
@@ -14,9 +15,7 @@ from flask import Blueprint, Request, Response, request
 from dashboard.pages import render
 from gateway.settings import Settings, get_settings
 from models.numbers.number import NumberTakenError
-from models.numbers.signup import SignupLink
 from networks import exceptions as network
-from networks.exceptions import NetworkError
 from services import onboarding
 from services.onboarding import SignupClaim, SignupError
 
@@ -39,35 +38,6 @@ FIELDS = {
 PIN = re.compile(r"[0-9]{6}")
 FORM_TYPE = "application/x-www-form-urlencoded"
 RETRY_AFTER = {"Retry-After": "60"}
-
-
-@dataclass(frozen=True)
-class Platform:
-    """``site`` is the origin of the window messages. ``subdomains`` accepts its subdomains too.
-
-    ``sources`` are the page's additions to the Content-Security-Policy.
-    """
-
-    sdk: str
-    site: str
-    subdomains: bool
-    sources: dict[str, str]
-
-
-class BadFormError(Exception):
-    """The form is not from the page. ``status`` is the HTTP status of the response."""
-
-    def __init__(self, status: int = 400) -> None:
-        super().__init__(status)
-        self.status = status
-
-
-class BadPinError(Exception):
-    """The PIN does not have six digits. ``claim`` has the other values."""
-
-    def __init__(self, claim: SignupClaim) -> None:
-        super().__init__()
-        self.claim = claim
 
 
 class Next(StrEnum):
@@ -93,8 +63,10 @@ class Outcome:
     headers: dict[str, str] = field(default_factory=dict)
 
 
+CRASHED = Outcome("crashed", 500, Next.RETRY)
 BAD_PIN = Outcome("bad-pin", 422, Next.PIN)
 BAD_FORM = Outcome("bad-form", 400, Next.START)
+BAD_TYPE = Outcome("bad-form", 415, Next.START)
 _UNREACHABLE = Outcome("unreachable", 503, Next.RETRY, headers=RETRY_AFTER)
 _FIXED: dict[type[Exception], Outcome] = {
     onboarding.LinkUnknownError: Outcome("unknown", 404),
@@ -105,6 +77,16 @@ _FIXED: dict[type[Exception], Outcome] = {
     network.AmbiguousError: _UNREACHABLE,
     network.ThrottledError: Outcome("throttled", 429, Next.RETRY, headers=RETRY_AFTER),
 }
+
+
+class BadFormError(Exception):
+    """The form is not from the page, or its PIN is malformed. Then ``claim`` has the other values."""
+
+    def __init__(self, outcome: Outcome = BAD_FORM, claim: SignupClaim | None = None) -> None:
+        super().__init__()
+        self.outcome, self.claim = outcome, claim
+
+
 _OF_THE_NUMBER = network.NumberBannedError | network.NumberLostError | network.NumberInDoubtError
 
 
@@ -116,14 +98,12 @@ def invite(slug: str) -> Response:
     except SignupError as error:
         return _outcome(of_error(error), slug)
     settings = get_settings()
-    platform = platform_of(settings)
     return render(
         "connect/invite.html",
-        sources=platform.sources,
         slug=link.slug,
         account=link.account.name,
-        platform=platform,
         settings=settings,
+        **platform_of(settings),
     )
 
 
@@ -135,22 +115,16 @@ def connect(slug: str) -> Response:
         claim = read_claim(request)
     except SignupError as error:
         return _outcome(of_error(error), slug)
-    except BadPinError as error:
-        return _outcome(BAD_PIN, slug, error.claim)
     except BadFormError as error:
-        return _outcome(BAD_FORM, slug, status=error.status)
-    return _carry_out(link, claim)
-
-
-def _carry_out(link: SignupLink, claim: SignupClaim) -> Response:
+        return _outcome(error.outcome, slug, error.claim)
     try:
         number = onboarding.connect_number(link, claim)
-    except (SignupError, NumberTakenError, NetworkError) as error:
-        return _outcome(of_error(error), link.slug, claim)
     except Exception as error:
         # Handled here instead of at the edge, because the retry form needs the claim.
-        logger.exception("a signup crashed")
-        return _outcome(of_error(error), link.slug, claim)
+        outcome = of_error(error)
+        if outcome is CRASHED:
+            logger.exception("a signup crashed")
+        return _outcome(outcome, slug, claim)
     return render(
         "connect/connected.html",
         account=link.account.name,
@@ -159,13 +133,11 @@ def _carry_out(link: SignupLink, claim: SignupClaim) -> Response:
     )
 
 
-def _outcome(
-    outcome: Outcome, slug: str, claim: SignupClaim | None = None, *, status: int | None = None
-) -> Response:
+def _outcome(outcome: Outcome, slug: str, claim: SignupClaim | None = None) -> Response:
     posts_again = outcome.next in {Next.RETRY, Next.PIN}
     return render(
         "connect/outcome.html",
-        status or outcome.status,
+        outcome.status,
         headers=outcome.headers,
         outcome=outcome,
         slug=slug,
@@ -190,35 +162,36 @@ def of_error(error: Exception) -> Outcome:
             is_blocked = isinstance(error, _OF_THE_NUMBER)
             kind, status = ("blocked", 409) if is_blocked else ("refused", 422)
             return Outcome(kind, status, Next.START, said)
-    return Outcome("crashed", 500, Next.RETRY)
+    return CRASHED
 
 
-def platform_of(settings: Settings) -> Platform:
-    """The platform that the settings name: the real one, or the sandbox on this machine.
+def platform_of(settings: Settings) -> dict[str, Any]:
+    """The platform that the settings name, for the page: the real one, or the sandbox on this machine.
 
-    Source: Cloud API, Embedded signup, Implementation. The sandbox serves its own SDK with the same
-    interface, so the page has a single code path (docs/decisions/0020).
+    ``site`` is the origin of the window messages. ``subdomains`` accepts its subdomains too. ``sources`` are
+    additions to the Content-Security-Policy. Source: Cloud API, Embedded signup, Implementation. The sandbox
+    serves its own SDK with the same interface, so the page has a single code path (docs/decisions/0020).
     """
     sandbox = settings.uses_sandbox
     origin = settings.network_url if sandbox else SDK_ORIGIN
     sources = {"script-src": origin}
     if not sandbox:
         sources |= {"connect-src": SITES, "frame-src": FRAMES, "img-src": SITES}
-    return Platform(
-        sdk=origin + SDK_PATH,
-        site=settings.network_url if sandbox else SITE,
-        subdomains=not sandbox,
-        sources=sources,
-    )
+    return {
+        "sdk": origin + SDK_PATH,
+        "site": settings.network_url if sandbox else SITE,
+        "subdomains": not sandbox,
+        "sources": sources,
+    }
 
 
 def read_claim(request: Request) -> SignupClaim:
     """The claim of a form, whose form is checked here, and its truth by onboarding.
 
-    Raises BadFormError or BadPinError.
+    Raises BadFormError.
     """
     if request.mimetype != FORM_TYPE:
-        raise BadFormError(415)
+        raise BadFormError(BAD_TYPE)
     _require_text(request.get_data())
     claim = SignupClaim(**{name: _field(request, name) for name in FIELDS})
     typed = request.form.getlist("pin")
@@ -226,8 +199,8 @@ def read_claim(request: Request) -> SignupClaim:
         return claim
     pin = "".join(typed[0].split())
     if len(typed) > 1 or not PIN.fullmatch(pin):
-        raise BadPinError(claim)
-    return SignupClaim(claim.code, claim.phone_number_id, claim.waba_id, pin=pin)
+        raise BadFormError(BAD_PIN, claim)
+    return replace(claim, pin=pin)
 
 
 def _require_text(body: bytes) -> None:

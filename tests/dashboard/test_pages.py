@@ -69,23 +69,23 @@ def test_text_that_is_no_unicode_spoils_nothing() -> None:
 
 def test_in_production_the_policy_allows_only_the_platform(configure: Configure) -> None:
     platform = platform_of(configure(**PRODUCTION))
-    assert platform.sdk == "https://connect.facebook.net/en_US/sdk.js"
-    assert (platform.site, platform.subdomains) == ("https://facebook.com", True)
-    named = set(" ".join(platform.sources.values()).split())
+    assert platform["sdk"] == "https://connect.facebook.net/en_US/sdk.js"
+    assert (platform["site"], platform["subdomains"]) == ("https://facebook.com", True)
+    named = set(" ".join(platform["sources"].values()).split())
     assert named == {
         "https://connect.facebook.net",
         "https://www.facebook.com",
         "https://web.facebook.com",
         "https://staticxx.facebook.com",
     }
-    assert platform.sources["script-src"] == "https://connect.facebook.net"
+    assert platform["sources"]["script-src"] == "https://connect.facebook.net"
 
 
 def test_with_the_sandbox_everything_comes_from_it(configure: Configure) -> None:
     platform = platform_of(configure(SANDBOX_PORT="9123"))
-    assert platform.sdk == "http://127.0.0.1:9123/en_US/sdk.js"
-    assert (platform.site, platform.subdomains) == ("http://127.0.0.1:9123", False)
-    assert platform.sources == {"script-src": "http://127.0.0.1:9123"}
+    assert platform["sdk"] == "http://127.0.0.1:9123/en_US/sdk.js"
+    assert (platform["site"], platform["subdomains"]) == ("http://127.0.0.1:9123", False)
+    assert platform["sources"] == {"script-src": "http://127.0.0.1:9123"}
 
 
 @pytest.mark.parametrize("status", [400, 404, 405, 413, 415, 429, 500])

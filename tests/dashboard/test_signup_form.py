@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 import pytest
 from flask import Flask, Request, request
 
-from dashboard.connect import FORM_TYPE, BadFormError, BadPinError, read_claim
+from dashboard.connect import FORM_TYPE, BadFormError, read_claim
 from services.onboarding import SignupClaim
 
 GOOD = {"code": "AQcode", "phone_number_id": "106", "waba_id": "524"}
@@ -35,8 +35,9 @@ def test_a_pin_is_read_as_people_type_it(typed: str) -> None:
 
 @pytest.mark.parametrize("typed", ["", "12345", "1234567", "12345a", "\u0661" * 6])
 def test_a_malformed_pin_is_requested_again_and_the_claim_is_kept(typed: str) -> None:
-    with pytest.raises(BadPinError) as caught:
+    with pytest.raises(BadFormError) as caught:
         _read(_form(GOOD | {"pin": typed}))
+    assert caught.value.outcome.next == "pin"
     assert caught.value.claim == SignupClaim("AQcode", "106", "524")
 
 
@@ -59,7 +60,7 @@ def test_a_malformed_pin_is_requested_again_and_the_claim_is_kept(typed: str) ->
 def test_a_form_that_the_page_would_not_post_is_refused(fields: Fields) -> None:
     with pytest.raises(BadFormError) as caught:
         _read(_form(fields))
-    assert caught.value.status == 400
+    assert caught.value.outcome.status == 400
 
 
 def test_bytes_that_are_no_text_are_refused() -> None:
@@ -73,4 +74,4 @@ def test_bytes_that_are_no_text_are_refused() -> None:
 def test_another_kind_of_body_is_refused(content_type: str) -> None:
     with pytest.raises(BadFormError) as caught:
         _read(_form(GOOD), content_type)
-    assert caught.value.status == 415
+    assert caught.value.outcome.status == 415
