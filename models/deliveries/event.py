@@ -123,16 +123,8 @@ class EventFloor(BaseModel):
 
 
 _POSITIONS = (Event, ErasedEvent, EventFloor)
-_GIVEN = (
-    "id",
-    "account",
-    "kind",
-    "number_id",
-    "subject_id",
-    "payload",
-    "once_key",
-    "created_at",
-)
+# All columns but the position.
+_GIVEN = Event._meta.sorted_field_names[:-1]  # noqa: SLF001 - peewee's documented attribute
 
 
 @Prepared

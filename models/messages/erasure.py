@@ -120,20 +120,13 @@ def _identifiers(number_id: str, contact_ids: Sequence[str]) -> list[str]:
         ContactChange.contact_id.in_(contact_ids), ContactChange.field.in_(IDS)
     )
     found |= {value for change in changes for value in (change.old, change.new)}
-    return sorted(each for each in found - {None} if not _is_anothers(number_id, each, contact_ids))
-
-
-def _is_anothers(number_id: str, identifier: str, contact_ids: Sequence[str]) -> bool:
-    return any(
-        Contact.select()
-        .where(
-            Contact.number == number_id,
-            getattr(Contact, name) == identifier,
-            Contact.id.not_in(contact_ids),
-        )
-        .exists()
+    others = Contact.select().where(Contact.number == number_id, Contact.id.not_in(contact_ids))
+    theirs = {
+        getattr(row, name)
         for name in IDS
-    )
+        for row in others.where(getattr(Contact, name).in_(found))
+    }
+    return sorted(found - theirs - {None})
 
 
 def _remove_events(subject_ids: Sequence[str]) -> Counter[str]:
