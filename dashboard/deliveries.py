@@ -20,13 +20,13 @@ from models.deliveries.delivery_filter import (
     ANSWERS,
     ID_SLACK_MS,
     DeliveryFilter,
-    FoundDeliveries,
     last_attempts,
     people_of,
 )
 from models.deliveries.webhook import Webhook
 from models.messages import contact_search
 from models.messages.contact import Contact
+from models.page import Newest
 from services.fair_share import TooMuchAtOnceError
 from services.redeliver import redeliver_chosen
 from webhooks.kinds import EventKind
@@ -66,7 +66,7 @@ class Asked:
 @blueprint.page("/deliveries", ALL)
 def deliveries() -> Response:
     """The account's deliveries that match the filters, newest first."""
-    asked, found = _read_filters(), FoundDeliveries([], None)
+    asked, found = _read_filters(), Newest[Delivery]([], None)
     if asked.filter is not None:
         found = asked.filter.newest(PER_PAGE, request.args.get("before") or None)
     return show(

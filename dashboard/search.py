@@ -105,7 +105,7 @@ def _texts(text: str) -> Group:
     found = find(account().id, words, SHOWN, request.args.get("before") or None)
     query = urlencode({"q": text, "kind": "texts", "before": found.before or ""})
     more = f"{PATH}?{query}" if found.before else None
-    return Group("texts", found.messages, more, "Search older messages")
+    return Group("texts", found.rows, more, "Search older messages")
 
 
 def _deliveries(text: str) -> Group:

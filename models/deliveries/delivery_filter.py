@@ -22,7 +22,7 @@ from models.deliveries.delivery import (
 from models.deliveries.event import Event
 from models.messages.contact import Contact
 from models.messages.message import IS_PERSONS, Message
-from models.page import Page, fetch_page
+from models.page import Newest, Page, fetch_page
 from models.reports.tally import DeliveryTally
 
 # The ms between the time of a row and the time of its identifier.
@@ -32,14 +32,6 @@ MOST_READ, PART = 5_000, 100
 # By the first digit of the status. Without a response there is none.
 ANSWERS = ("2xx", "3xx", "4xx", "5xx", "none")
 NO_ANSWER = "none"
-
-
-@dataclass(frozen=True)
-class FoundDeliveries:
-    """A page of deliveries, newest first. ``before`` is the cursor of the next page, None at the end."""
-
-    rows: list[Delivery]
-    before: str | None
 
 
 @dataclass(frozen=True)
@@ -58,7 +50,7 @@ class DeliveryFilter:
     since: int | None = None
     until: int | None = None
 
-    def newest(self, limit: int, before: str | None = None) -> FoundDeliveries:
+    def newest(self, limit: int, before: str | None = None) -> Newest[Delivery]:
         """The matching deliveries older than ``before``.
 
         With a filter by response it ends early, with fewer than ``limit``, after MOST_READ rows.
@@ -69,12 +61,12 @@ class DeliveryFilter:
             for part in _parts(self._candidates(before)):
                 for row in self._answered(part):
                     if len(found) == limit:
-                        return FoundDeliveries(found, found[-1].id)
+                        return Newest(found, found[-1].id)
                     found.append(row)
                 looked_at += len(part)
                 if self.answer and looked_at >= MOST_READ:
-                    return FoundDeliveries(found, part[-1].id)
-        return FoundDeliveries(found, None)
+                    return Newest(found, part[-1].id)
+        return Newest(found, None)
 
     def oldest(self, after: str | None = None) -> Iterator[Delivery]:
         """All matching deliveries newer than ``after``, oldest first, read in parts."""

@@ -7,7 +7,6 @@ send does not write to the index.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Self
 
@@ -37,6 +36,7 @@ from models.database import (
 )
 from models.messages.message import Message
 from models.messages.words import has_all, is_prefix, may_have, words_in
+from models.page import Newest
 
 # Larger blocks: a search reads more messages that do not match. Smaller blocks: the index is larger.
 BLOCK_SIZE = 64
@@ -112,15 +112,9 @@ def create_words(connected: Any) -> None:
         connected.execute_sql(statement)
 
 
-@dataclass(frozen=True)
-class Found:
-    """Messages, newest first. ``before`` continues the search, None at its end."""
-
-    messages: list[Message]
-    before: str | None
-
-
-def find(account_id: str, words: Sequence[str], limit: int, before: str | None = None) -> Found:
+def find(
+    account_id: str, words: Sequence[str], limit: int, before: str | None = None
+) -> Newest[Message]:
     """The account's messages with all these words (models.messages.words), older than ``before``, a message.
 
     It ends early, with fewer than ``limit``, after MOST_READ messages.
@@ -131,8 +125,8 @@ def find(account_id: str, words: Sequence[str], limit: int, before: str | None =
             if may_have(content, words) and has_all(words_in(content), words):
                 found.append(message_id)
             if len(found) == limit or read == MOST_READ:
-                return Found(_messages(found), message_id)
-        return Found(_messages(found), None)
+                return Newest(_messages(found), message_id)
+        return Newest(_messages(found), None)
 
 
 def _messages(ids: list[str]) -> list[Message]:

@@ -177,7 +177,7 @@ def _assert_only_ana_is_erased(stored: Stored, totals: Any) -> None:
     assert Erasure.select().count() == 0
     assert {row.contact_id for row in Message.select()} == {row.id for row in Contact.select()}
     assert sum(row.total for row in MessageTally.select()) == Message.select().count() == 3
-    of_bea = search.find(Account.all()[0].id, ["xylophone"], 10).messages
+    of_bea = search.find(Account.all()[0].id, ["xylophone"], 10).rows
     assert [message.from_number for message in of_bea] == [BEA["phone"]]
 
 

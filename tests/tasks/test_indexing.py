@@ -12,7 +12,7 @@ from tests.conftest import Clock
 
 
 def _found(account: Account) -> int:
-    return len(find(account.id, ["red"], 100).messages)
+    return len(find(account.id, ["red"], 100).rows)
 
 
 def test_few_messages_are_indexed_within_an_hour(

@@ -115,7 +115,7 @@ def _tell_the_story(url: str) -> None:
         assert rows["OUTBOUND"].status == MessageStatus.DELIVERED
         assert Delivery.select().count() == 3
         assert Event.select().where(Event.payload.contains("C:\\\\temp")).count() == 3
-        assert {row.id for row in find(account.id, words_of("zoë temp"), 9, None).messages} == {
+        assert {row.id for row in find(account.id, words_of("zoë temp"), 9, None).rows} == {
             row.id for row in rows.values()
         }
     events, _ = Wanted(account.id).read(START, 9)

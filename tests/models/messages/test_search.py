@@ -27,7 +27,7 @@ def _add(clock: Clock, count: int = 1000, *, hurry: bool = True) -> int:
 
 
 def _ids(account: Account, text: str, limit: int = 100, before: str | None = None) -> list[str]:
-    return [row.id for row in find(account.id, words_of(text), limit, before).messages]
+    return [row.id for row in find(account.id, words_of(text), limit, before).rows]
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_the_next_search_continues_where_the_last_one_ended(
     found, before = [], None
     while True:
         part = find(account.id, ["red"], 3, before)
-        found += [row.id for row in part.messages]
+        found += [row.id for row in part.rows]
         if (before := part.before) is None:
             break
     assert found == ids[::-1]
@@ -82,9 +82,9 @@ def test_a_search_that_read_too_much_says_where_it_ended(
     ids = _write(number, "red blue", *["red", "blue"] * 3)
     _add(clock)
     part = find(account.id, ["red", "blue"], 5)
-    assert part.messages == []
+    assert part.rows == []
     assert part.before is not None
-    assert [row.id for row in find(account.id, ["red", "blue"], 5, part.before).messages] == ids[:1]
+    assert [row.id for row in find(account.id, ["red", "blue"], 5, part.before).rows] == ids[:1]
 
 
 def test_accounts_share_the_index_and_no_result(
