@@ -6,7 +6,7 @@ import importlib
 import inspect
 import logging
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from copy import deepcopy
 from functools import partial
@@ -26,7 +26,7 @@ from starlette.types import ASGIApp
 from dashboard import api_calls, connect, guard, overview, reference, requests, urls
 from gateway.api import contract
 from gateway.api.checks import VALIDATORS, Routing
-from gateway.api.operations import LIVE, METHODS, Part
+from gateway.api.operations import LIVE, Part
 from gateway.http.access_log import RequestLog
 from gateway.http.admission import MEMORY, RateLimiter, session_of
 from gateway.http.edge import Edge, Operations
@@ -51,12 +51,7 @@ STOP_SECONDS = 10
 PAGE_THREADS, PROBE_THREADS = 10, 2
 # Connexion's, without those that answer errors, which the edge does, show Swagger UI, or check responses. The
 # edge has also found the operation, and the caller by its key.
-MIDDLEWARES = [
-    Routing,
-    RequestValidationMiddleware,
-    LifespanMiddleware,
-    ContextMiddleware,
-]
+MIDDLEWARES = [Routing, RequestValidationMiddleware, LifespanMiddleware, ContextMiddleware]
 
 
 def _flask_app() -> Flask:
@@ -68,26 +63,14 @@ def _flask_app() -> Flask:
     return app
 
 
-def handlers_of(paths: Mapping[str, Any]) -> Callable[[str], Callable[..., Any]]:
-    """Maps the contract's names to Python names.
-
-    Tag ``messages`` and operationId ``sendMessage`` name handlers.messages.send_message.
-    """
-    tags = {
-        item[method.lower()]["operationId"]: item[method.lower()]["tags"][0]
-        for item in paths.values()
-        for method in METHODS
-        if method.lower() in item
-    }
-
-    def resolve(operation_id: str) -> Callable[..., Any]:
-        module = importlib.import_module(f"handlers.{tags[operation_id]}")
-        handler: Any = getattr(module, _CAPITAL.sub("_", operation_id).lower())
-        # Connexion asks for it with each request (inspect finds it here at once).
-        handler.__signature__ = inspect.signature(handler)
-        return cast("Callable[..., Any]", handler)
-
-    return resolve
+def handler_of(operation_id: str) -> Callable[..., Any]:
+    """Tag ``messages`` and operationId ``sendMessage`` name handlers.messages.send_message."""
+    _, described = contract.operations()[operation_id]
+    module = importlib.import_module(f"handlers.{described['tags'][0]}")
+    handler: Any = getattr(module, _CAPITAL.sub("_", operation_id).lower())
+    # Connexion asks for it with each request (inspect finds it here at once).
+    handler.__signature__ = inspect.signature(handler)
+    return cast("Callable[..., Any]", handler)
 
 
 def _api(request_log: RequestLog, calls: InProcess) -> AsyncApp:
@@ -100,7 +83,7 @@ def _api(request_log: RequestLog, calls: InProcess) -> AsyncApp:
         pythonic_params=True,
         # Connexion only needs dumps().
         jsonifier=cast("Any", orjson),
-        resolver=handlers_of(contract.load()["paths"]),
+        resolver=handler_of,
         validator_map=VALIDATORS,
     )
     app.add_api(deepcopy(contract.load()))
@@ -138,7 +121,8 @@ def build_app(settings: Settings) -> ASGIApp:
     limiter = RateLimiter(settings.plan_limits, settings.rate_limit_url)
     request_log = RequestLog(is_on=settings.request_log_days > 0)
     flask_app.extensions[overview.EXTENSION] = limiter.look
-    flask_app.extensions[requests.EXTENSION] = contract.operations()
+    routes = {name: route for name, (route, _) in contract.operations().items()}
+    flask_app.extensions[requests.EXTENSION] = routes
     flask_app.extensions[guard.EXTENSION] = session_of
     pages, uploads, probes = (
         cast("ASGIApp", WSGIMiddleware(cast("Any", flask_app.wsgi_app), workers=threads))

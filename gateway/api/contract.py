@@ -29,10 +29,11 @@ def load() -> dict[str, Any]:
     return contract
 
 
-def operations() -> dict[str, str]:
-    """The method and route of each operationId."""
+@cache
+def operations() -> dict[str, tuple[str, dict[str, Any]]]:
+    """Of each operationId the method and path, and what the contract says of it."""
     return {
-        described["operationId"]: f"{method.upper()} {BASE}{path}"
+        described["operationId"]: (f"{method.upper()} {BASE}{path}", described)
         for path, item in load()["paths"].items()
         for method, described in item.items()
         if method.upper() in METHODS

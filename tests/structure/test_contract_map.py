@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from contract_tests.contract import error_codes
 from gateway.api import contract
-from gateway.api.app import handlers_of
+from gateway.api.app import handler_of
 from gateway.api.operations import METHODS
 from models.clock import new_id, timestamp
 from models.deliveries.delivery import DeliveryState
@@ -41,7 +41,6 @@ OPERATIONS: dict[str, dict[str, Any]] = {
     for method in sorted(map(str.lower, METHODS))
     if method in item
 }
-HANDLER_OF = handlers_of(CONTRACT["paths"])
 # The contract checks two numbers of an address. These blocks contain both special and public addresses.
 PARTLY_PUBLIC = {"168.63", "192.0", "192.88", "198.51", "203.0"}
 # The schema of an event's data.
@@ -58,7 +57,7 @@ CALLBACKS: dict[str, dict[str, Any]] = OPERATIONS["createWebhook"]["callbacks"]
 def test_every_operation_has_a_handler_in_the_module_of_its_tag(operation_id: str) -> None:
     operation = OPERATIONS[operation_id]
     module = importlib.import_module(f"handlers.{operation['tags'][0]}")
-    handler = HANDLER_OF(operation_id)
+    handler = handler_of(operation_id)
     assert handler.__module__ == module.__name__
     assert handler is getattr(module, handler.__name__)
     assert inspect.getdoc(handler)
@@ -72,7 +71,7 @@ def test_every_operation_asks_for_a_key_unless_it_is_public(operation_id: str) -
 
 @pytest.mark.parametrize("operation_id", OPERATIONS)
 def test_a_handler_takes_the_caller_exactly_where_a_key_is_asked_for(operation_id: str) -> None:
-    parameters = inspect.signature(HANDLER_OF(operation_id)).parameters
+    parameters = inspect.signature(handler_of(operation_id)).parameters
     assert ("user" in parameters) == (operation_id not in PUBLIC)
     assert ("payload" in parameters) == ("requestBody" in OPERATIONS[operation_id])
 
@@ -83,7 +82,7 @@ def test_a_handler_takes_every_parameter_of_path_and_query(path: str) -> None:
     for operation in (item[method] for method in item if method.upper() in METHODS):
         given = map(_resolved, item.get("parameters", []) + operation.get("parameters", []))
         names = {pythonic(each["name"]) for each in given if each["in"] != "header"}
-        arguments = inspect.signature(HANDLER_OF(operation["operationId"])).parameters
+        arguments = inspect.signature(handler_of(operation["operationId"])).parameters
         assert names == arguments.keys() - {"user", "key_id", "payload"}
 
 

@@ -41,7 +41,7 @@ def _return_an_invalid_header(**_: object) -> object:
 
 def _app(configure: Configure, monkeypatch: pytest.MonkeyPatch, handler: Handler) -> ASGIApp:
     """The whole application, with one handler for all operations."""
-    monkeypatch.setattr("gateway.api.app.handlers_of", lambda _: lambda _: handler)
+    monkeypatch.setattr("gateway.api.app.handler_of", lambda _: handler)
     return build_app(configure())
 
 
