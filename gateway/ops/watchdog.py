@@ -42,25 +42,22 @@ Since = Callable[[], float | None]
 READY, ALIVE, STOPPING = "READY=1", "WATCHDOG=1", "STOPPING=1"
 
 
-class _LoopProbe:
-    """Asks an event loop to run a callback, and notes since when it has not."""
+def _silence_of(loop: asyncio.AbstractEventLoop) -> Since:
+    """Since when an event loop has not run a callback that it was asked to."""
+    # Empty, or when it was asked. The callback empties it.
+    asked: list[float] = []
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self._asked_at: float | None = None
-
-    def since(self) -> float | None:
-        if self._asked_at is None:
-            self._asked_at = time.monotonic()
+    def since() -> float | None:
+        if not asked:
+            asked.append(time.monotonic())
             try:
-                self._loop.call_soon_threadsafe(self._answer)
+                loop.call_soon_threadsafe(asked.clear)
             except RuntimeError:
                 # The loop is closed.
-                self._asked_at = None
-        return self._asked_at
+                asked.clear()
+        return next(iter(asked), None)
 
-    def _answer(self) -> None:
-        self._asked_at = None
+    return since
 
 
 class Watchdog:
@@ -81,7 +78,7 @@ class Watchdog:
     def watch_loop(self, name: str, loop: asyncio.AbstractEventLoop) -> None:
         """Watch an event loop: whether it runs callbacks."""
         self._loops.append(loop)
-        self.watch(name, _LoopProbe(loop).since)
+        self.watch(name, _silence_of(loop))
 
     def start(self) -> None:
         """Begin, and tell systemd that this process is ready."""
