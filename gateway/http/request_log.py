@@ -53,12 +53,11 @@ def without_text(entry: dict[str, Any]) -> dict[str, Any]:
 def plain_query(query: bytes) -> str:
     """A query with possible personal text hidden."""
     pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)[:MAX_PARAMETERS]
-    shown = [(name, value if _is_plain(name, value) else HIDDEN) for name, value in pairs]
-    return urlencode([(name[:MAX_NAME], value) for name, value in shown], safe=":")
-
-
-def _is_plain(name: str, value: str) -> bool:
-    return name in PLAIN and _PLAIN_VALUE.fullmatch(value) is not None
+    shown = [
+        (name[:MAX_NAME], value if name in PLAIN and _PLAIN_VALUE.fullmatch(value) else HIDDEN)
+        for name, value in pairs
+    ]
+    return urlencode(shown, safe=":")
 
 
 def _error(status: int, body: bytes) -> str | None:
