@@ -57,7 +57,6 @@ class _MetricsHandler(WSGIRequestHandler):
         """Log nothing."""
 
     def handle(self) -> None:
-        """Answer one request."""
         with suppress(TimeoutError):
             super().handle()
 

@@ -24,7 +24,6 @@ def path() -> Path:
 
 @cache
 def load() -> dict[str, Any]:
-    """The contract as an object."""
     contract: dict[str, Any] = _parse(path().read_bytes())
     return contract
 
@@ -62,11 +61,9 @@ def served(public_url: str) -> tuple[str, bytes]:
 
 @blueprint.get("/api/openapi.yaml")
 def as_yaml() -> Response:
-    """The contract in YAML."""
     return Response(served(get_settings().public_url)[0], content_type="application/yaml")
 
 
 @blueprint.get("/api/openapi.json")
 def as_json() -> Response:
-    """The contract in JSON."""
     return Response(served(get_settings().public_url)[1], content_type="application/json")

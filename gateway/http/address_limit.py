@@ -41,7 +41,6 @@ class AddressLimit:
         return counted
 
     def leave(self, counted: str | None) -> None:
-        """A connection ended."""
         if counted is not None:
             self._open -= Counter({counted: 1})
 

@@ -129,7 +129,6 @@ class GatewayProtocol(HttpToolsProtocol):
         self.parser = _Parser(self)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client connected."""
         super().connection_made(transport)
         notice_vanished(transport.get_extra_info("socket"), self.bounds.unconfirmed)
         client = self.client[0] if self.client else ""
@@ -148,14 +147,12 @@ class GatewayProtocol(HttpToolsProtocol):
         self._watch = self.loop.call_later(self.bounds.tick, self._check)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection ended."""
         self.address_limit.leave(self._counted)
         if self._watch is not None:
             self._watch.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes came in."""
         if self._refusal is not None:
             return
         self._more_head += len(data)
@@ -170,13 +167,11 @@ class GatewayProtocol(HttpToolsProtocol):
             self._wait(Awaited.REQUEST, self.bounds.head)
 
     def on_message_begin(self) -> None:
-        """A new request begins."""
         super().on_message_begin()
         self._more_head = 0
         self._wait(Awaited.REST_OF_HEAD, self.bounds.head)
 
     def on_headers_complete(self) -> None:
-        """The request line and headers are in."""
         if self._head_size() > MAX_HEADER_BYTES:
             self.refuse(TOO_LARGE, 431)
         if self._refusal is not None or self._is_malformed():
@@ -189,7 +184,6 @@ class GatewayProtocol(HttpToolsProtocol):
         self._wait(Awaited.BODY, self.bounds.piece)
 
     def on_body(self, body: bytes) -> None:
-        """A piece of a body came in."""
         super().on_body(body)
         self._due = min(self.loop.time() + self.bounds.piece, self._body_due)
 

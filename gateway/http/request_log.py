@@ -42,7 +42,6 @@ _VALUE = re.compile(
 
 
 def without_text(entry: dict[str, Any]) -> dict[str, Any]:
-    """The entry without such text."""
     return entry | {
         "path": quote(entry["path"], safe="/:@+,{}", errors="replace")[:MAX_PATH],
         "query": plain_query(entry["query"]),

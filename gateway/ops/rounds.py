@@ -36,7 +36,6 @@ class Rounds(threading.Thread):
             bell.worker = self._woken.set
 
     def run(self) -> None:
-        """Work until ``stop``."""
         while True:
             # Clear first: work that is committed after this line sets it again.
             self._woken.clear()
