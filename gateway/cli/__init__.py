@@ -35,7 +35,7 @@ ON_SERVER = {
     "sandbox-connect": ("numbers", "Run the whole embedded signup against the sandbox."),
     "signup-links": ("numbers", "Signup links, through which an owner connects a number."),
     "up": ("up", "Run web, worker and sandbox on this machine."),
-    "users": ("users", "People who sign in to the dashboard."),
+    "users": ("accounts", "People who sign in to the dashboard."),
     "web": ("parts", "Serve API, dashboard, signup pages and callbacks."),
     "webhooks": ("webhooks", "Webhooks of all accounts."),
     "worker": ("parts", "Deliver events and ingest callbacks."),
