@@ -88,11 +88,8 @@ def save_cursor(text: str) -> None:
     not wait for the disk at each event as replacing the file would.
     """
     try:
-        file = os.open(_place(), os.O_WRONLY | os.O_CREAT, 0o600)
-        try:
-            os.pwrite(file, f"{text:<{CURSOR_WIDTH}}\n".encode("ascii"), 0)
-        finally:
-            os.close(file)
+        with os.fdopen(os.open(_place(), os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
+            file.write(f"{text:<{CURSOR_WIDTH}}\n".encode("ascii"))
     except OSError as error:
         raise _unwritable(_place(), error) from None
 

@@ -171,8 +171,7 @@ def _greet(settings: Settings, *, demo: bool) -> None:
     is_first_run = demo and not Number.all() and all(a.name == NAME for a in accounts)
     # Before the first line, because connecting a number makes the web process log a request. Lines that are
     # printed without a pause are one write.
-    account = _demo_account(settings, accounts) if is_first_run else None
-    credentials = new_credentials(account) if account else None
+    credentials = _first_credentials(settings, accounts) if is_first_run else None
     url = settings.public_url
     click.echo(f"Base URL    {url}/api")
     click.echo(f"Swagger UI  {url}/api/ui/")
@@ -187,8 +186,8 @@ def _greet(settings: Settings, *, demo: bool) -> None:
     click.echo("Stop with Ctrl-C.")
 
 
-def _demo_account(settings: Settings, accounts: list[Account]) -> Account | None:
-    """The demo account with a number. None, and the reason on stderr, if no number can be connected."""
+def _first_credentials(settings: Settings, accounts: list[Account]) -> dict[str, Any] | None:
+    """Those of the demo account with a number. None, and a line on stderr, if no number can be connected."""
     from gateway.cli.numbers import connect_sandbox_number  # noqa: PLC0415 - for a first start only
     from services.onboarding import connect_without_signup  # noqa: PLC0415 - for a first start only
 
@@ -202,7 +201,7 @@ def _demo_account(settings: Settings, accounts: list[Account]) -> Account | None
     except click.ClickException as error:
         click.echo(f"No demo number: {error.message}", err=True)
         return None
-    return account
+    return _new_credentials(account)
 
 
 def _how_to_make_a_key(accounts: list[Account]) -> str:
@@ -227,14 +226,14 @@ def demo(*, as_json: bool) -> None:
     if account is None:
         hint = "gateway up makes one on its first run, without --no-demo."
         raise click.ClickException(f"There is no account {NAME}. {hint}")
-    made = new_credentials(account)
+    made = _new_credentials(account)
     if as_json:
         show(made, as_json=True)
     else:
         _print_credentials(made)
 
 
-def new_credentials(account: Account) -> dict[str, Any]:
+def _new_credentials(account: Account) -> dict[str, Any]:
     """A new API key and password of the account, with its oldest number."""
     number = next(iter(Number.all(account.id)), None)
     _, key = ApiKey.issue(account, "demo")

@@ -24,7 +24,7 @@ ADDRESSES = ("public_url", "sandbox_port")
 # lock too, until that runs its own program.
 LOCK_SECONDS = 0.5
 PARTS_LOCK = "up.parts.lock"
-# Seconds to wait for parts without saying so, and for the end of killed
+# Seconds to wait for parts without saying so, and for the end of killed processes.
 QUIET_SECONDS, KILLED_SECONDS = 0.5, 10
 _PROC = Path("/proc")
 # In /proc/net/tcp: a socket that listens, and one whose process has closed it.
@@ -76,18 +76,14 @@ def predecessors_ended(settings: Settings, seconds: float) -> Iterator[int]:
     with path.open("w") as lock:
         if not lock_within(QUIET_SECONDS, lock.fileno()):
             left = using_file(path)
-            click.echo(
-                f"Waiting for parts of an earlier gateway up: {described(left)}.",
-                err=True,
-            )
+            click.echo(f"Waiting for parts of an earlier gateway up: {described(left)}.", err=True)
             if not lock_within(seconds, lock.fileno()):
-                _kill_holders(lock.fileno(), settings)
+                _kill_holders(lock.fileno(), path)
         yield lock.fileno()
 
 
-def _kill_holders(lock: int, settings: Settings) -> None:
+def _kill_holders(lock: int, path: Path) -> None:
     """Kill those that have the lock, as the earlier ``gateway up`` would have done."""
-    path = settings.data_dir / PARTS_LOCK
     for pid in using_file(path):
         click.echo(f"{described([pid])} did not end in time; killing it.", err=True)
         with suppress(ProcessLookupError):
