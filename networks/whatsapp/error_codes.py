@@ -1,32 +1,34 @@
 """The network's documented error codes, each with its class, its meaning and what to do.
 
-``classify`` uses the class. The API, events, the dashboard and docs/errors.md show the texts.
-Source: Cloud API, Error codes.
+The API, events, the dashboard and docs/errors.md show the texts. Source: Cloud API, Error codes.
 """
 
+import logging
+from http import HTTPStatus
 from typing import NamedTuple
 
-from networks.exceptions import (
-    AccountActionError,
-    AmbiguousError,
-    NetworkError,
-    NumberBannedError,
-    NumberInDoubtError,
-    NumberLostError,
-    RefusedError,
-    ThrottledError,
-)
+from networks import exceptions as network
+
+logger = logging.getLogger(__name__)
 
 
 class ErrorCode(NamedTuple):
     """The class of a code, and two texts for people, in complete sentences."""
 
-    error: type[NetworkError]
+    error: type[network.NetworkError]
     means: str
     to_do: str
 
 
 PARAMETER = 100
+# The platform does not distinguish a missing object from one that the token must not see.
+UNKNOWN_OBJECT = "33"
+# For responses without a code, too (networks.whatsapp.graph).
+BY_STATUS: dict[int, type[network.NetworkError]] = {
+    HTTPStatus.UNAUTHORIZED: network.NumberInDoubtError,
+    HTTPStatus.FORBIDDEN: network.NumberInDoubtError,
+    HTTPStatus.TOO_MANY_REQUESTS: network.ThrottledError,
+}
 OPTED_OUT = "131050"
 # Each missing permission has a separate code in this range.
 PERMISSIONS = range(200, 300)
@@ -41,22 +43,22 @@ _MEDIA = "Check the type and size of the file, and that its link is public."
 _GRANT = f"{_SIGN_UP} All permissions must be granted."
 _PERMISSION = ("A permission was not granted or was removed.", _GRANT)
 
-_BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
+_BY_CLASS: dict[type[network.NetworkError], dict[int, tuple[str, str]]] = {
     # The token or the number is lost.
-    NumberLostError: {
+    network.NumberLostError: {
         0: ("The number's access token is not valid.", _SIGN_UP),
         33: ("The number was deleted at the platform.", _SIGN_UP),
         190: ("The number's access token expired or was revoked.", _SIGN_UP),
         133010: ("The number is not registered at the platform.", _SIGN_UP),
     },
-    NumberBannedError: {
+    network.NumberBannedError: {
         131031: (
             "The business account is locked for a policy violation.",
             "Appeal in WhatsApp Manager. After the unlock the number is ACTIVE again.",
         ),
     },
     # A missing permission or a block. Both may be temporary, so the number is checked at the network.
-    NumberInDoubtError: {
+    network.NumberInDoubtError: {
         3: (
             "The platform's app lacks a capability.",
             "Ask the gateway's operator to check the app's access level.",
@@ -70,16 +72,13 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
         131005: ("The access token does not permit this.", _GRANT),
     },
     # The owner must act at the platform.
-    AccountActionError: {
+    network.AccountActionError: {
         131037: (
             "The number's display name is not approved.",
             "Wait for its approval, or ask for another name in WhatsApp Manager.",
         ),
         131042: ("The account has no valid payment method, or a payment failed.", _MANAGER),
-        131045: (
-            "The number's registration or certificate is not valid.",
-            _SIGN_UP,
-        ),
+        131045: ("The number's registration or certificate is not valid.", _SIGN_UP),
         133005: (
             "The two-step PIN is wrong.",
             "Enter the correct PIN at the signup, or disable it in WhatsApp Manager.",
@@ -91,7 +90,7 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
         134011: ("The terms of WhatsApp payments have not been accepted.", _MANAGER),
     },
     # Throttled or temporarily impossible: the platform did nothing, and a retry may succeed.
-    ThrottledError: {
+    network.ThrottledError: {
         4: (
             "The platform's app made too many calls. Those of other accounts count too.",
             "Wait up to an hour, and make fewer calls.",
@@ -117,10 +116,7 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
             "The number sent this person too many messages in a short time. Others are not affected.",
             "Wait before the next message to this person. The limit is one in 6 seconds.",
         ),
-        131057: (
-            "The platform is maintaining the number.",
-            "Try again after a minute.",
-        ),
+        131057: ("The platform is maintaining the number.", "Try again after a minute."),
         131064: (
             "The number has reached its messaging limit for 24 hours.",
             "Continue tomorrow. Good quality raises the limit.",
@@ -134,14 +130,8 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
             "Deregister the number again, then register it.",
         ),
         133004: ("The platform's server for registrations is not available.", "Try again later."),
-        133008: (
-            "The two-step PIN was wrong too many times.",
-            "Wait, then enter the correct PIN.",
-        ),
-        133009: (
-            "Two-step PINs were entered too fast.",
-            "Wait, then enter the correct PIN.",
-        ),
+        133008: ("The two-step PIN was wrong too many times.", "Wait, then enter the correct PIN."),
+        133009: ("Two-step PINs were entered too fast.", "Wait, then enter the correct PIN."),
         133015: ("The number was deleted moments ago.", "Try again after 5 minutes."),
         133016: (
             "The number was registered or deregistered ten times within 72 hours.",
@@ -157,7 +147,7 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
         ),
     },
     # The platform failed, maybe after it sent the message.
-    AmbiguousError: {
+    network.AmbiguousError: {
         1: ("The platform had an unknown error.", _STATUS),
         2: ("The platform is down or overloaded.", _STATUS),
         131000: ("Something went wrong at the platform.", _STATUS),
@@ -168,7 +158,7 @@ _BY_CLASS: dict[type[NetworkError], dict[int, tuple[str, str]]] = {
         ),
     },
     # A retry of the same message or call fails again.
-    RefusedError: {
+    network.RefusedError: {
         PARAMETER: (
             "A parameter is missing, unknown, invalid, or not permitted for this number.",
             "Correct what the network's text names.",
@@ -282,5 +272,23 @@ ERROR_CODES = {
     for error, codes in _BY_CLASS.items()
     for code, texts in codes.items()
 }
-
 EXPLANATIONS = {str(code): f"{each.means} {each.to_do}" for code, each in ERROR_CODES.items()}
+
+
+def classify(
+    code: int, reason: str, *, http_status: int = 400, subcode: int | str | None = None
+) -> network.NetworkError:
+    """The exception for an error of the network. ``subcode`` may be a number or its digits.
+
+    A code that is not in the table has the class of its status: 429 throttled, 401 and 403 a number in doubt,
+    5xx an unclear outcome, any other a refusal. It is logged, so that it can be added. The platform
+    recommends to branch on ``code`` and not on the HTTP status, which differs between versions of its table.
+    """
+    if (code, str(subcode)) == (PARAMETER, UNKNOWN_OBJECT):
+        return network.NumberLostError(str(code), reason)
+    if known := ERROR_CODES.get(code):
+        return known.error(str(code), reason)
+    logger.warning("unknown error code %d (HTTP %d) of the network", code, http_status)
+    if http_status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return network.AmbiguousError(str(code), reason)
+    return BY_STATUS.get(http_status, network.RefusedError)(str(code), reason)

@@ -30,7 +30,7 @@ from networks.exceptions import (
 )
 from networks.interface import Sender
 from networks.nesting import TOO_DEEP, is_too_deep
-from networks.whatsapp.classify import BY_STATUS, classify
+from networks.whatsapp.error_codes import BY_STATUS, classify
 
 HTTP_OK, HTTP_OK_LIMIT = 200, 300
 HTTP_NOT_FOUND = 404
@@ -272,11 +272,15 @@ def part_of(value: Any, name: str) -> dict[str, Any]:
     return part if isinstance(part, dict) else {}
 
 
-def first_of(value: Any, name: str) -> dict[str, Any]:
-    """The first object of an optional list inside a value of the platform. Empty if there is none."""
+def parts_of(value: Any, name: str) -> list[dict[str, Any]]:
+    """The objects of an optional list inside a value of the platform."""
     parts = value.get(name) if isinstance(value, dict) else None
-    first = parts[0] if isinstance(parts, list) and parts else None
-    return first if isinstance(first, dict) else {}
+    return [each for each in parts if isinstance(each, dict)] if isinstance(parts, list) else []
+
+
+def first_of(value: Any, name: str) -> dict[str, Any]:
+    """The first object of such a list. Empty if there is none."""
+    return next(iter(parts_of(value, name)), {})
 
 
 def text_of(error: Any) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from networks.exceptions import NetworkError
 from networks.interface import ProblemKind, SignupProblem
 from networks.whatsapp import error_codes, media, numbers, template_check
-from networks.whatsapp.classify import classify
 
 _TEXTS = {
     "131031": "The platform has locked the business account. Its owner must appeal at the platform.",
@@ -49,4 +48,4 @@ class Rules:
 
     def classify(self, code: str, reason: str) -> NetworkError | None:
         """The exception for an error code of the platform."""
-        return classify(int(code), reason) if code.isdecimal() else None
+        return error_codes.classify(int(code), reason) if code.isdecimal() else None

@@ -12,8 +12,7 @@ from networks.exceptions import (
     RefusedError,
     ThrottledError,
 )
-from networks.whatsapp.classify import classify
-from networks.whatsapp.error_codes import ERROR_CODES
+from networks.whatsapp.error_codes import ERROR_CODES, classify
 
 # The HTTP statuses are those seen in practice: for throttling, copies of the reference differ.
 TABLE: dict[type[NetworkError], list[tuple[int, tuple[int, ...]]]] = {
