@@ -8,8 +8,9 @@ from typing import Any
 
 from networks.exceptions import NetworkError, PageGoneError, RefusedError
 from networks.interface import BlockedPage, BlockedPerson, BlockResult, BusinessProfile, Sender
+from networks.whatsapp import graph
 from networks.whatsapp.error_codes import PARAMETER
-from networks.whatsapp.graph import GraphClient, first_of, members, optional, part_of, text_of
+from networks.whatsapp.graph import GraphClient
 
 PROFILE, BLOCKS = "whatsapp_business_profile", "block_users"
 TEXTS = ("about", "address", "description", "email", "vertical", "profile_picture_url")
@@ -25,13 +26,13 @@ class BusinessCalls:
         """GET /{phone_number_id}/whatsapp_business_profile."""
         params = {"fields": PROFILE_FIELDS}
         answer = await self._graph.call_for(sender, "GET", PROFILE, params=params)
-        members(answer, "data", list)
-        shown = first_of(answer, "data")
+        graph.members(answer, "data", list)
+        shown = graph.first_of(answer, "data")
         # The platform's documentation nests the profile, but its responses do not.
-        shown = part_of(shown, "business_profile") or shown
+        shown = graph.part_of(shown, "business_profile") or shown
         websites = shown.get("websites")
         return BusinessProfile(
-            **{name: optional(shown.get(name)) for name in TEXTS},
+            **{name: graph.optional(shown.get(name)) for name in TEXTS},
             websites=tuple(map(str, websites)) if isinstance(websites, list) else (),
         )
 
@@ -48,10 +49,11 @@ class BusinessCalls:
             if after is None or error.network_code != PARAMETER:
                 raise
             raise PageGoneError(error.code, error.reason) from None
-        people = [person for item in members(answer, "data", list) for person in _people(item)]
-        paging = part_of(answer, "paging")
-        after = part_of(paging, "cursors").get("after") if "next" in paging else None
-        return BlockedPage(tuple(people), optional(after))
+        graph.members(answer, "data", list)
+        people = [person for item in graph.parts_of(answer, "data") for person in _people(item)]
+        paging = graph.part_of(answer, "paging")
+        after = graph.part_of(paging, "cursors").get("after") if "next" in paging else None
+        return BlockedPage(tuple(people), graph.optional(after))
 
     async def block(self, sender: Sender, people: Sequence[str]) -> BlockResult:
         """POST /{phone_number_id}/block_users."""
@@ -72,30 +74,28 @@ class BusinessCalls:
             )
         except NetworkError as error:
             answer = error.answer
-            if not part_of(answer, "block_users"):
+            if not graph.part_of(answer, "block_users"):
                 raise
-        result = members(answer, "block_users", dict)
-        failed = dict(_failures(result.get("failed_users"), people))
+        result = graph.members(answer, "block_users", dict)
+        failed = dict(_failures(graph.parts_of(result, "failed_users"), people))
         return BlockResult(tuple(person for person in people if person not in failed), failed)
 
 
-def _failures(failed: Any, people: Sequence[str]) -> Iterator[tuple[str, tuple[str, str]]]:
+def _failures(
+    failed: list[dict[str, Any]], people: Sequence[str]
+) -> Iterator[tuple[str, tuple[str, str]]]:
     """The people of the request that failed, each with the code and text of its first error."""
-    for item in failed if isinstance(failed, list) else ():
-        if not isinstance(item, dict):
-            continue
+    for item in failed:
         named = {str(item.get(name, "")).lstrip("+") for name in ("input", "wa_id", "user_id")}
-        error = first_of(item, "errors")
+        error = graph.first_of(item, "errors")
         for person in people:
             if person in named:
-                yield person, (str(error.get("code", "139100")), text_of(error))
+                yield person, (str(error.get("code", "139100")), graph.text_of(error))
 
 
-def _people(item: Any) -> Iterator[BlockedPerson]:
+def _people(item: dict[str, Any]) -> Iterator[BlockedPerson]:
     """The people in an item of the list: one, or several under ``block_users``."""
-    inner = item.get("block_users") if isinstance(item, dict) else None
-    for each in inner if isinstance(inner, list) else [item]:
-        if isinstance(each, dict):
-            person = BlockedPerson(optional(each.get("wa_id")), optional(each.get("user_id")))
-            if person.phone or person.user_id:
-                yield person
+    for each in graph.parts_of(item, "block_users") or [item]:
+        phone, user_id = map(graph.optional, (each.get("wa_id"), each.get("user_id")))
+        if phone or user_id:
+            yield BlockedPerson(phone, user_id)

@@ -11,7 +11,7 @@ import logging
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 from networks.items import (
     AccountUpdate,
@@ -25,8 +25,7 @@ from networks.items import (
     StatusUpdate,
     Unreadable,
 )
-from networks.whatsapp import numbers, templates
-from networks.whatsapp.graph import digits, first_of, optional, part_of, read_json, text_of
+from networks.whatsapp import graph, numbers, templates
 from networks.whatsapp.numbers import effect_of
 
 logger = logging.getLogger(__name__)
@@ -72,16 +71,11 @@ def is_authentic(app_secret: str, body: bytes, header: str | None) -> bool:
 
 @dataclass(frozen=True)
 class _Around:
-    """The entry of an item without its changes, the latest time that is plausible, and our app."""
+    """The entry of an item, the latest time that is plausible, and our app."""
 
     entry: dict[str, Any]
     latest: int
     app_id: str
-
-    @classmethod
-    def of(cls, entry: dict[str, Any], latest: int, app_id: str) -> Self:
-        """Around the changes of an entry."""
-        return cls({key: entry[key] for key in ("id", "time") if key in entry}, latest, app_id)
 
     def date(self, item: Item) -> Item:
         """The item with a plausible time: its own, otherwise that of the entry, otherwise 0."""
@@ -99,23 +93,18 @@ def parse(body: bytes, now: int, app_id: str = "") -> list[Part]:
     ``app_id`` is the platform's identifier of our app.
     """
     try:
-        callback = read_json(body)
+        callback = graph.read_json(body)
     except ValueError as error:
         return [Part(Unreadable(str(error)), lambda: body)]
     if not isinstance(callback, dict):
         return [Part(Unreadable("The body is not a JSON object."), lambda: body)]
     return [
         part
-        for entry in _objects(callback, "entry")
+        for entry in graph.parts_of(callback, "entry")
         if str(entry.get("id")) != TEST_ENTRY
-        for change in _objects(entry, "changes")
-        for part in _split(_Around.of(entry, now + MOST_AHEAD, app_id), change)
+        for change in graph.parts_of(entry, "changes")
+        for part in _split(_Around(entry, now + MOST_AHEAD, app_id), change)
     ]
-
-
-def _objects(parent: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:
-    children = parent.get(key)
-    return (c for c in children if isinstance(c, dict)) if isinstance(children, list) else iter(())
 
 
 def _split(around: _Around, change: dict[str, Any]) -> Iterator[Part]:
@@ -146,7 +135,7 @@ def _contact_of(value: dict[str, Any], item: Any) -> dict[str, Any]:
     if not isinstance(item, dict):
         return {}
     ids = {item[key] for key in (*SENDER_IDS, *RECIPIENT_IDS) if isinstance(item.get(key), str)}
-    for contact in _objects(value, "contacts"):
+    for contact in graph.parts_of(value, "contacts"):
         if any(str(contact.get(key)) in ids for key in CONTACT_IDS):
             return {"contacts": [contact]}
     return {}
@@ -154,7 +143,8 @@ def _contact_of(value: dict[str, Any], item: Any) -> dict[str, Any]:
 
 def _part(around: _Around, field: str, value: Any) -> Part:
     def body() -> bytes:
-        alone = around.entry | {"changes": [{"field": field, "value": value}]}
+        alone: dict[str, Any] = {"changes": [{"field": field, "value": value}]}
+        alone |= {key: around.entry[key] for key in ("id", "time") if key in around.entry}
         return json.dumps({"object": "whatsapp_business_account", "entry": [alone]}).encode()
 
     try:
@@ -180,7 +170,7 @@ def _read_item(around: _Around, field: str, value: Any) -> Item:
                 return Unreadable(NO_ID)
             if key == "statuses" and str(item.get("status")) not in STATUSES:
                 break
-            contact = next(_objects(value, "contacts"), {})
+            contact = graph.first_of(value, "contacts")
             return read(_phone_number_id(value), item, contact)
     update = _person_update(field, value) if field in OF_PERSONS else None
     return update or PlatformNotice(
@@ -197,17 +187,18 @@ def _read_item(around: _Around, field: str, value: Any) -> Item:
 
 def _phone_number_id(value: dict[str, Any]) -> str:
     # The displayed number is no key, because its spelling varies.
-    return str(part_of(value, "metadata").get("phone_number_id", ""))
+    return str(graph.part_of(value, "metadata").get("phone_number_id", ""))
 
 
 def _phone_number(value: dict[str, Any]) -> str | None:
     name = "display_phone_number"
-    return digits(str(value.get(name) or part_of(value, "metadata").get(name) or "")) or None
+    shown = value.get(name) or graph.part_of(value, "metadata").get(name)
+    return graph.digits(str(shown or "")) or None
 
 
 def _account_update(waba_id: str, value: dict[str, Any], at: int, app_id: str) -> Item:
     # The entry of a PARTNER_* event is about the provider. The customer's account is in its value.
-    waba_id = str(part_of(value, "waba_info").get("waba_id", waba_id))
+    waba_id = str(graph.part_of(value, "waba_info").get("waba_id", waba_id))
     event, effect = numbers.event_of(value), effect_of(value, app_id)
     if effect is None:
         news = numbers.news_of(numbers.ACCOUNT, value)
@@ -217,17 +208,17 @@ def _account_update(waba_id: str, value: dict[str, Any], at: int, app_id: str) -
 
 def _person(ids: dict[str, Any], names: tuple[str, ...], contact: dict[str, Any]) -> Person:
     """The person with the identifiers under ``names`` in ``ids``. Missing ones come from the contact."""
-    known = part_of(contact, "profile")
+    known = graph.part_of(contact, "profile")
     found = (
         ids.get(of_item) or contact.get(of_contact)
         for of_item, of_contact in zip(names, CONTACT_IDS, strict=True)
     )
-    return Person(*map(optional, (*found, known.get("username"), known.get("name"))))
+    return Person(*map(graph.optional, (*found, known.get("username"), known.get("name"))))
 
 
 def _person_update(field: str, value: dict[str, Any]) -> PersonUpdate | None:
     """A change of a person, None if the item is about something else or about nobody."""
-    item = first_of(value, field)
+    item = graph.first_of(value, field)
     before, after = (
         {key: _version(item.get(key), version) for key in CONTACT_IDS}
         for version in ("previous", "current")
@@ -285,15 +276,15 @@ def _content(type_: str, message: dict[str, Any]) -> dict[str, Any]:
 
 def _status(number: str, status: dict[str, Any], contact: dict[str, Any]) -> StatusUpdate:
     reference = status.get("biz_opaque_callback_data")
-    errors = status.get("errors")
     return StatusUpdate(
         phone_number_id=number,
         wa_message_id=str(status["id"]),
         status=str(status.get("status", "")),
         reference=str(reference) if reference else None,
-        errors=tuple(_error(e) for e in errors if isinstance(e, dict))
-        if isinstance(errors, list)
-        else (),
+        errors=tuple(
+            (str(error.get("code", "unknown")), graph.text_of(error))
+            for error in graph.parts_of(status, "errors")
+        ),
         at=_milliseconds(status.get("timestamp")),
         # The recipient may be a group.
         person=Person()
@@ -314,10 +305,6 @@ def _pricing(pricing: Any) -> Pricing | None:
     )
     read = Pricing(billable if isinstance(billable, bool) else None, model, category, type_)
     return None if read == Pricing(None, None, None, None) else read
-
-
-def _error(error: dict[str, Any]) -> tuple[str, str]:
-    return str(error.get("code", "unknown")), text_of(error)
 
 
 def _milliseconds(timestamp: Any) -> int:

@@ -10,18 +10,10 @@ from typing import Any
 from networks.exceptions import AmbiguousError
 from networks.interface import Acceptance, NumberProfile, OutboundMessage, Sender, TokenGrant
 from networks.items import Part
-from networks.whatsapp import callbacks
+from networks.whatsapp import callbacks, graph
 from networks.whatsapp.business import BusinessCalls
 from networks.whatsapp.checkup import CheckupCalls
-from networks.whatsapp.graph import (
-    IDLE_SECONDS,
-    GraphClient,
-    digits,
-    first_of,
-    members,
-    optional,
-    required,
-)
+from networks.whatsapp.graph import IDLE_SECONDS, GraphClient
 from networks.whatsapp.media import MediaCalls
 from networks.whatsapp.numbers import state_of
 from networks.whatsapp.rules import Rules
@@ -69,12 +61,12 @@ class CloudApi(Rules, BusinessCalls, CheckupCalls, MediaCalls, TemplateCalls):
             "biz_opaque_callback_data": message.reference,
         }
         answer = await self._graph.call_for(sender, "POST", "messages", content=content)
-        sent, person = first_of(answer, "messages"), first_of(answer, "contacts")
+        sent, person = graph.first_of(answer, "messages"), graph.first_of(answer, "contacts")
         return Acceptance(
-            required(sent, "id"),
-            optional(person.get("wa_id")),
-            optional(person.get("user_id")),
-            optional(sent.get("message_status")),
+            graph.required(sent, "id"),
+            graph.optional(person.get("wa_id")),
+            graph.optional(person.get("user_id")),
+            graph.optional(sent.get("message_status")),
         )
 
     def challenge(self, query: Mapping[str, str]) -> str | None:
@@ -110,7 +102,7 @@ class CloudApi(Rules, BusinessCalls, CheckupCalls, MediaCalls, TemplateCalls):
             "oauth/access_token",
             params={"client_id": self._app_id, "client_secret": self._app_secret, "code": code},
         )
-        return required(answer, "access_token")
+        return graph.required(answer, "access_token")
 
     async def inspect_token(self, access_token: str) -> TokenGrant:
         """GET /debug_token, with the app's own token."""
@@ -120,7 +112,7 @@ class CloudApi(Rules, BusinessCalls, CheckupCalls, MediaCalls, TemplateCalls):
             token=f"{self._app_id}|{self._app_secret}",
             params={"input_token": access_token},
         )
-        return read_grant(members(answer, "data", dict), self._app_id)
+        return read_grant(graph.members(answer, "data", dict), self._app_id)
 
     async def list_numbers(self, waba_id: str, access_token: str) -> list[NumberProfile]:
         """GET /{waba_id}/phone_numbers, all its pages."""
@@ -162,14 +154,14 @@ def read_grant(data: Mapping[str, Any], app_id: str) -> TokenGrant:
     return TokenGrant(
         is_valid=data.get("is_valid") is True and str(data.get("app_id")) == app_id,
         missing=tuple(scope for scope in NEEDED_SCOPES if scope not in scopes),
-        waba_ids=_waba_ids(data.get("granular_scopes")),
+        waba_ids=_waba_ids(data),
     )
 
 
-def _waba_ids(granular_scopes: Any) -> frozenset[str] | None:
+def _waba_ids(data: Mapping[str, Any]) -> frozenset[str] | None:
     """The accounts that the token may manage, None if the platform omits the scope or its targets."""
-    for granted in granular_scopes if isinstance(granular_scopes, list) else ():
-        if isinstance(granted, dict) and granted.get("scope") == MANAGEMENT:
+    for granted in graph.parts_of(data, "granular_scopes"):
+        if granted.get("scope") == MANAGEMENT:
             return frozenset(str(target) for target in granted.get("target_ids") or ()) or None
     return None
 
@@ -177,11 +169,11 @@ def _waba_ids(granular_scopes: Any) -> frozenset[str] | None:
 def _profile(item: Any) -> NumberProfile:
     status = str(item.get("status", "UNKNOWN"))
     return NumberProfile(
-        phone_number_id=required(item, "id"),
-        phone_number=digits(str(item.get("display_phone_number", ""))),
+        phone_number_id=graph.required(item, "id"),
+        phone_number=graph.digits(str(item.get("display_phone_number", ""))),
         display_name=item.get("verified_name"),
         state=state_of(status),
         status=status,
-        quality_rating=optional(item.get(QUALITY)),
-        messaging_limit=optional(item.get(LIMIT)),
+        quality_rating=graph.optional(item.get(QUALITY)),
+        messaging_limit=graph.optional(item.get(LIMIT)),
     )

@@ -102,15 +102,8 @@ class MediaCalls:
             return await self._open(sender, media_id)
 
     async def _open(self, sender: Sender, media_id: str) -> "Download":
-        found = await self._find(sender, media_id)
-        async with AsyncExitStack() as stack:
-            opened = self._graph.open(required(found, "url"), sender.access_token)
-            response = await stack.enter_async_context(opened)
-            return Download(response, found, stack.pop_all())
-
-    async def _find(self, sender: Sender, media_id: str) -> Any:
         try:
-            return await self._graph.call(
+            found = await self._graph.call(
                 "GET",
                 quote(media_id, safe=""),
                 token=sender.access_token,
@@ -121,6 +114,10 @@ class MediaCalls:
             if error.code == "100":
                 raise MediaGoneError(error.code, error.reason) from None
             raise
+        async with AsyncExitStack() as stack:
+            opened = self._graph.open(required(found, "url"), sender.access_token)
+            response = await stack.enter_async_context(opened)
+            return Download(response, found, stack.pop_all())
 
 
 class _File(aiohttp.payload.IOBasePayload):
@@ -169,14 +166,17 @@ class Download:
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         digest, read, held = hashlib.sha256(), 0, b""
-        async for chunk in self._chunks():
-            read += len(chunk)
-            if read > (MAX_BYTES if self.size is None else self.size):
-                raise AmbiguousError("media", "The media is longer than the network announced.")
-            digest.update(chunk)
-            if held:
-                yield held
-            held = chunk
+        try:
+            async for chunk in self._response.content.iter_chunked(CHUNK):
+                read += len(chunk)
+                if read > (MAX_BYTES if self.size is None else self.size):
+                    raise AmbiguousError("media", "The media is longer than the network announced.")
+                digest.update(chunk)
+                if held:
+                    yield held
+                held = chunk
+        except (aiohttp.ClientError, TimeoutError, OSError):
+            raise AmbiguousError("connection", "The connection to the network was lost.") from None
         if self.size is not None and read < self.size:
             raise AmbiguousError("media", "The media is shorter than the network announced.")
         if self._sha256 is not None and digest.hexdigest() != self._sha256:
@@ -187,10 +187,3 @@ class Download:
     async def close(self) -> None:
         """Close the connection."""
         await self._connection.aclose()
-
-    async def _chunks(self) -> AsyncIterator[bytes]:
-        try:
-            async for chunk in self._response.content.iter_chunked(CHUNK):
-                yield chunk
-        except (aiohttp.ClientError, TimeoutError, OSError):
-            raise AmbiguousError("connection", "The connection to the network was lost.") from None
