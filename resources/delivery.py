@@ -8,7 +8,6 @@ from models.deliveries.delivery import Delivery
 
 
 def delivery_object(delivery: Delivery) -> dict[str, Any]:
-    """The Delivery object of a row."""
     # During an attempt the column is the end of its lease, not the time of the next attempt.
     due = None if delivery.lease_token else delivery.due_at
     return {
@@ -25,7 +24,6 @@ def delivery_object(delivery: Delivery) -> dict[str, Any]:
 
 
 def attempt_object(attempt: Attempt) -> dict[str, Any]:
-    """The Attempt object of a row."""
     return {
         "id": attempt.id,
         "number": attempt.number,

@@ -56,7 +56,7 @@ def unknown_person(identifier: str) -> dict[str, str | None]:
 
 
 def status_object(step: StatusChange) -> dict[str, Any]:
-    """The MessageStatusStep object: one step of a message's history."""
+    """The MessageStatusStep object."""
     return {"status": step.status, "at": timestamp(step.at), "error": _error_of(step)}
 
 

@@ -7,10 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 
-def _ring_nowhere() -> None:
-    """There is no queue."""
-
-
 @dataclass
 class Doorbell:
     """Signals that there is work of one kind.
@@ -18,7 +14,7 @@ class Doorbell:
     ``ring`` is called after the commit, from any thread. It never waits, and never fails.
     """
 
-    ring: Callable[[], None] = _ring_nowhere
+    ring: Callable[[], None] = lambda: None
 
 
 # Deliveries may be due, callbacks are stored, redeliveries are stored, an erasure is left to the worker.

@@ -51,7 +51,6 @@ class Backlog:
         self._omitted: Counter[str] = Counter()
 
     def add(self, blocks: Iterable[Block]) -> None:
-        """Append blocks."""
         for block in blocks:
             if len(self._blocks) == MOST_WAITING:
                 self._omitted[self._blocks[0].kind] += 1

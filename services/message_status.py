@@ -111,7 +111,8 @@ def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -
         number = Number.get_by_id(message.number_id)
         if status is MessageStatus.FAILED and not message.has_been(status):
             _apply_errors(number, update)
-        if contact is not None and _says_opt_out(number, update):
+        opt_out = network_of(number).opt_out
+        if contact is not None and opt_out in {code for code, _ in update.errors}:
             # An earlier item may have merged the contact, or opted it out or in.
             fresh = Contact.find(contact.id) or contact
             contacts.opt(fresh, out=True, because=Source.ERROR, at=at)
@@ -143,11 +144,6 @@ def _accept(
         acceptance=accepted.message_status,
     )
     emit_message(EventKind.MESSAGE_SENT, message, shown_at, contact=contact, webhooks=webhooks)
-
-
-def _says_opt_out(number: Number, update: StatusUpdate) -> bool:
-    network = network_of(number)
-    return any(code == network.opt_out for code, _ in update.errors)
 
 
 def _apply_errors(number: Number, update: StatusUpdate) -> None:

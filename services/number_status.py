@@ -114,7 +114,11 @@ def apply_account_update(update: AccountUpdate) -> None:
             ours = [n for n in numbers if Number.find_connected(n.phone_number_id) == n]
             request_checks(ours, starting)
             if NumberStatus.ACTIVE in starting:
-                _expect(ours, update.event)
+                # A check decides whether they are lost.
+                Number.update(reason=update.event).where(
+                    Number.id.in_([number.id for number in ours]),
+                    Number.status == NumberStatus.ACTIVE,
+                ).execute()
 
 
 def apply_notice(notice: items.PlatformNotice) -> bool:
@@ -160,13 +164,6 @@ def _update(number: Number, news: dict[str, str | None]) -> None:
 def _emit(kind: EventKind, number: Number) -> None:
     data, ids = number_object(number), [number.id]
     Delivery.emit(number.account_id, kind, data, subject_id=number.id, number_ids=ids)
-
-
-def _expect(numbers: Iterable[Number], reason: str) -> None:
-    """Store why these numbers may be lost. A check decides whether they are."""
-    Number.update(reason=reason).where(
-        Number.id.in_([number.id for number in numbers]), Number.status == NumberStatus.ACTIVE
-    ).execute()
 
 
 def request_checks(numbers: Iterable[Number], starting: Iterable[NumberStatus] = CONNECTED) -> None:

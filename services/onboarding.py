@@ -29,7 +29,6 @@ from networks.interface import (
     NumberState,
     ProblemKind,
     Sender,
-    SignupProblem,
 )
 from networks.interface import Signup as SignupCalls
 from networks.registry import get_network, offered, wait_for
@@ -55,8 +54,6 @@ class SignupError(DomainError):
 
 
 class LinkUnknownError(SignupError):
-    """There is no such signup link."""
-
     code = NotFoundError.code
 
 
@@ -129,19 +126,15 @@ def translate(error: NetworkError) -> SignupError | None:
 
     Selects by ``code``, because one class of networks.exceptions covers several of these errors.
     """
-    problem = _problem(error)
+    problem = _network().signup_problem(error.code)
     if problem is None or problem.text is None:
         return None
     kind = PinMismatchError if problem.kind is ProblemKind.PIN else SignupError
     return kind(problem.text, problem.wait_seconds)
 
 
-def _problem(error: NetworkError) -> SignupProblem | None:
-    return _network().signup_problem(error.code)
-
-
 def _has_refused(error: NetworkError, kind: ProblemKind) -> bool:
-    problem = _problem(error)
+    problem = _network().signup_problem(error.code)
     return problem is not None and problem.kind is kind
 
 
@@ -192,7 +185,6 @@ def _network() -> SignupCalls:
 
 
 def _exchange(link: SignupLink, code: str) -> Signup:
-    """Exchange the code for the platform's token."""
     try:
         token = wait_for(_network().exchange_code(code))
     except NetworkError as error:

@@ -151,9 +151,5 @@ def _replace_aside(found: Replaced) -> None:
 
 
 def _delete(model: Any, rows: Rows) -> int:
-    return _delete_by_id(model, [row.id for row in rows]) if rows else 0
-
-
-@exclusively
-def _delete_by_id(model: Any, ids: Sequence[Any]) -> int:
-    return int(model.delete().where(model.id.in_(ids)).execute())
+    query = model.delete().where(model.id.in_([row.id for row in rows]))
+    return int(exclusively(query.execute)()) if rows else 0

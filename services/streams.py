@@ -87,7 +87,6 @@ class Stream:
             self.scope.cancel()
 
     async def pieces(self) -> AsyncIterator[str]:
-        """The body of the response, piece by piece."""
         # A client that loses the connection before the first event resumes here.
         text = f"id: {self.place.cursor}\n{OPENING}"
         while not self._is_over:
@@ -143,7 +142,6 @@ class Streams:
                 self._open.discard(stream)
 
     def wake(self) -> None:
-        """Poll now."""
         self._wanted.set()
 
     def stop(self) -> None:
@@ -152,7 +150,6 @@ class Streams:
         self.end()
 
     def end(self) -> None:
-        """End the open streams."""
         for stream in self._open:
             stream.end()
 
@@ -186,7 +183,7 @@ class Streams:
         asked = {(stream.wanted, stream.place) for stream in ready}
         answers, blocks = await to_thread.run_sync(_read, asked, self._blocks, self._accounts())
         for stream in ready:
-            answer = answers[stream.wanted, stream.place]
+            answer = answers.get((stream.wanted, stream.place))
             if answer is None:
                 # The client reconnects, and gets the error.
                 stream.end()
@@ -216,20 +213,14 @@ def _read(
     asked: Collection[tuple[Wanted, Place]],
     latest: LiveBlocks | None,
     accounts: dict[Source, set[str]],
-) -> tuple[dict[tuple[Wanted, Place], tuple[list[Event], Place] | None], Blocks]:
-    """The next events of each stream and the blocks of these accounts, on one connection.
-
-    None for a place that is lost.
-    """
+) -> tuple[dict[tuple[Wanted, Place], tuple[list[Event], Place]], Blocks]:
+    """The next events of each place that is not lost, and the blocks of these accounts, on one connection."""
+    events = {}
     with reading():
-        events = {(wanted, place): _read_from(wanted, place) for wanted, place in asked}
+        for wanted, place in asked:
+            with suppress(LostPlaceError):
+                events[wanted, place] = wanted.read(place, BATCH)
         return events, latest.read(accounts) if latest and accounts else {}
-
-
-def _read_from(wanted: Wanted, place: Place) -> tuple[list[Event], Place] | None:
-    with suppress(LostPlaceError):
-        return wanted.read(place, BATCH)
-    return None
 
 
 # The only instance in a process.

@@ -140,12 +140,9 @@ def remove(number: Number, rows: Sequence[Template]) -> None:
 def apply_change(waba_id: str, change: TemplateChange, at: int) -> None:
     """Apply a callback about a template, in the caller's transaction. ``at`` is 0 if unknown."""
     with writing():
-        lists = TemplateList.select().where(TemplateList.waba_id == waba_id)
-        for known in list(lists):
+        for known in list(TemplateList.select().where(TemplateList.waba_id == waba_id)):
             TemplateList.touch(known.account_id, known.waba_id)
-            ours = Template.account == known.account_id, Template.waba_id == known.waba_id
-            rows = Template.select().where(*ours, Template.network_id == change.template_id)
-            for row in list(rows):
+            for row in Template.rows_of(known, network_id=change.template_id):
                 _apply(row, change.values, at or clock.now())
 
 
@@ -161,7 +158,6 @@ def _apply(row: Template, changes: dict[str, str | None], at: int) -> None:
 
 
 def _values(definition: TemplateDefinition) -> dict[str, Any]:
-    """The columns with the network's values."""
     return {name: getattr(definition, name) for name in NETWORK_VALUES}
 
 

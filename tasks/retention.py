@@ -103,10 +103,6 @@ def _has(model: Any, condition: Any) -> Any:
     return fn.EXISTS(model.select().where(condition))
 
 
-def _has_no(model: Any, condition: Any) -> Any:
-    return ~_has(model, condition)
-
-
 KINDS = (
     # With their attempts. An accepted bulk redelivery may include any delivery of its webhook.
     Kind(
@@ -124,8 +120,8 @@ KINDS = (
         Event,
         "evt",
         (
-            _has_no(Delivery, Delivery.event == Event.id),
-            _has_no(Message, Message.id == Event.subject_id),
+            ~_has(Delivery, Delivery.event == Event.id),
+            ~_has(Message, Message.id == Event.subject_id),
         ),
         note=EventFloor.note,
     ),
@@ -214,5 +210,5 @@ def remove_deleted(limit: int) -> int:
         found = Delivery.select(Delivery.id).where(is_theirs).limit(limit)
         if removed := Delivery.delete().where(Delivery.id.in_(found)).execute():
             return int(removed)
-        is_empty = _has_no(Delivery, Delivery.webhook == Webhook.id)
+        is_empty = ~_has(Delivery, Delivery.webhook == Webhook.id)
         return int(Webhook.delete().where(Webhook.id.in_(deleted), is_empty).execute())
