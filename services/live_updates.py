@@ -16,7 +16,12 @@ from models.clock import timestamp
 from models.deliveries.attempt import Attempt
 from models.numbers.notice import Notice
 from models.numbers.number import Number
-from models.reports.live_activity import Latest, recorded_attempts, recorded_notices
+from models.reports.live_activity import (
+    Latest,
+    RecordedAttempt,
+    recorded_attempts,
+    recorded_notices,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -84,7 +89,7 @@ class LiveBlocks:
         with self._guarded(Source.ATTEMPTS):
             accounts = wanted.get(Source.ATTEMPTS, set())
             for row in self._attempts.read(partial(recorded_attempts, account_ids=accounts)):
-                blocks[Source.ATTEMPTS, row.delivery.webhook.account_id].append(_of_attempt(row))
+                blocks[Source.ATTEMPTS, row.account_id].append(_of_attempt(row))
         with self._guarded(Source.NOTICES):
             accounts = wanted.get(Source.NOTICES, set())
             for notice, number in self._notices.read(
@@ -106,14 +111,14 @@ class LiveBlocks:
             self._failing.discard(source)
 
 
-def _of_attempt(row: Attempt) -> Block:
+def _of_attempt(row: RecordedAttempt) -> Block:
     end = "succeeded" if row.success else "failed"
     data = {
         "id": row.id,
-        "timestamp": timestamp(row.started_at + row.duration_ms),
+        "timestamp": timestamp(row.ended_at),
         "deliveryId": row.delivery_id,
-        "event": row.delivery.event_kind,
-        "url": row.delivery.webhook.url,
+        "event": row.event_kind,
+        "url": row.url,
         "attempt": row.number,
         "statusCode": row.status_code,
         "error": row.error,

@@ -6,10 +6,10 @@ poll goes back some seconds and leaves out rows that an earlier poll returned.
 
 from collections.abc import Callable, Collection, Iterable
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from models import clock
-from models.database import Prepared, reading
+from models.database import Prepared, is_in, reading
 from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import Delivery
 from models.deliveries.webhook import Webhook
@@ -23,6 +23,22 @@ AHEAD_MS = 600_000
 # The most identifiers that one poll reads. With more of them, polls do not go back.
 MOST = 10_000
 Row = TypeVar("Row")
+
+
+class RecordedAttempt(NamedTuple):
+    """An attempt with its delivery's event kind and its webhook's url. Times in milliseconds."""
+
+    account_id: str
+    id: str
+    delivery_id: str
+    event_kind: str
+    url: str
+    number: int
+    ended_at: int
+    duration_ms: int
+    success: bool
+    status_code: int | None
+    error: str | None
 
 
 class Latest:
@@ -50,13 +66,17 @@ class Latest:
         return made
 
 
-def recorded_attempts(attempt_ids: list[str], account_ids: Collection[str]) -> list[Attempt]:
-    """The attempts of these accounts among the identifiers, oldest first, with delivery and webhook."""
-    query = Attempt.select(Attempt, Delivery, Webhook).join(Delivery).join(Webhook)
+def recorded_attempts(
+    attempt_ids: list[str], account_ids: Collection[str]
+) -> list[RecordedAttempt]:
+    """The attempts of these accounts among the identifiers, oldest first."""
     # The query has no condition on the account: PostgreSQL might start with all deliveries of its webhooks.
-    found = query.where(Attempt.id.in_(attempt_ids)).order_by(Attempt.id)
-    hooks = ((row, row.delivery.webhook) for row in found)
-    return [r for r, hook in hooks if hook.deleted_at is None and hook.account_id in account_ids]
+    found = (
+        RecordedAttempt(*row)
+        for deleted_at, *row in _attempts.execute(attempt_ids)
+        if not deleted_at
+    )
+    return sorted((row for row in found if row.account_id in account_ids), key=lambda row: row.id)
 
 
 def recorded_notices(
@@ -89,3 +109,22 @@ def _newer(model: Any) -> Prepared:
     return Prepared(
         lambda after: model.select(model.id).where(model.id > after).order_by(model.id).limit(MOST)
     )
+
+
+@Prepared
+def _attempts(attempt_ids: Any) -> Any:
+    query = Attempt.select(
+        Webhook.deleted_at,
+        Webhook.account,
+        Attempt.id,
+        Attempt.delivery,
+        Delivery.event_kind,
+        Webhook.url,
+        Attempt.number,
+        Attempt.started_at + Attempt.duration_ms,
+        Attempt.duration_ms,
+        Attempt.success,
+        Attempt.status_code,
+        Attempt.error,
+    )
+    return query.join(Delivery).join(Webhook).where(is_in(Attempt.id, attempt_ids))
