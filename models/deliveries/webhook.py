@@ -134,14 +134,18 @@ class Webhook(Owned):
         """Like rows_of(), for all accounts with one of these messages."""
         return _OF_MESSAGES.execute(network_ids, ids)
 
-    @exclusively
     def rotate_secret(self) -> None:
         """Replace the secret. The old one becomes the previous one (secrets_at)."""
+        # Read before the transaction, which may run twice and changes this row in memory.
         try:
             previous = self.sealed_secret if self.secret else None
         except secret.SecretUnreadableError:
             # The service's key was lost. Delete a secret that cannot be decrypted.
             previous = None
+        self._replace_secret(previous)
+
+    @exclusively
+    def _replace_secret(self, previous: str | None) -> None:
         self._assign(
             sealed_secret=_new_sealed_secret(),
             previous_sealed_secret=previous,

@@ -1,13 +1,16 @@
 """Webhooks: subscriptions, secrets and the count of discarded events."""
 
 import base64
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from contract_tests.stored import Stored
 from models.accounts import secret
 from models.accounts.account import Account
-from models.database import writing
+from models.database import queries, writing
+from models.database.postgresql import LostError
 from models.deliveries.webhook import Deactivation, Webhook
 from tests import factories
 from tests.conftest import Clock
@@ -71,6 +74,25 @@ def test_a_second_rotation_keeps_the_last_previous_secret_only(
     webhook.rotate_secret()
     assert webhook.secrets_at(clock.at) == [webhook.secret, second]
     assert webhook.secrets_at(clock.at + DAY_MS - 1) == [webhook.secret, second]
+
+
+def test_a_rotation_whose_connection_was_lost_keeps_the_secret_that_receivers_have(
+    account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    webhook = factories.webhook(account)
+    shared, losses = webhook.secret, [LostError]
+
+    @contextmanager
+    def losing() -> Iterator[None]:
+        with writing():
+            yield
+            while losses:
+                raise losses.pop()
+
+    monkeypatch.setattr(queries, "writing", losing)
+    webhook.rotate_secret()
+    assert shared in webhook.secrets_at(webhook.secret_changed_at or 0)
+    assert not losses
 
 
 def test_a_secret_that_cannot_be_read_is_not_kept_when_it_is_rotated(
