@@ -43,6 +43,7 @@ logger = logging.getLogger(__name__)
 
 RETRY_AFTER_RUNNING = 2
 RETRY_AFTER_PRESSURE = 5
+REUSED = "This Idempotency-Key was used with another request body. Use a new key."
 ERASED = "The message of this Idempotency-Key was erased with its contact. Nothing was sent. Use a new key."
 # How long a client waits while it is unknown if the message is stored. A single look may take longer.
 PATIENCE_SECONDS = 8.0
@@ -280,9 +281,7 @@ async def _replay(known: IdempotencyKey, fingerprint: str) -> Answer:
     if known.message_id is None:
         raise ConflictError(ERASED)
     if known.fingerprint != fingerprint:
-        raise ConflictError(
-            "This Idempotency-Key was used with another request body. Use a new key."
-        )
+        raise ConflictError(REUSED)
     telemetry.note(message_id=known.message_id)
     if known.response_status is not None:
         body = known.response_body or ""

@@ -181,7 +181,8 @@ def test_words_opt_a_person_out_of_marketing_and_in_again(cli: Cli, gateway: Gat
 
     wait_for(lambda: opted_out() == [True], "an opt-out")
     refused = cli.refuse(*given, "--start", "x" * 41, status=2)
-    assert f"Invalid value for '--start': The word {'x' * 40}... has 41 characters." in refused
+    assert "'--start'" in refused
+    assert f"{'x' * 40}... has 41 " in refused
     assert cli.json(*given[:3]) == told | {"stopWords": [], "startWords": []}
 
 
@@ -322,7 +323,7 @@ def test_a_database_of_before_the_first_release_is_refused_in_one_line(
     stored = Stored({"GATEWAY_DATA_DIR": str(empty.folder / "var")})
     stored.change("DELETE FROM schema_migration WHERE name > '0011'")
     [line] = empty.refuse(command).splitlines()
-    assert line.startswith("Error: The database is not migrated: it is older than 1.0.0. First run")
+    assert re.match(r"Error: .* 1\.0\.0\. .* gateway migrate ", line)
     assert stored.count("schema_migration", "name > '0011'") == 0, "it changed nothing"
 
 
@@ -338,7 +339,7 @@ def test_a_database_that_a_later_release_contracted_is_refused_in_one_line(
     # A migration of this release that is missing as well must not lead to `gateway migrate`.
     stored.change("DELETE FROM schema_migration WHERE id = 1")
     [line] = empty.refuse(*command.split()).splitlines()
-    assert line.startswith("Error: The database belongs to a later release: its migration 9999_")
+    assert re.match("Error: .* 9999_contract_x ", line)
 
 
 @pytest.mark.usefixtures("customer")

@@ -162,7 +162,7 @@ def test_a_file_of_unknown_type_is_refused_with_advice(api: Api, number: dict[st
     part = ("voice.dat", b"a voice", "application/octet-stream")
     refused = api.post(f"/numbers/{number['id']}/media", 415, files={"file": part})["error"]
     assert refused["details"] == {"field": "/file"}
-    assert "Send a name with one of the extensions" in refused["message"]
+    assert ".opus" in refused["message"]
 
 
 def test_an_empty_file_is_forwarded(gateway: Gateway, api: Api, number: dict[str, str]) -> None:

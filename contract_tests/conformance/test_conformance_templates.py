@@ -106,7 +106,7 @@ def test_a_template_is_created_reviewed_sent_changed_and_deleted(
     asked = sends_at_the_network(sandbox)
     error = refused(api, message(number, to, name, TEXT))
     assert error["details"] == {"field": "/template/components/0/parameters"}
-    assert "takes 2 parameters ({{1}}, {{2}}), and the request has 1." in error["message"]
+    assert "({{1}}, {{2}})" in error["message"]
     assert sends_at_the_network(sandbox) == asked
     api.post("/messages/send", json=message(number, to, name, TEXT, TEXT))
     [accepted] = sandbox.accepted(to)

@@ -25,8 +25,8 @@ def test_a_list_that_cannot_be_read_says_so_and_keeps_its_place(
     assert answer.status_code == 503
     assert int(answer.headers["Retry-After"]) > 0
     assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
-    assert "This could not be loaded just now" in answer.text
-    assert "Nothing is lost" in answer.text
+    assert 'data-kind="broken"' in answer.text
+    assert "nothing was changed" in answer.text
     assert f'href="{PATH}">Load again' in answer.text
     assert 'href="/dashboard/links" aria-current="page"' in answer.text
     assert "signup_link" not in answer.text
@@ -42,6 +42,7 @@ def test_an_action_that_cannot_be_carried_out_leads_back_to_its_list(
     with gateway.stored.without("signup_link"):
         answer = person.post("/dashboard/links", None, csrf_token=token, slug="not-made")
     assert answer.status_code == 503
-    assert "This could not be done just now" in answer.text
+    assert 'data-kind="broken"' in answer.text
+    assert "nothing was changed" not in answer.text
     assert 'href="/dashboard/links">Load again' in answer.text
     assert "not-made" not in person.get("/dashboard/links").text

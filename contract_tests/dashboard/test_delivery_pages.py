@@ -21,6 +21,7 @@ from contract_tests.harness import (
     wait_for,
 )
 from contract_tests.scripted_receiver import ScriptedReceiver
+from webhooks.reasons import COULD_NOT_CONNECT, NO_RESPONSE
 
 MARKUP = b"<script>alert(1)</script><b>broken</b>"
 LONG_AGO, FAR_AHEAD = "2020-01-01T00:00", "2999-01-01T00:00"
@@ -100,10 +101,10 @@ def test_a_rotated_secret_leaves_the_old_signature_unknown(
 ) -> None:
     hook = _hook(owner, receiver.url("/rotated"))
     path = f"/dashboard/deliveries/{_delivery(owner, hook, 'delivered')}"
-    assert "the secret was rotated since" not in person.get(path).text
+    assert "was rotated since" not in person.get(path).text
     assert owner.request("POST", f"/webhooks/{hook}/rotate-secret").ok
     shown = person.get(path).text
-    assert "not known: the secret was rotated since" in shown
+    assert "was rotated since" in shown
     assert re.search("sha256=[0-9a-f]|v1,[A-Za-z0-9]", shown) is None
 
 
@@ -121,7 +122,8 @@ def test_a_receivers_response_is_shown_as_text(page: Page, person: Person, owner
 def test_an_unreachable_receiver_shows_a_connection_error(person: Person, owner: Customer) -> None:
     hook = _hook(owner, "http://127.0.0.1:9/nobody")
     shown = person.get(f"/dashboard/deliveries/{_delivery(owner, hook, 'failed')}").text
-    assert "Why it has not arrived:</strong> No response: could not connect." in shown
+    why = shown.partition('id="why">')[2].partition("</p>")[0]
+    assert why.endswith(f"{NO_RESPONSE}{COULD_NOT_CONNECT}")
 
 
 def test_redelivering_shows_its_progress_without_reloading_the_page(
@@ -177,7 +179,8 @@ def test_the_list_covers_all_webhooks_or_one_and_each_filter_narrows_it(
         assert answer.status_code == 200
         assert ("No delivery matches." not in answer.text) is is_there, query
         assert ("/dashboard/deliveries/dlv_" in answer.text) is is_there, query
-    assert "Show all of this webhook" in _list(person, webhook=hook, state="skipped").text
+    nothing = _list(person, webhook=hook, state="skipped").text
+    assert f'href="/dashboard/deliveries?webhook={hook}">Show all' in nothing
 
 
 @pytest.mark.parametrize(
@@ -322,7 +325,7 @@ def test_an_inactive_webhook_has_to_be_enabled_first(person: Person, owner: Cust
         assert "nable it" in answer.text
     assert person.submit(f"{one}/redeliver", page=one).status_code == 409
     assert person.submit(many, page=one).status_code == 409
-    assert "Skipped, because the webhook was disabled." in person.get(one).text
+    assert re.search(r'id="means">\s*Skipped', person.get(one).text)
     assert _state(owner, delivery_id) == "skipped"
 
 

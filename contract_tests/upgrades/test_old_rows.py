@@ -9,6 +9,7 @@ from contract_tests.harness import ROOT, Customer
 from contract_tests.releases import rows
 from contract_tests.releases.build import build
 from contract_tests.upgrades.service import services
+from services.sending import REUSED
 
 # What is looked for in the answer.
 READS = {
@@ -48,4 +49,4 @@ def test_rows_of_the_oldest_release_are_read(customer: Customer, path: str) -> N
 def test_a_request_of_the_oldest_release_is_not_sent_again(customer: Customer) -> None:
     answer = customer.send(rows.PERSON, key="order-17")
     assert answer.status_code == 409
-    assert "used with another request body" in answer.text
+    assert answer.json()["error"]["message"] == REUSED

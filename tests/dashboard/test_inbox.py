@@ -21,13 +21,14 @@ from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message
 from models.messages.template import Template
 from models.numbers.number import Number, NumberStatus
+from services.sending import REUSED
 from tests import factories
 from tests.conftest import Clock
 from tests.dashboard.conftest import Submit, Visit
 from tests.fake_templates import definition, known
 
 PERSON = "15551234567"
-USED = ConflictError("This Idempotency-Key was used with another request body. Use a new key.")
+USED = ConflictError(REUSED)
 
 
 class Claim(Protocol):
@@ -473,7 +474,7 @@ def test_a_number_that_cannot_send_has_no_form(
     with writing():
         number.move_to(NumberStatus.BANNED)
     page = visit(f"inbox/{contact.id}")
-    assert re.search('<p class="problem">.* banned .*See the number</a>', page)
+    assert re.search('<p class="problem">.* banned .*</a>', page)
     assert "<textarea" not in page
 
 

@@ -61,8 +61,10 @@ def test_webhooks_that_fail_or_are_disabled_need_attention(
     clock.advance(hours=2)
     page = visit("")
     given_up, fails, off = _attention(page)
-    assert re.match("disabled http://127.0.0.1:9/given-up .* 2 h .* too many ", given_up)
-    assert re.match("disabled http://127.0.0.1:9/off This account .* 2 h ", off)
+    assert given_up.startswith("disabled http://127.0.0.1:9/given-up ")
+    assert "2 h ago: too many" in given_up
+    assert off.startswith("disabled http://127.0.0.1:9/off ")
+    assert " 2 h ago. " in off
     assert fails.startswith("failing http://127.0.0.1:9/failing 1 event ")
     assert f'href="/dashboard/webhooks/{failing.id}"' in page
     assert page.count("/dashboard/deliveries?state=undelivered") == 1

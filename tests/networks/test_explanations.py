@@ -22,7 +22,7 @@ def test_an_error_without_an_explanation_keeps_the_networks_text(code: str) -> N
 
 
 def test_an_error_is_described_with_its_code() -> None:
-    pair = described(ThrottledError("131056", "pair rate limit hit"))
-    assert pair == f"131056 pair rate limit hit. {explanation('131056')}"
+    pair = described(ThrottledError("131056", "limit hit"))
+    assert pair == f"131056 limit hit. {explanation('131056')}"
     assert described(RefusedError("999999", "")) == "999999"
     assert described(NotReachedError("unreachable", "Gone")) == "unreachable Gone."

@@ -195,11 +195,11 @@ def test_a_failure_carries_its_code_and_details() -> None:
     error = {
         "code": 131047,
         "title": "Re-engagement message",
-        "error_data": {"details": "More than 24 hours have passed."},
+        "error_data": {"details": "A day has passed."},
     }
     other = {"code": 131031, "title": "Account locked"}
     assert _status(status="failed", errors=[error, other]).errors == (
-        ("131047", "More than 24 hours have passed."),
+        ("131047", "A day has passed."),
         ("131031", "Account locked"),
     )
 
