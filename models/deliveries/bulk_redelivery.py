@@ -13,7 +13,7 @@ from peewee import ForeignKeyField, TextField, fn
 
 from models.clock import new_id
 from models.database import BaseModel, database_now, exclusively, fetch, reading, write
-from models.deliveries.delivery import CLAIMS, Delivery
+from models.deliveries.delivery import CLAIMS, IS_PENDING, Delivery, DeliveryState
 from models.deliveries.delivery_filter import DeliveryFilter
 from models.deliveries.webhook import Webhook
 
@@ -74,10 +74,15 @@ class Redelivery(BaseModel):
     @classmethod
     def before_first_attempt(cls, webhook_id: str, among: Sequence[str]) -> list[str]:
         """The chosen deliveries in ``among`` that have not had their first attempt yet."""
+        is_in_first = (Delivery.tries == 1) & Delivery.lease_token.is_null(False)
+        is_before = (Delivery.state == DeliveryState.PENDING) & (
+            (Delivery.tries == 0) | is_in_first
+        )
         with reading():
             # Batches first: the second query finds deliveries that the worker schedules between the two.
             waiting = cls.waiting([webhook_id])
-            waiting |= Delivery.before_first_attempt([i for i in among if i not in waiting])
+            others = Delivery.id.in_([i for i in among if i not in waiting])
+            waiting |= {row.id for row in Delivery.select(Delivery.id).where(others, is_before)}
         return [i for i in among if i in waiting]
 
     @classmethod
@@ -116,9 +121,8 @@ class Redelivery(BaseModel):
                 return None
             now = database_now()
             part, rest = batch.delivery_ids[:rate], batch.delivery_ids[rate:]
-            last = Delivery.redelivered_until(webhook_id, now, now + ahead_ms)
-            at = last + len(part) * 1000 // rate
-            if at > now + ahead_ms or Delivery.is_behind(webhook_id, now - BEHIND_MS):
+            last = _scheduled_until(webhook_id, now, now + ahead_ms)
+            if last is None or (at := last + len(part) * 1000 // rate) > now + ahead_ms:
                 return None
             if rest:
                 cls.update(delivery_ids_json=json.dumps(rest)).where(cls.id == batch.id).execute()
@@ -127,3 +131,18 @@ class Redelivery(BaseModel):
             return Delivery.schedule_anew(part, json.loads(batch.states_json), at)
 
         return write(schedule, CLAIMS)
+
+
+def _scheduled_until(webhook_id: str, now: int, latest: int) -> int | None:
+    """The time of the webhook's last scheduled redelivery, at most ``latest``. Now if there is none.
+
+    None if the webhook is behind: a delivery has been due for BEHIND_MS.
+    """
+    is_waiting = (Delivery.webhook == webhook_id) & (Delivery.state == IS_PENDING)
+    is_waiting &= Delivery.lease_token.is_null()
+    if Delivery.select().where(is_waiting, Delivery.due_at < now - BEHIND_MS).exists():
+        return None
+    # Only redeliveries wait without a try.
+    scheduled = (Delivery.tries == 0) & ~Delivery.due & Delivery.due_at.between(now, latest)
+    last = Delivery.select(fn.MAX(Delivery.due_at)).where(is_waiting, scheduled).scalar()
+    return now if last is None else int(last)

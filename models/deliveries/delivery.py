@@ -16,7 +16,6 @@ from peewee import (
     IntegerField,
     TextField,
     Value,
-    fn,
 )
 
 from models import clock
@@ -36,9 +35,7 @@ IS_WAITING = SQL("state = 'pending' AND NOT due")
 IS_DUE_AGAIN = SQL("due AND tries > 0")
 IS_UNDELIVERED = SQL("state IN ('failed', 'skipped')")
 FREQUENT = ("message.received", "message.sent", "message.delivered", "message.read")
-IS_RARE = SQL(
-    "event_kind NOT IN ('message.received', 'message.sent', 'message.delivered', 'message.read')"
-)
+IS_RARE = SQL(f"event_kind NOT IN {FREQUENT}")
 
 
 class DeliveryState(StrEnum):
@@ -80,7 +77,6 @@ class Delivery(Lease):
 
     @property
     def finished_attempts(self) -> int:
-        """The number of finished attempts."""
         return self.attempt_count - (self.lease_token is not None)
 
     @classmethod
@@ -197,35 +193,6 @@ class Delivery(Lease):
             state=DeliveryState.PENDING, due=due, tries=0, due_at=at, completed_at=None
         ).where(cls.id.in_(delivery_ids), cls.state.in_(states), cls.lease_token.is_null())
         return int(query.execute())
-
-    @classmethod
-    def redelivered_until(cls, webhook_id: str, now: int, latest: int) -> int:
-        """The time of the last scheduled redelivery, at most ``latest``. Now if there is none."""
-        # Only redeliveries wait without a try.
-        waiting = (cls.webhook == webhook_id) & (cls.state == IS_PENDING) & (cls.tries == 0)
-        waiting &= cls.lease_token.is_null()
-        between = cls.due_at.between(now, latest)
-        last = cls.select(fn.MAX(cls.due_at)).where(waiting, ~cls.due, between).scalar()
-        return now if last is None else int(last)
-
-    @classmethod
-    def is_behind(cls, webhook_id: str, since: int) -> bool:
-        """Whether a delivery of the webhook has been due since before ``since``."""
-        late = cls.lease_token.is_null() & (cls.due_at < since)
-        query = cls.select().where(cls.webhook == webhook_id, cls.state == IS_PENDING, late)
-        return bool(query.exists())
-
-    @classmethod
-    def before_first_attempt(cls, delivery_ids: Sequence[str]) -> set[str]:
-        """The deliveries that wait for their first attempt since they were scheduled, or are in it."""
-        in_first = (cls.tries == 1) & cls.lease_token.is_null(False)
-        query = cls.select(cls.id).where(
-            cls.id.in_(delivery_ids),
-            cls.state == DeliveryState.PENDING,
-            (cls.tries == 0) | in_first,
-        )
-        rows: Any = query.tuples()
-        return {row[0] for row in rows}
 
 
 @Prepared
