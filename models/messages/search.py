@@ -28,6 +28,7 @@ from models.database import (
     Prepared,
     answers_at_once,
     database,
+    fetch,
     is_among,
     is_in,
     reading,
@@ -153,10 +154,8 @@ def _blocks(account_id: str, words: Sequence[str], before: str | None) -> list[t
     query = query.where(SearchBlock.account_id == account_id, is_among(SearchBlock.number, numbers))
     if before is not None:
         query = query.where(SearchBlock.id < before)
-    rows: Any = (
-        query.order_by(SearchBlock.number.desc()).limit(MOST_READ // BLOCK_SIZE + 1).tuples()
-    )
-    return list(rows)
+    newest_first = query.order_by(SearchBlock.number.desc())
+    return fetch(newest_first.limit(MOST_READ // BLOCK_SIZE + 1).tuples())
 
 
 def _has(account_id: str, words: Sequence[str]) -> Any:
@@ -179,8 +178,12 @@ def add(until: int, hurry_until: int, count: int) -> int:
     """
     with reading():
         newest = SearchBlock.newest()
-        above, below = newest.last_id if newest else "", id_bound("msg", until)
-        rows = list(_NEXT.execute(above, below, count))
+        is_next = (
+            Message.id > (newest.last_id if newest else ""),
+            Message.id < id_bound("msg", until),
+        )
+        query = Message.select(Message.id, Message.account, Message.body_json).where(*is_next)
+        rows = fetch(query.order_by(Message.id).limit(count).tuples())
     is_old = bool(rows) and rows[0][0] < id_bound("msg", hurry_until)
     if len(rows) < count and not is_old:
         return 0
@@ -261,26 +264,17 @@ def _store(
 
 
 def _store_words(number: int, words: Sequence[str]) -> None:
-    on_postgresql = isinstance(database.obj, PostgresqlDatabase)
-    _INSERT_WORDS.execute(number, list(words) if on_postgresql else " ".join(words))
+    _INSERT_WORDS.execute(number, " ".join(words))
 
 
 def _insert_words(number: Any, words: Any) -> Any:
     if isinstance(database.obj, PostgresqlDatabase):
-        words = fn.array_to_tsvector(Cast(words, "text[]"))
+        words = fn.array_to_tsvector(fn.string_to_array(words, " "))
     return SearchWords.insert(rowid=number, words=words)
 
 
 _INSERT_WORDS = Prepared(_insert_words)
 _COUNT = Prepared(lambda ids: Message.select(fn.COUNT(Message.id)).where(is_in(Message.id, ids)))
-_NEXT = Prepared(
-    lambda above, below, count: (
-        Message.select(Message.id, Message.account, Message.body_json)
-        .where(Message.id > above, Message.id < below)
-        .order_by(Message.id)
-        .limit(count)
-    )
-)
 _OF_ACCOUNT = (Message.id, Message.body_json)
 _ABOVE = Prepared(
     lambda account_id, above, below, count: (
