@@ -74,7 +74,7 @@ def check_url(url: str, account_id: str) -> None:
 
 def check_numbers(account_id: str, number_ids: list[str]) -> None:
     """Raise NotFoundError if a number does not exist, or ForbiddenError if it is another account's."""
-    owners = Number.owners(number_ids)
+    owners = {id_: number.account_id for id_, number in Number.by_ids(number_ids).items()}
     places = {number_id: f"/numberIds/{i}" for i, number_id in enumerate(number_ids)}
     for exists in (False, True):
         for number_id, place in places.items():

@@ -14,7 +14,7 @@ from peewee import SQL, BigIntegerField, IntegerField, IntegrityError, TextField
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Owned
-from models.database import Prepared, Rows, database, exclusively, fetch, is_in, reading
+from models.database import Prepared, Rows, database, exclusively, fetch, is_in
 from models.work import Work
 
 # How long a signup may work on a number. After that its process counts as dead, because all its requests
@@ -77,8 +77,7 @@ class Number(Owned, Work):
     @classmethod
     def by_ids(cls, ids: Collection[str]) -> dict[str, Self]:
         """The numbers with these identifiers, by identifier."""
-        with reading():
-            return {row.id: row for row in cls.select().where(cls.id.in_(list(ids)))} if ids else {}
+        return {row.id: row for row in fetch(cls.select().where(cls.id.in_(list(ids))))}
 
     @classmethod
     @exclusively
@@ -139,13 +138,6 @@ class Number(Owned, Work):
     def called(cls, phone_number_ids: Sequence[str]) -> Rows[tuple[str, str]]:
         """The network's and the gateway's identifiers of these numbers, in the caller's transaction."""
         return _CALLED.execute(phone_number_ids)
-
-    @classmethod
-    def owners(cls, number_ids: list[str]) -> dict[str, str]:
-        """Account identifiers by number identifier, for numbers that exist."""
-        with reading():
-            rows = cls.select(cls.id, cls.account).where(cls.id.in_(number_ids))
-            return {row.id: row.account_id for row in rows}
 
     @classmethod
     def abandon_dead(cls) -> None:
