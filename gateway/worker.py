@@ -10,7 +10,6 @@ from wsgiref.simple_server import WSGIRequestHandler
 
 from prometheus_client import start_http_server
 
-from gateway.http.vanished import notice_vanished
 from gateway.ops.rounds import Rounds
 from gateway.ops.watchdog import STOPPING, Watchdog, report_state
 from gateway.settings import PREFIX, Settings, SettingsError
@@ -32,8 +31,8 @@ RETRY_SECONDS = 0.5
 LOOK_SECONDS, CHECK_LOOK_SECONDS = 0.5, 1.0
 # Seconds that a stop may take beyond the longest attempt or call.
 STOP_SECONDS = 8
-# After so many seconds a client of the metrics that vanished, or is silent, is forgotten.
-VANISHED_SECONDS = 30
+# A client of the metrics may take so many seconds for its request, and again for the response.
+METRICS_SECONDS = 30
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -49,9 +48,9 @@ def run_task() -> bool:
 
 
 class _MetricsHandler(WSGIRequestHandler):
-    """Closes the connection of a client that is silent. Otherwise it would hold its thread for ever."""
+    """Closes the connection of a client that is silent or gone. It would hold its thread for ever."""
 
-    timeout = VANISHED_SECONDS
+    timeout = METRICS_SECONDS
 
     def log_message(self, *_: object) -> None:
         """Log nothing."""
@@ -67,8 +66,6 @@ def _serve_metrics(at: str) -> None:
     try:
         server, _ = start_http_server(int(port), host.strip("[]"))
         server.RequestHandlerClass = _MetricsHandler
-        # Linux gives the options of a listening socket to the connections.
-        notice_vanished(server.socket, VANISHED_SECONDS)
     except (OSError, OverflowError) as error:
         raise SettingsError(f"{PREFIX}WORKER_METRICS_AT cannot be used: {error}") from None
 
