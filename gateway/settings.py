@@ -15,6 +15,7 @@ from urllib.parse import quote, urlsplit
 
 from pydantic import (
     AfterValidator,
+    BeforeValidator,
     Field,
     HttpUrl,
     NonNegativeInt,
@@ -73,10 +74,6 @@ def _check_file(text: str) -> str:
     return text
 
 
-# Values of target_session_attrs that may lead to a server that can be written. None: it is not set.
-_OF_PRIMARY = (None, "any", "read-write", "primary")
-
-
 def _check_server(text: str) -> str:
     """Let the driver parse the URL, without connecting."""
     refusal = ValueError(
@@ -101,7 +98,7 @@ def _check_server(text: str) -> str:
     # A special character of the password ended the host's part early.
     if url.fragment is not None or "@" in f"{url.path}{url.query}":
         raise refusal
-    if wanted not in _OF_PRIMARY:
+    if wanted not in {None, "any", "read-write", "primary"}:
         raise ValueError("target_session_attrs must be read-write or primary: the gateway writes")
     return str(url)
 
@@ -153,6 +150,7 @@ _SmtpUrl = Annotated[SecretStr, AfterValidator(_check_smtp)]
 _BaseUrl = Annotated[str, AfterValidator(_check_base)]
 _Plan = Annotated[str, Field(pattern="^(starter|pro)$")]
 _Caller = Annotated[str, Field(pattern="^(starter|pro|anonymous)$")]
+_LISTED = BeforeValidator(lambda value: value.split(",") if isinstance(value, str) else value)
 _Port = Annotated[int, Field(ge=1, le=65535)]
 _Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -193,7 +191,7 @@ class Settings(BaseSettings):
 
     plan_limits: Annotated[dict[_Caller, PositiveInt], NoDecode] = {"starter": 100, "pro": 500}
     webhook_limits: Annotated[dict[_Plan, PositiveInt], NoDecode] = {"starter": 20, "pro": 100}
-    retry_schedule: Annotated[tuple[_Seconds, ...], NoDecode] = (30, 300, 1800)
+    retry_schedule: Annotated[tuple[_Seconds, ...], NoDecode, _LISTED] = (30, 300, 1800)
     delivery_timeout: _Seconds = 10
     deactivate_after: PositiveInt = 10
     redelivery_rate: PositiveInt = 50
@@ -225,11 +223,6 @@ class Settings(BaseSettings):
             pairs = [item.partition("=") for item in value.split(",") if item.strip()]
             value = {name.strip(): limit.strip() for name, _, limit in pairs}
         return _LIMITS[str(info.field_name)] | value
-
-    @field_validator("retry_schedule", mode="before")
-    @classmethod
-    def _parse_retry_schedule(cls, value: object) -> object:
-        return value.split(",") if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _fill_in(self) -> Self:
