@@ -20,10 +20,9 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from gateway.api.operations import KEY, UNKNOWN_PAGE, Operation
 from gateway.http.access_log import HEADER, PREFIX
-from gateway.http.address_limit import AddressLimit
 from gateway.http.admission import NOBODY
+from gateway.http.client_limits import AddressLimit, notice_vanished
 from gateway.http.exception_handlers import ApiError, response_to
-from gateway.http.vanished import notice_vanished
 from models import clock
 from services.streams import streams
 

@@ -41,7 +41,7 @@ OPENS_SOCKETS = {
     "webhooks/address.py": "parses addresses, and connects to nothing",
     "webhooks/resolver.py": "queries name servers, and connects to nothing else",
     "gateway/cli/remote.py": "calls the API of a gateway, on a developer's machine",
-    "gateway/http/vanished.py": "sets options of accepted sockets, and opens none",
+    "gateway/http/client_limits.py": "sets options of accepted sockets, and opens none",
     "gateway/client/connection.py": "opens the stream of events, in a customer's program",
     "gateway/client/events.py": "reads that stream",
     "gateway/cli/listen.py": "forwards events to a developer's receiver",

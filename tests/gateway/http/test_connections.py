@@ -19,7 +19,7 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 
 from contract_tests.raw_http import SECONDS
-from gateway.http.address_limit import AddressLimit
+from gateway.http.client_limits import AddressLimit
 from gateway.http.connections import Bounds, GatewayProtocol
 from tests.waiting import until
 

@@ -1,12 +1,18 @@
-"""Limits the concurrent connections of one client address, so that one client cannot take them all.
+"""Limits what one client can hold: connections, and a connection after the client vanished.
 
 An IPv6 client can use all addresses of a /64 network, so that network counts as one address.
+
+A client that lost its machine or network closes no connection. By default Linux then sends the same bytes
+again for 16 minutes, and waits for ever where there are none. Until then a stream of events holds one of its
+account's places.
 """
 
 import ipaddress
 import logging
+import socket
 import time
 from collections import Counter
+from typing import Any
 
 from models.accounts.client_address import one_client
 
@@ -14,6 +20,11 @@ logger = logging.getLogger(__name__)
 
 # A flood of connections must not become a flood of log lines.
 WARNING_SECONDS = 10
+# A silent connection is probed after this many seconds, and then at this interval. Event streams send a
+# comment every 15 seconds, so they rarely need it.
+IDLE_SECONDS, INTERVAL_SECONDS = 15, 5
+# After as many probes without an answer the connection is closed.
+PROBES = 6
 
 
 class AddressLimit:
@@ -47,3 +58,17 @@ class AddressLimit:
     def spares(self, client: str) -> bool:
         """Whether a client has no limit: this machine, or a Unix socket."""
         return not client or ipaddress.ip_address(client).is_loopback
+
+
+def notice_vanished(accepted: Any, seconds: float) -> None:
+    """Have the kernel close the connection of this socket ``seconds`` after bytes that nobody confirmed."""
+    if accepted is None or accepted.family not in {socket.AF_INET, socket.AF_INET6}:
+        return
+    accepted.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in (
+        (socket.TCP_KEEPIDLE, IDLE_SECONDS),
+        (socket.TCP_KEEPINTVL, INTERVAL_SECONDS),
+        (socket.TCP_KEEPCNT, PROBES),
+        (socket.TCP_USER_TIMEOUT, round(seconds * 1000)),
+    ):
+        accepted.setsockopt(socket.IPPROTO_TCP, option, value)
