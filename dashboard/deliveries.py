@@ -80,7 +80,6 @@ def deliveries() -> Response:
         attempts=last_attempts(found.rows),
         people=people_of(found.rows),
         missed=missed([asked.hook.id] if asked.hook else [hook.id for hook in asked.hooks]),
-        is_later_page="before" in request.args,
     )
 
 

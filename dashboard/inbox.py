@@ -9,7 +9,6 @@ import secrets
 from collections.abc import Mapping
 from datetime import date
 from itertools import groupby
-from urllib.parse import urlencode
 
 from flask import Response, abort, request
 
@@ -48,16 +47,12 @@ def inbox() -> Response:
     found = conversations(account().id, PER_PAGE, before, number_id)
     with reading():
         people = Contact.rows_of(row.contact_id for row in found.rows)
-    kept = {"number_id": number_id} if number_id else {}
     return show(
         "inbox.html",
         found=found,
         people=people,
         numbers={number.id: number for number in Number.all(account().id)},
         number_id=number_id,
-        before=before,
-        newest=f"{PATH}?{urlencode(kept)}",
-        older=f"{PATH}?{urlencode(kept | {'before': str(found.before)})}",
     )
 
 
@@ -167,7 +162,6 @@ def _page(
         number=number,
         days=_by_day(found),
         earlier=found.before,
-        before=before,
         open_until=open_until,
         can_send=number.status == NumberStatus.ACTIVE,
         kinds=KINDS,

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from typing import cast
-from urllib.parse import urlencode
 
 from flask import Response, current_app, request
 
@@ -25,6 +24,7 @@ OUTCOME_NAMES = {
     "5xx": "Failed with 5xx",
 }
 FILTERS = ("outcome", "method", "operation", "key_id")
+WORDS = {"outcome": "status", "key_id": "key"}
 IDENTIFIER = re.compile(r"\b(?:num|msg|wh|dlv|ctc)_[0-9A-Z]{26}\b")
 PAGES = {
     "num": ("number", "numbers"),
@@ -46,17 +46,19 @@ def requests() -> Response:
         "operation": operations(),
         "key_id": keys,
     }
-    unknown = [name for name, known in choices.items() if chosen[name] not in {"", *known}]
+    problems = {
+        name: f"There is no such {WORDS.get(name, name)}. Choose one of the list."
+        for name, known in choices.items()
+        if chosen[name] not in {"", *known}
+    }
     return show(
         "requests.html",
-        422 if unknown else 200,
-        found=Newest[ApiRequest]([], None) if unknown else _find(chosen),
+        422 if problems else 200,
+        found=Newest[ApiRequest]([], None) if problems else _find(chosen),
         chosen=chosen,
-        unknown=unknown,
+        problems=problems,
         choices=choices,
         keys=keys,
-        before=request.args.get("before", ""),
-        address=_address,
         days=get_settings().request_log_days,
     )
 
@@ -89,13 +91,6 @@ def operations() -> Mapping[str, str]:
 def _find(chosen: dict[str, str]) -> Newest[ApiRequest]:
     wanted = RequestFilter(**{name: value or None for name, value in chosen.items()})
     return wanted.newest(account().id, PER_PAGE, request.args.get("before") or None)
-
-
-def _address(before: str | None) -> str:
-    """The query of the same list before a request, or of its first page."""
-    kept = [(name, value) for name, value in request.args.items() if name in FILTERS and value]
-    query = urlencode([*kept, *([("before", before)] if before else [])], errors="replace")
-    return f"/dashboard/requests?{query}" if query else "/dashboard/requests"
 
 
 def _mentioned(text: str) -> list[tuple[str, str, str]]:

@@ -74,9 +74,6 @@ def search() -> Response:
         is_short=is_short,
         numbers={number.id: number for number in Number.all(account().id)},
         max_text=MAX_TEXT,
-        address_for=lambda of: (
-            f"{PATH}?{urlencode({'q': text, 'kind': of} if of else {'q': text})}"
-        ),
         marked=lambda content: _marked(content, _words(text)),
     )
 

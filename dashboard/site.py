@@ -87,7 +87,7 @@ def show(template: str, status: int = 200, **values: Any) -> Response:
         may=guard.may,
         section=section(),
         search_path=SEARCH,
-        page=page_number(),
+        before=request.args.get("before", ""),
         address_of=address_of,
         said=said,
         user=g.session.user if g.session else None,
@@ -141,10 +141,11 @@ def offset() -> int:
     return (page_number() - 1) * PER_PAGE
 
 
-def address_of(page: int) -> str:
-    """The query of another page of the same list, with the same filters."""
-    kept = [(name, value) for name, value in request.args.items() if name != "page"]
-    return "?" + urlencode([*kept, ("page", str(page))], errors="replace")
+def address_of(**changed: object) -> str:
+    """The URL of this page with other parameters, and the same filters. An empty value removes one."""
+    kept = {name: value for name, value in (request.args.to_dict() | changed).items() if value}
+    query = f"?{urlencode(kept, errors='replace')}" if kept else ""
+    return f"{get_settings().public_path}{request.path}{query}"
 
 
 def section() -> str:
