@@ -118,10 +118,10 @@ class Visit:
             self.page.locator("#start").click()
         return Popup(opened.value)
 
-    def sees(self, title: str) -> str:
-        """Wait for a heading. Returns the page's text."""
-        self.page.get_by_role("heading", name=title).wait_for()
-        shoot(self.page, title.lower().replace(" ", "-").replace("'", ""))
+    def sees(self, state: str) -> str:
+        """Wait for a state of the signup page, or the outcome of the signup. Returns the page's text."""
+        self.page.locator(f'[data-state="{state}"], [data-outcome="{state}"]').wait_for()
+        shoot(self.page, state)
         return self.page.locator("main").inner_text()
 
     @property

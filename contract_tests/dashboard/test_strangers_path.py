@@ -49,7 +49,7 @@ def _connect(browser: Browser, gateway: Gateway, address: str) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 844}, is_mobile=True)
     visit = Visit(context, gateway.url).open(address.rpartition("/")[2])
     visit.begin().up_to_finish(PHONE).finish()
-    visit.sees("Your number is connected")
+    visit.sees("connected")
     context.close()
 
 
