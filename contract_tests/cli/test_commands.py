@@ -323,7 +323,9 @@ def test_a_database_of_before_the_first_release_is_refused_in_one_line(
     stored = Stored({"GATEWAY_DATA_DIR": str(empty.folder / "var")})
     stored.change("DELETE FROM schema_migration WHERE name > '0011'")
     [line] = empty.refuse(command).splitlines()
-    assert re.match(r"Error: .* 1\.0\.0\. .* gateway migrate ", line)
+    assert line.startswith("Error: ")
+    assert " 1.0.0. " in line
+    assert " gateway migrate " in line
     assert stored.count("schema_migration", "name > '0011'") == 0, "it changed nothing"
 
 

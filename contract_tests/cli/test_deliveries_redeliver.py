@@ -1,7 +1,6 @@
 """``gateway deliveries redeliver`` next to a running ``gateway up`` on the same DATA_DIR."""
 
 import json
-import re
 import signal
 import subprocess
 import sys
@@ -149,7 +148,10 @@ def test_a_disabled_webhook_is_refused_with_what_to_do(
     customer.request("PATCH", f"/webhooks/{webhook['id']}", json={"active": False})
     status, out, err = _run(gateway, *_redeliver(webhook))
     assert (status, out) == (1, "")
-    assert re.fullmatch(rf"Error: .* {webhook['id']} .* active to true .*\n", err)
+    [line] = err.splitlines()
+    assert line.startswith("Error: ")
+    assert webhook["id"] in line
+    assert " active to true" in line
 
 
 def test_a_webhook_that_does_not_exist_is_named(gateway: Gateway) -> None:
