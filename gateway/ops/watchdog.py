@@ -22,8 +22,6 @@ import traceback
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from gateway.ops import logs
-
 logger = logging.getLogger(__name__)
 
 # The exit status: EX_SOFTWARE of sysexits.h.
@@ -115,22 +113,19 @@ class Watchdog:
 
     def _end(self, why: str) -> None:
         """Log the stacks, and exit. Neither may wait for what hangs."""
-        for report in (lambda: self._report(why), _dump):
-            thread = threading.Thread(target=report, name="watchdog-report", daemon=True)
+
+        def report() -> None:
+            text = "%s; this process ends, for its supervisor to start it again"
+            logger.critical(text, why, extra={"fields": {"stacks": stacks(self._loops)}})
+            logging.shutdown()
+
+        for each in (report, _dump):
+            thread = threading.Thread(target=each, name="watchdog-report", daemon=True)
             thread.start()
             thread.join(REPORT_SECONDS)
             if not thread.is_alive():
                 break
         os._exit(EXIT_STATUS)
-
-    def _report(self, why: str) -> None:
-        text = stacks(self._loops)
-        logger.critical(
-            "%s; this process ends, for its supervisor to start it again",
-            why,
-            extra={"fields": {"stacks": text}},
-        )
-        logs.flush()
 
 
 def _dump() -> None:
@@ -146,7 +141,7 @@ def _arm() -> None:
         faulthandler.register(signal.SIGPROF, all_threads=True, chain=True)
 
 
-def stacks(loops: Iterable[asyncio.AbstractEventLoop] = ()) -> str:
+def stacks(loops: Iterable[asyncio.AbstractEventLoop]) -> str:
     """The stacks of all threads and tasks. No values: they may be secrets."""
     text = io.StringIO()
     names = {thread.ident: thread.name for thread in threading.enumerate()}
