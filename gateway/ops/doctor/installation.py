@@ -275,15 +275,12 @@ def check_mail(settings: Settings) -> str:
     parts = urlsplit(server)
     try:
         is_encrypted = check_server(server, ANSWER_SECONDS)
-    except LoginError as error:
-        raise ProblemError(
-            f"{parts.hostname}: {error}",
-            "Correct user and password in GATEWAY_SMTP_URL, or use smtps and its port for TLS.",
-        ) from None
     except MailError as error:
-        raise ProblemError(
-            f"{parts.hostname}: {error}",
-            "Correct host and port in GATEWAY_SMTP_URL; let this machine connect to it.",
-        ) from None
+        fix = "Correct host and port in GATEWAY_SMTP_URL; let this machine connect to it."
+        if isinstance(error, LoginError):
+            fix = (
+                "Correct user and password in GATEWAY_SMTP_URL, or use smtps and its port for TLS."
+            )
+        raise ProblemError(f"{parts.hostname}: {error}", fix) from None
     login = " and accepts the login" if parts.username else ""
     return f"{parts.hostname} answers{login}, {'with' if is_encrypted else 'without'} TLS."
