@@ -65,7 +65,7 @@ async def _answer(scope: Scope) -> Response:
         return Response(status_code=HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": "GET"})
     if caller.user is None or caller.session is None:
         return Response(status_code=HTTPStatus.UNAUTHORIZED)
-    if not _may(caller.user.role, "live"):
+    if Role(caller.user.role) not in RULES["live"].roles:
         return Response(status_code=HTTPStatus.FORBIDDEN)
     account_id = caller.user.account_id
     wanted = Wanted(account_id)
@@ -90,8 +90,4 @@ def _begin(wanted: Wanted, last: Place | None) -> tuple[Place, list[Block]]:
 
 def sources_of(role: str) -> list[Source]:
     """The sources besides events that this role may see."""
-    return [source for source, page in PAGES.items() if _may(role, page)]
-
-
-def _may(role: str, page: str) -> bool:
-    return Role(role) in RULES[page].roles
+    return [source for source, page in PAGES.items() if Role(role) in RULES[page].roles]

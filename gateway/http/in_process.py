@@ -45,11 +45,7 @@ class InProcess:
     async def _ask(
         self, account: Account, path: str, headers: Mapping[str, str], body: Body
     ) -> Answer:
-        given = {
-            **headers,
-            "content-type": body.content_type,
-            "content-length": str(body.size),
-        }
+        given = {**headers, "content-type": body.content_type, "content-length": str(body.size)}
         scope: Scope = {
             "type": "http",
             "asgi": {"version": "3.0"},
