@@ -6,7 +6,7 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -84,50 +84,48 @@ class Try:
         return self.status in SUCCESS
 
 
-@dataclass(frozen=True)
-class Forwarder:
-    """Sends events to one URL, signed with ``secret``."""
+def forward(
+    record: Record,
+    url: str,
+    secret: str,
+    note: Callable[[], None],
+    pauses: Sequence[float] = PAUSES,
+) -> Iterator[Try]:
+    """Send an event until the receiver accepts it or the attempts are used up. Yields each attempt.
 
-    url: str
-    secret: str = field(repr=False)
-    pauses: Sequence[float] = PAUSES
-
-    def forward(self, record: dict[str, Any], note: Callable[[], None]) -> Iterator[Try]:
-        """Send an event until the receiver accepts it or the attempts are used up. Yields each attempt.
-
-        Calls ``note`` after the last attempt. No signal stops the program in between.
-        """
-        body = encode(record)
-        for number, pause in enumerate((*self.pauses, None), start=1):
-            with _held_back():
-                made = self._post(record, body, number, pause)
-                is_last = made.is_done or pause is None
-                if is_last:
-                    note()
-                yield made
+    Calls ``note`` after the last attempt. No signal stops the program in between.
+    """
+    body = encode(record)
+    # There is no delivery, so the event's identifier is used.
+    about = {"event_id": record["id"], "kind": record["event"], "delivery_id": record["id"]}
+    for number, pause in enumerate((*pauses, None), start=1):
+        with _held_back():
+            now = time.time_ns() // 1_000_000
+            headers = signing.headers([secret], body, now, **about, number=number)
+            made = Try(number, *_post(url, body, headers), pause)
+            is_last = made.is_done or pause is None
             if is_last:
-                return
-            time.sleep(pause or 0)
+                note()
+            yield made
+        if is_last:
+            return
+        time.sleep(pause or 0)
 
-    def _post(self, record: dict[str, Any], body: bytes, number: int, pause: float | None) -> Try:
-        # There is no delivery, so the event's identifier is used.
-        about = {"event_id": record["id"], "kind": record["event"], "delivery_id": record["id"]}
-        now = time.time_ns() // 1_000_000
-        headers = HEADERS | signing.headers([self.secret], body, now, **about, number=number)
-        began = time.monotonic()
-        status, error = None, None
-        # A connection for each attempt: reusing one that the receiver has just closed would fail.
-        with requests.Session() as session:
-            # No proxy and no ~/.netrc: both programs are on this machine.
-            session.trust_env = False
-            try:
-                response = session.post(
-                    self.url, body, headers=headers, timeout=TIMEOUT_SECONDS, allow_redirects=False
-                )
-                status = response.status_code
-            except requests.RequestException as failure:
-                error = reason_of(failure)
-        return Try(number, status, error, round((time.monotonic() - began) * 1000), pause)
+
+def _post(url: str, body: bytes, headers: dict[str, str]) -> tuple[int | None, str | None, int]:
+    """The status or an error, and the duration in milliseconds."""
+    began = time.monotonic()
+    status, error = None, None
+    # A connection for each attempt: reusing one that the receiver has just closed would fail.
+    with requests.Session() as session:
+        # No proxy and no ~/.netrc: both programs are on this machine.
+        session.trust_env = False
+        options: dict[str, Any] = {"timeout": TIMEOUT_SECONDS, "allow_redirects": False}
+        try:
+            status = session.post(url, body, headers=HEADERS | headers, **options).status_code
+        except requests.RequestException as failure:
+            error = reason_of(failure)
+    return status, error, round((time.monotonic() - began) * 1000)
 
 
 def encode(record: dict[str, Any]) -> bytes:
@@ -204,11 +202,10 @@ def listen(
     _say(f"Forwarding to   {forward_to}")
     if resume and begin is None:
         _say("There is no earlier listen to resume: new events only.")
-    forwarder = Forwarder(forward_to, ours.secret)
     with until_stopped():
         for record in _events_of(ours, events, number_id, begin):
             note = partial(profile.save_cursor, record["cursor"])
-            for made in forwarder.forward(record, note):
+            for made in forward(record, forward_to, ours.secret, note):
                 click.echo(_object(record, made) if as_json else _result(record, made))
 
 

@@ -23,7 +23,7 @@ GAP = "  "
 # The least width of the last column, however wide the others are.
 MIN_CUT = 5
 
-json_option: Callable[[Any], Any] = click.option(
+json_option: Callable[[Callable[..., None]], Callable[..., None]] = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document."
 )
 
@@ -39,8 +39,7 @@ def printed(arguments: Callable[[], Iterable[Any]], *columns: str) -> Decorator:
         def run(*, as_json: bool, **given: Any) -> None:
             show(command(*arguments(), **given), *columns, as_json=as_json)
 
-        decorated: Callable[..., None] = json_option(run)
-        return decorated
+        return json_option(run)
 
     return decorate
 

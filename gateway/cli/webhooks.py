@@ -84,13 +84,11 @@ def list_deliveries(
 def show_delivery(delivery_id: str, *, as_json: bool) -> None:
     """Show a delivery of the profile's account, attempt by attempt."""
     delivery = connect().get(f"/deliveries/{delivery_id}")
-    if as_json:
-        show(delivery, as_json=True)
-        return
-    show({name: delivery[name] for name in DELIVERY}, as_json=False)
-    attempts = [a | {"result": a["error"] or "delivered"} for a in delivery["attempts"]]
-    click.echo()
-    show(attempts, "number", "startedAt", "statusCode", "durationMs", "result", as_json=False)
+    show(delivery, *DELIVERY, as_json=as_json)
+    if not as_json:
+        attempts = [a | {"result": a["error"] or "delivered"} for a in delivery["attempts"]]
+        click.echo()
+        show(attempts, "number", "startedAt", "statusCode", "durationMs", "result", as_json=False)
 
 
 @deliveries.command("redeliver")

@@ -8,7 +8,7 @@ from standardwebhooks import Webhook
 
 from contract_tests.harness import Receiver, Reply, free_port
 from gateway.cli import profile
-from gateway.cli.listen import Forwarder, Try, encode
+from gateway.cli.listen import Try, encode, forward
 from models.deliveries.event import envelope
 from tests.gateway.cli.fake_stream import event
 from webhooks.kinds import EventKind
@@ -25,8 +25,7 @@ def receiver() -> Iterator[Receiver]:
 
 
 def _forward(url: str) -> list[Try]:
-    forwarder = Forwarder(url, SECRET, pauses=(0.01, 0.01))
-    return list(forwarder.forward(event(1), lambda: None))
+    return list(forward(event(1), url, SECRET, lambda: None, pauses=(0.01, 0.01)))
 
 
 def test_an_event_has_both_signatures_and_the_headers_of_a_delivery(receiver: Receiver) -> None:
@@ -66,9 +65,9 @@ def test_a_receiver_that_fails_is_tried_again_until_it_takes_the_event(receiver:
 def test_a_receiver_that_closes_its_connections_is_not_taken_for_a_failure(
     receiver: Receiver,
 ) -> None:
-    forwarder = Forwarder(receiver.url(), SECRET)
     for number in range(100):
-        assert [made.is_done for made in forwarder.forward(event(number), lambda: None)] == [True]
+        tries = forward(event(number), receiver.url(), SECRET, lambda: None)
+        assert [made.is_done for made in tries] == [True]
     # The receiver closed the connections. A later connection can get the same port again.
     assert len({request.peer for request in receiver.requests}) > 50
 
