@@ -46,7 +46,6 @@ GROUPS = {"For developers, over the API": OVER_API, "For operators, on the serve
 
 
 def group(name: str) -> click.Group:
-    """The group of the commands ``gateway NAME ...``."""
     return click.Group(name, help=MODULES[name][1])
 
 
@@ -54,7 +53,6 @@ class LazyGroup(click.Group):
     """A group that imports a command when it is used."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command. Returns None for an unknown name."""
         del ctx
         if cmd_name not in MODULES:
             return None
@@ -67,7 +65,6 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
         del ctx
         for title, group in GROUPS.items():
             with formatter.section(title):
@@ -85,7 +82,6 @@ def cli() -> None:
 
 
 def main() -> None:
-    """The console script."""
     # Only the owner can read files that any library creates.
     os.umask(0o077)
     # The processes of ``up`` inherit the limit of file descriptors.

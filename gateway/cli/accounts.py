@@ -31,7 +31,6 @@ COLUMNS = ("id", "name", "plan", "createdAt")
 
 
 def find_account(account_id: str) -> Account:
-    """The account. Fails when there is none."""
     return found(Account.by_id(account_id), "account", account_id)
 
 

@@ -78,7 +78,6 @@ def _refuse_absent(settings: Settings, *, may_make_key: bool) -> None:
 
 
 def _refuse_incompatible() -> None:
-    """Fail where a later release removed what this one needs."""
     if found := database.incompatible_migrations():
         raise click.ClickException(
             f"The database belongs to a later release: its migration {found[0]} removed what this release "

@@ -119,7 +119,6 @@ def run_checks(settings: Settings) -> list[Check]:
 
 
 def run_check(name: str, probe: Probe, settings: Settings) -> Check:
-    """Run one check."""
     try:
         return Check(name, OK, probe(settings))
     except WarningError as error:

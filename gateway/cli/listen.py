@@ -45,7 +45,6 @@ lines_option: Callable[[Any], Any] = click.option(
 
 
 def kinds_of(_context: click.Context, _parameter: click.Parameter, value: str | None) -> list[str]:
-    """Event kinds, separated by commas."""
     kinds = value.split(",") if value else []
     for kind in kinds:
         if kind not in KINDS:
@@ -80,7 +79,6 @@ class Try:
 
     @property
     def is_done(self) -> bool:
-        """Whether the receiver responded with 2xx."""
         return self.status in SUCCESS
 
 

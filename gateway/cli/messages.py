@@ -109,7 +109,6 @@ def messages(*, as_json: bool, since: int | None, until: int | None, **filters: 
 
 
 def person_of(message: dict[str, Any]) -> str:
-    """The sender of an inbound message, or the recipient of an outbound one."""
     return str(message["fromNumber" if message["direction"] == "INBOUND" else "toNumber"])
 
 

@@ -32,7 +32,6 @@ class NoAnswerError(click.ClickException):
     """No gateway responds at this address."""
 
     def format_message(self) -> str:
-        """The error, and what to do."""
         return f"{self.message} Start it, or name another one: gateway login --url"
 
 
@@ -52,7 +51,6 @@ class Remote:
     def post(
         self, path: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None
     ) -> dict[str, Any]:
-        """The JSON object in the response to a POST."""
         return self._request("POST", path, json=body, headers=headers)
 
     def _request(self, method: str, path: str, **options: Any) -> dict[str, Any]:
@@ -76,7 +74,6 @@ class Remote:
 
 
 def connect() -> Remote:
-    """The API of the profile. Fails without a profile."""
     found = profile.load()
     return Remote(found.url, found.key)
 

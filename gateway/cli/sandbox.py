@@ -13,7 +13,6 @@ PACKAGE = "sandbox"
 
 
 def check_installed() -> None:
-    """Raise ClickException if the sandbox, a distribution of its own, is not installed."""
     with suppress(ModuleNotFoundError):
         # A removed sandbox may leave its folder.
         if find_spec(f"{PACKAGE}.__main__"):

@@ -38,7 +38,6 @@ class Supervisor:
     _started_at: dict[str, float] = field(default_factory=dict, init=False)
 
     def start(self) -> None:
-        """Start all parts, and handle signals."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._hear)
         for name in self.parts:

@@ -55,7 +55,6 @@ class Cause:
     sandbox: str
 
     def control(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Like call_sandbox()."""
         return call_sandbox(self.sandbox, path, body, WITHOUT)
 
     def find_number(self) -> str:
@@ -74,12 +73,10 @@ class Cause:
         return send_once(self.remote, {"number_id": self.number["id"], "to": to, **content})
 
     def receive(self) -> dict[str, Any]:
-        """A person sends a message."""
         said = {"from": READER, "to": self.number["phoneNumber"], "type": "text", "text": TEXT}
         return {"wa_message_id": self.control("inbound", said)["id"]}
 
     def set_status(self, status: str) -> dict[str, Any]:
-        """The platform connects, disconnects or bans the number."""
         changed = self.control(f"{self.find_number()}/status", {"status": status})
         return {"number_id": self.number["id"], "status": changed["status"]}
 
@@ -97,7 +94,6 @@ class Cause:
         return self.set_status("CONNECTED")
 
     def change_quality(self) -> dict[str, Any]:
-        """The platform changes the number's quality rating."""
         rating = "GREEN" if self.number["qualityRating"] == "YELLOW" else "YELLOW"
         change = {"field": "phone_number_quality_update", "quality_rating": rating}
         self.control(f"{self.find_number()}/events", change)

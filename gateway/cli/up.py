@@ -125,7 +125,6 @@ def url_at(host: str, port: int) -> str:
 
 
 def _refuse_taken(places: Places) -> None:
-    """Fail when a part could not listen."""
     if len({port for _, port in places.values()}) < len(places):
         raise click.ClickException(f"{' and '.join(places)} cannot share one port.")
     for name, (host, port) in places.items():
@@ -260,7 +259,6 @@ def _sign_in(account: Account) -> dict[str, str]:
 
 
 def _print_credentials(made: dict[str, Any]) -> None:
-    """With how to send a first message with them."""
     click.echo(f"Account     {made['account']}")
     click.echo(f"API key     {made['key']}")
     if made["number"]:

@@ -146,7 +146,6 @@ class Events:
             del self._seen[next(iter(self._seen))]
 
     def _read_again(self, refusal: ResponseError) -> None:
-        """Continue from a time, because the cursor was refused."""
         since = refusal.details.get("since")
         if not isinstance(since, str):
             moment = datetime.fromisoformat(self._last_timestamp) - SLACK
