@@ -11,7 +11,6 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any
 
 from networks.exceptions import AmbiguousError, NetworkError, RefusedError, ThrottledError
@@ -145,9 +144,8 @@ def write(item: Item) -> bytes:
 
 
 def _read(callback: dict[str, Any], now: int) -> Item:
-    kinds: dict[str, Callable[..., Item]] = {
-        kind.__name__: partial(kind) for kind in (StatusUpdate, InboundMessage)
-    }
+    kinds: dict[str, Callable[..., Item]]
+    kinds = {kind.__name__: kind for kind in (StatusUpdate, InboundMessage)}
     values = callback["item"] | {"person": Person(**callback["item"]["person"])}
     values["at"] = values["at"] if values["at"] <= now else 0
     if "errors" in values:

@@ -1,11 +1,9 @@
-"""Checks the signature of a callback, and parses its raw body into items.
+"""Parses the raw body of a callback into items.
 
 One callback may contain items of several numbers. A missing, unknown or malformed value of one item never
 affects another.
 """
 
-import hashlib
-import hmac
 import json
 import logging
 import re
@@ -30,7 +28,6 @@ from networks.whatsapp.numbers import effect_of
 
 logger = logging.getLogger(__name__)
 
-SIGNATURE = "X-Hub-Signature-256"
 MILLISECONDS_FROM = 100_000_000_000  # a timestamp above this is in milliseconds already
 # Clocks differ by minutes. A time further ahead is wrong, and all later messages of the person would get it.
 MOST_AHEAD = 10 * 60 * 1000
@@ -60,13 +57,6 @@ PASSED_OVER = {"history", "smb_app_state_sync", "smb_message_echoes"}
 # The errors of items that can never be ingested.
 NOT_AN_OBJECT = "The item is not an object."
 NO_ID = "The item has no id."
-
-
-def is_authentic(app_secret: str, body: bytes, header: str | None) -> bool:
-    """Whether ``header`` is ``sha256=`` and the HMAC-SHA256 of ``body``. Compares in constant time."""
-    digest = hmac.new(app_secret.encode(), body, hashlib.sha256).hexdigest()
-    given = (header or "").encode("utf-8", "surrogateescape")
-    return hmac.compare_digest(f"sha256={digest}".encode(), given)
 
 
 @dataclass(frozen=True)
@@ -290,14 +280,12 @@ def _status(number: str, status: dict[str, Any], contact: dict[str, Any]) -> Sta
         person=Person()
         if status.get("recipient_type") == "group"
         else _person(status, RECIPIENT_IDS, contact),
-        pricing=_pricing(status.get("pricing")),
+        pricing=_pricing(graph.part_of(status, "pricing")),
     )
 
 
-def _pricing(pricing: Any) -> Pricing | None:
-    """The pricing of a status. None if it is no object or has no valid member."""
-    if not isinstance(pricing, dict):
-        return None
+def _pricing(pricing: dict[str, Any]) -> Pricing | None:
+    """The pricing of a status. None if it has no valid member."""
     billable = pricing.get("billable")
     model, category, type_ = (
         text if isinstance(text, str) and PRICING_WORD.fullmatch(text) else None

@@ -3,6 +3,7 @@
 Each coroutine makes one call over networks.whatsapp.graph.
 """
 
+import hashlib
 import hmac
 from collections.abc import Mapping
 from typing import Any
@@ -19,6 +20,7 @@ from networks.whatsapp.numbers import state_of
 from networks.whatsapp.rules import Rules
 from networks.whatsapp.templates import TemplateCalls
 
+SIGNATURE = "X-Hub-Signature-256"
 MANAGEMENT = "whatsapp_business_management"
 NEEDED_SCOPES = (MANAGEMENT, "whatsapp_business_messaging")
 NUMBER_FIELDS = "id,display_phone_number,verified_name,status"
@@ -48,7 +50,6 @@ class CloudApi(Rules, BusinessCalls, CheckupCalls, MediaCalls, TemplateCalls):
         self._app_secret = app_secret
 
     async def close(self) -> None:
-        """Close the connections of this event loop."""
         await self._graph.close()
 
     async def send(self, sender: Sender, message: OutboundMessage) -> Acceptance:
@@ -78,15 +79,16 @@ class CloudApi(Rules, BusinessCalls, CheckupCalls, MediaCalls, TemplateCalls):
         return query.get("hub.challenge", "")
 
     def is_authentic(self, body: bytes, headers: Mapping[str, str]) -> bool:
-        """The signature of the platform over the raw body."""
-        return callbacks.is_authentic(self._app_secret, body, headers.get(callbacks.SIGNATURE))
+        """Whether the header is ``sha256=`` and the HMAC-SHA256 of the body. Compares in constant time."""
+        digest = hmac.new(self._app_secret.encode(), body, hashlib.sha256).hexdigest()
+        given = headers.get(SIGNATURE, "").encode("utf-8", "surrogateescape")
+        return hmac.compare_digest(f"sha256={digest}".encode(), given)
 
     def recognizes(self, body: bytes) -> bool:
         """Whether it names the object of the platform's callbacks."""
         return b"whatsapp_business_account" in body
 
     def parse(self, body: bytes, now: int) -> list[Part]:
-        """The items of a callback."""
         return callbacks.parse(body, now, self._app_id)
 
     async def mark_read(self, sender: Sender, wa_message_id: str, *, typing: bool = False) -> None:

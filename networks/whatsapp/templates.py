@@ -108,9 +108,8 @@ def read_change(field: str, value: dict[str, Any]) -> TemplateChange | None:
 def _changed(field: str, value: dict[str, Any]) -> dict[str, str | None]:
     if field == STATUS and (event := _word(value, "event")):
         status = _STATUS_OF.get(event, event)
-        reason = value.get("reason") if status == "REJECTED" else None
-        is_given = reason is not None and reason not in NO_REASON
-        return {"status": status, "rejected_reason": str(reason) if is_given else None}
+        reason = _text(value.get("reason")) if status == "REJECTED" else None
+        return {"status": status, "rejected_reason": reason}
     if field == QUALITY and (score := _word(value, "new_quality_score")):
         return {"quality_score": None if score == NO_SCORE else score}
     if field == CATEGORY and (category := _word(value, "new_category")):
