@@ -170,12 +170,8 @@ async def look_up(names: Resolver, host: str, *, allow_local: bool) -> list[str]
     except UnresolvedError:
         found = []
     if not found or not all(may_be_called(each, allow_local=allow_local) for each in found):
-        raise _unresolved(host)
+        raise AddressRefusedError(UNRESOLVED.format(host))
     return found
-
-
-def _unresolved(host: str) -> AddressRefusedError:
-    return AddressRefusedError(UNRESOLVED.format(host))
 
 
 def check_url(url: str, *, allow_local: bool, nameservers: Sequence[str] | None = None) -> None:
@@ -200,4 +196,4 @@ async def _check_name(host: str, nameservers: Sequence[str] | None) -> None:
         except TimeoutError:
             if not await names.responds():
                 raise MachineError(RESOLVER) from None
-            raise _unresolved(host) from None
+            raise AddressRefusedError(UNRESOLVED.format(host)) from None

@@ -159,24 +159,21 @@ class _Routes:
 
 
 def _reaches(family: socket.AddressFamily) -> bool:
-    with contextlib.suppress(OSError):
-        _find_route(family, _DISTANT[family])
-        return True
-    return False
+    return _find_route(family, _DISTANT[family]) == 0
 
 
 def _is_forbidden_by_route(info: AddrInfoType) -> bool:
+    return _find_route(info[0], info[4]) in _FORBIDDEN
+
+
+def _find_route(family: int, place: tuple[str, int] | tuple[str, int, int, int]) -> int | None:
+    """The error of the route to a place, 0 if there is a route."""
     try:
-        _find_route(info[0], info[4])
+        # To connect a socket of UDP looks for a route, and sends nothing.
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            return probe.connect_ex(place)
     except OSError as error:
-        return error.errno in _FORBIDDEN
-    return False
-
-
-def _find_route(family: int, place: tuple[str, int] | tuple[str, int, int, int]) -> None:
-    # To connect a socket of UDP looks for a route, and sends nothing.
-    with socket.socket(family, socket.SOCK_DGRAM) as probe:
-        probe.connect(place)
+        return error.errno
 
 
 async def _connect(addresses: list[AddrInfoType], routes: _Routes) -> socket.socket:

@@ -149,15 +149,13 @@ def _connected(server: str, timeout: float) -> smtplib.SMTP:
         session = _Bounded(host, port, own, timeout)
     try:
         session.ehlo()
-        is_safe = parts.scheme == "smtps" or host in LOOPBACK
         if parts.scheme == "smtp" and session.has_extn("starttls"):
             session.starttls(context=context)
             session.ehlo()
-            is_safe = True
         if parts.username:
-            _log_in(
-                session, unquote(parts.username), unquote(parts.password or ""), is_safe=is_safe
-            )
+            is_safe = isinstance(session.sock, ssl.SSLSocket) or host in LOOPBACK
+            user, password = unquote(parts.username), unquote(parts.password or "")
+            _log_in(session, user, password, is_safe=is_safe)
     except BaseException:
         session.close()
         raise

@@ -45,13 +45,10 @@ class Resolver:
         """All addresses of a name, the preferred one first. Raises UnresolvedError or MachineError."""
         try:
             found = await self._channel.getaddrinfo(host, type=socket.SOCK_STREAM)
-        except aiodns.error.DNSError as error:
-            if error.args[0] in UNREACHABLE or (
-                error.args[0] in REFUSALS and not await self.responds(_top(host))
-            ):
+        except (aiodns.error.DNSError, ValueError) as error:
+            code = error.args[0] if isinstance(error, aiodns.error.DNSError) else None
+            if code in UNREACHABLE or (code in REFUSALS and not await self.responds(_top(host))):
                 raise MachineError(RESOLVER) from error
-            raise UnresolvedError(f"The host {host} cannot be resolved.") from error
-        except (UnicodeError, ValueError) as error:
             raise UnresolvedError(f"The host {host} cannot be resolved.") from error
         self._known = host
         addresses = [node.addr[0] for node in found.nodes]

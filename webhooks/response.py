@@ -202,17 +202,13 @@ class Response:
             return None
         head, rest = bytes(self._head[: found.start()]), bytes(self._head[found.end() :])
         self._head.clear()
-        self._understand(head)
-        return rest
-
-    def _understand(self, head: bytes) -> None:
-        line = _STATUS_LINE.match(head)
-        if line is None:
+        if (line := _STATUS_LINE.match(head)) is None:
             raise NotHttpError
         status = int(line[2])
         if status >= _INTERIM_END or status == _SWITCHING:
             self.status = status
             self._plan_body(_fields(head), is_old=line[1] == b"0")
+        return rest
 
     def _plan_body(self, fields: Fields, *, is_old: bool) -> None:
         """Find out where the body ends, and whether the connection may be kept then."""
