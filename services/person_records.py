@@ -105,12 +105,15 @@ class _Person:
         """
         asked = {row.id: set(parse_qs(row.query).get("waMessageId", [])) for row in page}
         present = self._present({wamid for wamids in asked.values() for wamid in wamids})
-        found = [row for row in page if self._is_mentioned(row) or asked[row.id] - present]
+        found = [
+            row
+            for row in page
+            if asked[row.id] - present
+            or any(
+                map(self._in_requests, (row.path, unquote_plus(row.query), row.error_json or ""))
+            )
+        ]
         return _delete(ApiRequest, found)
-
-    def _is_mentioned(self, row: ApiRequest) -> bool:
-        texts = row.path, unquote_plus(row.query), row.error_json or ""
-        return any(map(self._in_requests, texts))
 
     def _present(self, wamids: set[str]) -> set[str]:
         ours = Message.account == self._erasure.account_id
