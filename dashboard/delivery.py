@@ -13,7 +13,7 @@ from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.delivery_filter import people_of
 from services.redeliver import InactiveWebhookError, redeliver_one
-from services.webhook_client import headers_of
+from services.webhooks import headers_of
 from webhooks import signing
 from webhooks.client import CONTENT_TYPE
 

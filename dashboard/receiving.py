@@ -19,7 +19,7 @@ from models import clock
 from models.clock import new_id
 from models.deliveries.webhook import Webhook
 from resources.sample import sample_event
-from services.webhook_client import send_test_delivery
+from services.webhooks import send_test_delivery
 from webhooks import signing
 from webhooks.client import Answer
 from webhooks.kinds import EventKind

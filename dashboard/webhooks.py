@@ -22,8 +22,7 @@ from models.deliveries.webhook import Deactivation, Webhook
 from models.numbers.number import Number
 from services import webhooks as service
 from services.fair_share import TooMuchAtOnceError
-from services.webhook_client import send_test_delivery
-from services.webhooks import NotCheckedError, TooManyWebhooksError
+from services.webhooks import NotCheckedError, TooManyWebhooksError, send_test_delivery
 from webhooks.address import AddressRefusedError
 from webhooks.client import Answer
 from webhooks.kinds import EventKind

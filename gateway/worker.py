@@ -17,7 +17,7 @@ from gateway.storage import leave_state
 from models import database
 from models.database import known_time
 from services import erasing, notify, number_status, redeliver, template_copy
-from services.webhook_client import make_client
+from services.webhooks import make_client
 from tasks import deliver, indexing, ingest, queue, sweep
 from tasks.queue import huey
 from webhooks.schedule import RetrySchedule

@@ -12,7 +12,6 @@ from models.errors import ConflictError, InvalidError, NotFoundError
 from resources.page import page_object
 from resources.webhook import test_result_object, webhook_object
 from services import webhooks as service
-from services.webhook_client import send_test_delivery
 from webhooks.address import AddressRefusedError
 from webhooks.kinds import EventKind
 
@@ -84,4 +83,6 @@ async def test_webhook(
     """POST /webhooks/{webhook_id}/test."""
     webhook = await read(partial(owned, Webhook, webhook_id, user))
     kind = (payload or {}).get("event")
-    return test_result_object(await send_test_delivery(webhook, EventKind(kind) if kind else None))
+    return test_result_object(
+        await service.send_test_delivery(webhook, EventKind(kind) if kind else None)
+    )

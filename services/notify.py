@@ -14,7 +14,7 @@ from models.database import progress
 from models.reports.incident import AlertTarget, Incident
 from services import incidents
 from services.fair_share import Share
-from services.webhook_client import post_once
+from services.webhooks import post_once
 from webhooks.mail import MailError, send_mail
 
 logger = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""Creates, changes and deletes webhooks, with the same rules for the API and the dashboard."""
+"""Creates, changes, deletes and tests webhooks, with the same rules for the API and the dashboard."""
 
 import logging
 import re
@@ -7,17 +7,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from gateway.settings import PREFIX, get_settings
+from models import clock
 from models.accounts.account import Account, no_access
 from models.database import exclusively
+from models.deliveries.attempt import Attempt
 from models.deliveries.claim import STALE_SECONDS
 from models.deliveries.delivery import Delivery
 from models.deliveries.webhook import Webhook
 from models.errors import ConflictError, UnavailableError
 from models.numbers.number import Number
+from resources.sample import sample_event
 from services.fair_share import Share
-from webhooks import address
+from webhooks import address, signing
 from webhooks.address import AddressRefusedError
+from webhooks.client import CONTENT_TYPE, Answer, WebhookClient
 from webhooks.faults import MachineError
+from webhooks.kinds import EventKind
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +38,8 @@ URL_FORM = re.compile(
 
 # Concurrent look-ups of an account. A name server that does not respond occupies one for five seconds.
 LOOK_UPS = Share("look-ups of host names", 3)
+# Concurrent tests of an account. A receiver that hangs occupies a test for ten seconds.
+TESTS = Share("tests of webhooks", 3)
 # After this time, an attempt that was claimed before a webhook was disabled has begun or will never begin.
 BEGUN_SECONDS = STALE_SECONDS + 0.1
 POLL_SECONDS = 0.01
@@ -131,3 +138,69 @@ def _await_begun(webhook_id: str) -> None:
     deadline = time.monotonic() + BEGUN_SECONDS
     while Delivery.is_any_claimed(webhook_id) and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS)
+
+
+def make_client() -> WebhookClient:
+    settings = get_settings()
+    return WebhookClient(
+        timeout=settings.delivery_timeout,
+        allow_local=bool(settings.allow_local_webhooks),
+        user_agent=settings.user_agent,
+    )
+
+
+async def post_once(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+    """POST outside the engine. An error of this machine becomes the ``error`` of the result, too."""
+    async with make_client() as client:
+        try:
+            return await client.post(url, body, headers)
+        except MachineError as error:
+            return Answer(None, f"Not sent: {error}.", None, 0)
+
+
+def headers_of(attempt: Attempt, delivery: Delivery) -> dict[str, str | None]:
+    """The headers of a past attempt by name, computed again from the stored rows.
+
+    The signatures are None if the webhook's secret was rotated since, because older secrets signed the
+    attempt. Raises SecretUnreadableError.
+    """
+    webhook, at = delivery.webhook, attempt.started_at
+    headers: dict[str, str | None] = {
+        "Content-Type": CONTENT_TYPE,
+        "User-Agent": get_settings().user_agent,
+        **signing.headers(
+            webhook.secrets_at(at),
+            delivery.event.payload.encode(),
+            at,
+            event_id=delivery.event.id,
+            kind=delivery.event_kind,
+            delivery_id=delivery.id,
+            number=attempt.number,
+        ),
+    }
+    if webhook.secret_changed_at is not None and at <= webhook.secret_changed_at:
+        headers |= dict.fromkeys((signing.HEADER, signing.STANDARD_HEADER))
+    return headers
+
+
+async def send_test_delivery(
+    webhook: Webhook, kind: EventKind | None = None, payload: str | None = None
+) -> Answer:
+    """Send ``payload`` or a sample now, outside the queue. ``kind`` is by default the first subscribed one.
+
+    Every sample has new identifiers, so that a receiver that deduplicates accepts each test. Raises
+    TooMuchAtOnceError.
+    """
+    kind, now = kind or EventKind(webhook.events[0]), clock.now()
+    body = (payload or sample_event(kind, now, clock.new_id)).encode()
+    with TESTS.of(webhook.account_id):
+        headers = signing.headers(
+            webhook.secrets_at(now),
+            body,
+            now,
+            event_id=clock.new_id("evt"),
+            kind=kind,
+            delivery_id=clock.new_id("dlv"),
+            number=1,
+        )
+        return await post_once(webhook.url, body, headers)

@@ -11,7 +11,7 @@ from models.accounts.account import Account
 from models.accounts.user import User
 from models.accounts.user_session import UserSession
 from resources.sample import sample_event
-from services import notify, webhook_client
+from services import notify
 from services import webhooks as service
 from services.fair_share import RETRY_AFTER, Share
 from tests import factories
@@ -25,8 +25,8 @@ PAYLOAD = sample_event(EventKind.MESSAGE_SENT, 0)
 @pytest.mark.parametrize(
     ("path", "form", "share", "limit"),
     [
-        ("webhooks/<id>/test", {}, webhook_client.TESTS, 3),
-        ("webhooks/<id>/compose", {"payload": PAYLOAD}, webhook_client.TESTS, 3),
+        ("webhooks/<id>/test", {}, service.TESTS, 3),
+        ("webhooks/<id>/compose", {"payload": PAYLOAD}, service.TESTS, 3),
         ("notifications", {"url": "https://chat.example.com/"}, service.LOOK_UPS, 3),
         ("notifications/test", {}, notify.TESTS, 2),
     ],

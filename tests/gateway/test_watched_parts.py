@@ -13,7 +13,7 @@ from gateway.ops.watchdog import Watchdog
 from gateway.settings import get_settings
 from models.accounts.account import Account
 from models.database import commit, write
-from services.webhook_client import make_client
+from services.webhooks import make_client
 from tasks import deliver, queue
 from tasks.queue import huey
 from tests.conftest import Configure
