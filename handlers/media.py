@@ -16,7 +16,7 @@ from models.database import read
 from models.errors import InvalidError
 from models.numbers.number import Number
 from networks.exceptions import NetworkError
-from networks.interface import MediaDownload
+from networks.interface import MediaDownload, MediaUpload
 from services import media
 
 logger = logging.getLogger(__name__)
@@ -34,9 +34,8 @@ async def upload_media(user: str, number_id: str, payload: Request) -> dict[str,
     number = await read(partial(owned, Number, number_id, user))
     async with payload.form() as form:
         part = _file(form)
-        name, given = part.filename or "", part.content_type or ""
-        file = media.File(part.file, part.size or 0, name, given)
-        media_id, sent, sha256 = await media.upload(number, file)
+        given = MediaUpload(part.file, part.size or 0, part.content_type or "")
+        media_id, sent, sha256 = await media.upload(number, given, part.filename or "")
     return {"id": media_id, "mimeType": sent.mime_type, "size": sent.size, "sha256": sha256}
 
 

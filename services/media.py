@@ -4,9 +4,10 @@ No file is in memory as a whole, and no transaction is open meanwhile.
 """
 
 import hashlib
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any
 
 from anyio import to_thread
 
@@ -16,7 +17,7 @@ from models.errors import ConflictError, TooLargeError, UnsupportedTypeError
 from models.messages.message import Direction, Message
 from models.numbers.number import Number, NumberStatus
 from networks.interface import FileTypes, Media, MediaDownload, MediaUpload
-from networks.registry import network_of, offered
+from networks.registry import network_of
 from services.network_failures import Asked, asking, inactive
 
 UPLOADING = Asked(
@@ -35,28 +36,17 @@ FETCHING = Asked(
 UNSPECIFIC = {"", "application/octet-stream"}
 
 
-class File(NamedTuple):
-    """A file from outside: its content from the start, its size in bytes, and its name and type as given."""
+async def upload(number: Number, given: MediaUpload, name: str) -> tuple[str, MediaUpload, str]:
+    """Upload a file for sending, with the name and the content type of its sender. Raises DomainError.
 
-    content: IO[bytes]
-    size: int
-    name: str
-    content_type: str
-
-
-async def upload(number: Number, file: File) -> tuple[str, MediaUpload, str]:
-    """Upload a file for sending. Raises DomainError.
-
-    Returns the network's identifier, the file, and its SHA-256 in hexadecimal.
+    Returns the network's identifier, the file with its type, and its SHA-256 in hexadecimal.
     """
-    network = network_of(number)
-    mime_type, sha256 = await to_thread.run_sync(_examine, file, network.files)
+    file, sha256 = await to_thread.run_sync(_examine, given, name, network_of(number).files)
     if number.status != NumberStatus.ACTIVE:
         raise inactive(number, "upload")
-    async with asking(number, UPLOADING) as sender:
-        sent = MediaUpload(file.content, file.size, mime_type)
-        media_id = await offered(Media, network).upload_media(sender, sent)
-    return media_id, sent, sha256
+    async with asking(Media, number, UPLOADING) as (network, sender):
+        media_id = await network.upload_media(sender, file)
+    return media_id, file, sha256
 
 
 async def open_media(account_id: str, message_id: str) -> tuple[Any, MediaDownload]:
@@ -65,14 +55,14 @@ async def open_media(account_id: str, message_id: str) -> tuple[Any, MediaDownlo
     The caller closes the download. Raises DomainError.
     """
     number, media = await read(partial(_to_fetch, account_id, message_id))
-    async with asking(number, FETCHING) as sender:
-        download = await offered(Media, network_of(number)).open_media(sender, media["id"])
+    async with asking(Media, number, FETCHING) as (network, sender):
+        download = await network.open_media(sender, media["id"])
     return media.get("filename"), download
 
 
-def _examine(file: File, types: FileTypes) -> tuple[str, str]:
-    """The content type of a file and its SHA-256."""
-    mime_type = _type_of(file, types)
+def _examine(file: MediaUpload, name: str, types: FileTypes) -> tuple[MediaUpload, str]:
+    """The file with the type that the network gets, and its SHA-256."""
+    mime_type = _type_of(file.mime_type, name, types)
     if file.size > (limit := types.limits[mime_type]):
         raise TooLargeError(
             f"The file has {file.size} bytes; of {mime_type} at most {limit} are allowed.",
@@ -80,18 +70,18 @@ def _examine(file: File, types: FileTypes) -> tuple[str, str]:
         )
     sha256 = hashlib.file_digest(file.content, "sha256").hexdigest()  # type: ignore[arg-type]
     file.content.seek(0)
-    return mime_type, sha256
+    return replace(file, mime_type=mime_type), sha256
 
 
-def _type_of(file: File, types: FileTypes) -> str:
+def _type_of(given: str, name: str, types: FileTypes) -> str:
     """The given content type, otherwise that of the file name's extension."""
-    mime_type = file.content_type.partition(";")[0].strip().lower()
+    mime_type = given.partition(";")[0].strip().lower()
     if mime_type in UNSPECIFIC:
-        mime_type = types.extensions.get(Path(file.name).suffix.lower(), "")
+        mime_type = types.extensions.get(Path(name).suffix.lower(), "")
     if mime_type in types.limits:
         return mime_type
     problem = (
-        f"The type of the file {file.name[:100]!r} is unknown. Send a name with one of the extensions "
+        f"The type of the file {name[:100]!r} is unknown. Send a name with one of the extensions "
         f"{', '.join(types.extensions)}, or a content type with the part."
     )
     if mime_type:

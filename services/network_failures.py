@@ -20,7 +20,7 @@ from models.errors import (
 )
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions as network
-from networks.interface import Network, Sender
+from networks.interface import Sender
 from networks.registry import described, network_of, offered
 from resources.number import status_reason
 from services import doorbells, number_status
@@ -148,25 +148,17 @@ def active_number(number_id: str, account_id: str, action: str) -> Number:
     return number
 
 
-def capable(
-    capability: type[Capability], platform: Network, number: Number, asked: Asked
-) -> Capability:
-    """The number's network, for calls of this capability. Raises DomainError if it lacks it."""
-    try:
-        return offered(capability, platform)
-    except network.NotOfferedError as error:
-        raise answer_to(number, asked, error) from None
-
-
 @asynccontextmanager
-async def asking(number: Number, asked: Asked) -> AsyncIterator[Sender]:
+async def asking(
+    capability: type[Capability], number: Number, asked: Asked
+) -> AsyncIterator[tuple[Capability, Sender]]:
     """Call the network for a number inside. Its errors may change the number's status. Raises DomainError."""
     try:
         sender = Sender(number.phone_number_id, number.access_token)
     except SecretUnreadableError as error:
         raise unreadable_token(number, error, asked.done) from None
     try:
-        yield sender
+        yield offered(capability, network_of(number)), sender
     except network.NetworkError as error:
         if await commit(partial(_apply, number, error)):
             doorbells.deliveries.ring()
@@ -177,10 +169,10 @@ async def asking(number: Number, asked: Asked) -> AsyncIterator[Sender]:
 async def calling(
     capability: type[Capability], account_id: str, number_id: str, asked: Asked
 ) -> AsyncIterator[tuple[Capability, Sender]]:
-    """Like ``asking``, for an active number of the account, with its network. Raises DomainError."""
+    """Like ``asking``, for an active number of the account, Raises DomainError."""
     number = await read(partial(active_number, number_id, account_id, asked.verb))
-    async with asking(number, asked) as sender:
-        yield offered(capability, network_of(number)), sender
+    async with asking(capability, number, asked) as call:
+        yield call
 
 
 def _apply(number: Number, error: network.NetworkError) -> bool:

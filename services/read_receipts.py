@@ -8,7 +8,6 @@ from models.errors import ConflictError
 from models.messages.message import Direction, Message
 from models.numbers.number import Number, NumberStatus
 from networks.interface import Receipts
-from networks.registry import network_of, offered
 from services.network_failures import Asked, asking, inactive
 
 MARKING = Asked(
@@ -24,8 +23,7 @@ async def mark_read(account_id: str, message_id: str, *, typing: bool = False) -
     Raises DomainError.
     """
     message, number = await read(partial(_to_mark, account_id, message_id))
-    async with asking(number, MARKING) as sender:
-        receipts = offered(Receipts, network_of(number))
+    async with asking(Receipts, number, MARKING) as (receipts, sender):
         await receipts.mark_read(sender, str(message.wa_message_id), typing=typing)
     return message
 

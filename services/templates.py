@@ -13,11 +13,11 @@ from models.messages.contact import Contact
 from models.messages.template import Template, TemplateList
 from models.numbers.number import Number
 from models.page import Page
-from networks.exceptions import ContentError
+from networks.exceptions import ContentError, NotOfferedError
 from networks.interface import Templates
-from networks.registry import network_of
+from networks.registry import network_of, offered
 from services import doorbells, template_copy
-from services.network_failures import Asked, active_number, asking, capable
+from services.network_failures import Asked, active_number, answer_to, asking
 
 ACTION = "manage templates"
 MARKETING = "MARKETING"
@@ -48,7 +48,7 @@ async def list_templates(
 
     Raises DomainError.
     """
-    number, _ = await _up_to_date(account_id, number_id)
+    number = await _up_to_date(account_id, number_id)
     page = await read(partial(Template.search, number, limit, offset, **wanted))
     return page, await read(partial(template_copy.number_ids_of, number))
 
@@ -60,9 +60,9 @@ async def create_template(
 
     ``submitted`` has name, language, category and components. Raises DomainError.
     """
-    number, network = await _up_to_date(account_id, number_id)
+    number = await _up_to_date(account_id, number_id)
     await read(partial(_refuse_known, number, submitted["name"], submitted["language"]))
-    async with asking(number, CREATING) as sender:
+    async with asking(Templates, number, CREATING) as (network, sender):
         made = await network.create_template(sender, number.waba_id, dict(submitted))
     template = await commit(partial(template_copy.add, number, made))
     doorbells.deliveries.ring()
@@ -73,12 +73,12 @@ async def delete_template(
     account_id: str, number_id: str, name: str, template_id: str | None = None
 ) -> None:
     """Delete a template by its identifier, or without one all languages of the name. Raises DomainError."""
-    number, network = await _up_to_date(account_id, number_id)
+    number = await _up_to_date(account_id, number_id)
     rows = await read(partial(Template.rows_of, number, name=name, network_id=template_id))
     if not rows:
         wanted = name if template_id is None else f"{name} with the id {template_id}"
         raise NotFoundError(f"The number {number.id} has no template {wanted}.")
-    async with asking(number, DELETING) as sender:
+    async with asking(Templates, number, DELETING) as (network, sender):
         await network.delete_template(sender, number.waba_id, name, template_id)
     await commit(partial(template_copy.remove, number, rows))
     doorbells.deliveries.ring()
@@ -140,22 +140,25 @@ def _require_unknown(number: Number, name: str, language: str) -> None:
     TemplateList.ask(number)
 
 
-async def _up_to_date(account_id: str, number_id: str) -> tuple[Number, Templates]:
-    """The number and its network, after its templates were read if the stored ones were out of date."""
+async def _up_to_date(account_id: str, number_id: str) -> Number:
+    """The number, after its templates were read from the network if the stored ones were out of date."""
     number = await read(partial(active_number, number_id, account_id, ACTION))
-    network = capable(Templates, network_of(number), number, READING)
+    try:
+        offered(Templates, network_of(number))
+    except NotOfferedError as error:
+        raise answer_to(number, READING, error) from None
     for _ in range(MOST_READS):
         known = await read(partial(TemplateList.of, number))
         if known is not None and not template_copy.is_due(known):
             break
         if known is None:
             known = await commit(partial(template_copy.begin, number))
-        async with asking(number, READING) as sender:
+        async with asking(Templates, number, READING) as (network, sender):
             listed = await network.list_templates(sender, number.waba_id)
         if await commit(partial(template_copy.update_list, known, listed)):
             doorbells.deliveries.ring()
             break
-    return number, network
+    return number
 
 
 def _refuse_known(number: Number, name: str, language: str) -> None:

@@ -21,7 +21,7 @@ from networks.whatsapp.media import FILES
 from networks.whatsapp.rules import Rules
 from resources.error import STATUS
 from services import media as service
-from services import read_receipts
+from services import network_failures
 from tests import factories
 from tests.asgi import http_scope, one_message
 
@@ -85,7 +85,7 @@ class Network(Rules):
 def network(monkeypatch: pytest.MonkeyPatch) -> Network:
     """The network, installed for the test."""
     network = Network()
-    for module in (service, read_receipts):
+    for module in (service, network_failures):
         monkeypatch.setattr(module, "network_of", lambda _: network)
     return network
 

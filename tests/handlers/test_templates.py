@@ -17,7 +17,7 @@ from models.numbers.number import Number, NumberStatus
 from networks import exceptions
 from networks.interface import TemplateDefinition
 from resources.error import STATUS
-from services import template_copy
+from services import network_failures, template_copy
 from services import templates as service
 from tests import factories
 from tests.conftest import Clock
@@ -34,7 +34,8 @@ def network(monkeypatch: pytest.MonkeyPatch) -> Network:
         definition(template_id="501", language="de", status="PAUSED"),
         definition("hello", template_id="503", category="MARKETING"),
     )
-    monkeypatch.setattr(service, "network_of", lambda _: network)
+    for module in (service, network_failures):
+        monkeypatch.setattr(module, "network_of", lambda _: network)
     return network
 
 
