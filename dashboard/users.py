@@ -53,7 +53,7 @@ def withdraw_invitation(invitation_id: str) -> Response:
     row = mine(Invitation.by_id(invitation_id))
     if question := confirm("withdraw-invitation", row.email, back=PATH):
         return question
-    row.withdraw()
+    row.delete_instance()
     about(email=row.email)
     return go(PATH, say="invitation-withdrawn")
 

@@ -83,11 +83,6 @@ class Invitation(Owned):
             Audit.note(user, ACCEPTED, address, user.id, role=self.role)
         return user
 
-    def withdraw(self) -> None:
-        """Withdraw the invitation."""
-        with writing():
-            self.delete_instance()
-
 
 def spend(link: BaseModel, expires_at: int) -> None:
     """Remove the row of a link, inside the caller's transaction. Raises LinkClosedError."""

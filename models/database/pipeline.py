@@ -9,7 +9,6 @@ pooler is in between.
 import itertools
 import re
 import select
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -169,7 +168,7 @@ class Pipeline(Session):
 
     def _await(self, events: int) -> None:
         """Wait for the server. Raises ConnectionTimeout."""
-        for seconds in self.waits(time.monotonic()):
+        for seconds in self.waits():
             if is_ready(self.pgconn.socket, seconds, events):
                 return
 

@@ -183,7 +183,10 @@ class Session(psycopg.Connection[Any]):
     @property
     def is_left(self) -> bool:
         """Whether the connection is closed, or to a server that is not the primary. Makes no system call."""
-        return bool(self.closed) or (self.needs_primary and self._should_leave())
+        if self.closed or not self.needs_primary:
+            return self.closed
+        is_read_only = self.pgconn.parameter_status(_READ_ONLY) == b"on"
+        return is_read_only or hosts.is_avoided(self.url, self.info.host, self.info.port)
 
     @property
     def is_lost(self) -> bool:
@@ -206,7 +209,7 @@ class Session(psycopg.Connection[Any]):
             raise
 
     def _wait_for_answer(self, gen: PQGen[Any], interval: float) -> Any:
-        for seconds in self.waits(time.monotonic()):
+        for seconds in self.waits():
             try:
                 return super().wait(gen, interval, seconds)
             except psycopg.OperationalError:
@@ -215,11 +218,9 @@ class Session(psycopg.Connection[Any]):
                     raise
         raise AssertionError
 
-    def waits(self, began: float) -> Iterator[float]:
-        """Seconds to wait for a response, one after the other. Raises ConnectionTimeout at the end.
-
-        ``began``: since when it is awaited, by time.monotonic().
-        """
+    def waits(self) -> Iterator[float]:
+        """Seconds to wait for a response, one after the other. Raises ConnectionTimeout at the end."""
+        began = time.monotonic()
         may_look = not self.is_patient and (self.needs_primary or self._may_be_pooled)
         while True:
             while (rest := began + self.answer_seconds - time.monotonic()) > 0:
@@ -259,10 +260,6 @@ class Session(psycopg.Connection[Any]):
         hosts.avoid(self.url, self.info.host, self.info.port)
         self.close()
         raise ConnectionTimeout(reason)
-
-    def _should_leave(self) -> bool:
-        is_read_only = self.pgconn.parameter_status(_READ_ONLY) == b"on"
-        return is_read_only or hosts.is_avoided(self.url, self.info.host, self.info.port)
 
     def leave_if_read_only(self, error: psycopg.Error) -> None:
         """Close the connection, and raise NotPrimaryError, if the error says that the server is read-only."""
