@@ -147,7 +147,7 @@ def test_a_page_past_the_end_leads_back_with_the_filter(person: Person, owner: C
     answer = _filtered(person, direction="OUTBOUND", page="99")
     assert answer.status_code == 200
     assert " page 99." in answer.text
-    assert 'href="?direction=OUTBOUND&amp;page=1"' in answer.text
+    assert 'href="/dashboard/messages?direction=OUTBOUND&amp;page=1"' in answer.text
 
 
 def test_texts_and_names_from_outside_are_shown_as_text(gateway: Gateway, enrol: Enrol) -> None:
