@@ -23,8 +23,7 @@ def read_moment(text: str) -> int | None:
         return None
     if not _FORM.fullmatch(text):
         raise ValueError(text)
-    moment = datetime.fromisoformat(text).replace(tzinfo=UTC)
-    return round((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000)
+    return round(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * 1000)
 
 
 def read_filters(

@@ -6,6 +6,7 @@ from typing import Any
 
 from flask import Response
 
+from dashboard.contacts import as_kept
 from dashboard.guard import ALL, account
 from dashboard.keys import RECIPIENT, first_message
 from dashboard.list_filters import read_filters
@@ -27,8 +28,6 @@ FILTERS = {"direction": [*Direction], "status": [*MessageStatus]}
 STATUS_LIKELY_MS = 10 * 60_000
 ATTEMPT_LIKELY_MS = 60_000
 UNDER_WAY = {MessageStatus.PENDING, MessageStatus.SENT, MessageStatus.DELIVERED}
-# Separators that people type in phone numbers.
-_SEPARATORS = re.compile(r"[\s()./+-]+")
 _USER_ID = re.compile(r"[A-Z]{2}\.(ENT\.)?[A-Za-z0-9]+", re.ASCII)
 LEAST_PHONE_DIGITS = 7
 
@@ -94,7 +93,7 @@ def _meant(text: str) -> dict[str, Any]:
     """The filter for a search text: an identifier, an error code or a phone number."""
     if text.startswith("msg_"):
         return {"message_id": text}
-    digits = _SEPARATORS.sub("", text)
+    digits = as_kept(text)
     if digits.isascii() and digits.isdecimal():
         is_code = text == digits and (len(digits) < LEAST_PHONE_DIGITS or explanation(digits))
         return {"error_code": digits} if is_code else _with(digits)

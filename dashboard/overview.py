@@ -120,7 +120,7 @@ def _first_steps(
 
 def _has_sent(account_id: str) -> bool:
     """True if the account ever sent a message. Totals of usage outlive the messages."""
-    kept = MessageFilter(direction=Direction.OUTBOUND).page(account_id, 0, 0).total
+    kept = _total(account_id, {"direction": Direction.OUTBOUND})
     return kept > 0 or UsageTotal.has_any(account_id, Direction.OUTBOUND)
 
 

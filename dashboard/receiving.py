@@ -7,7 +7,6 @@ second sends a test with a chosen event and an editable payload.
 import asyncio
 import json
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from flask import Response, request
@@ -46,7 +45,7 @@ class Language:
     @property
     def code(self) -> str:
         """The code of the snippet."""
-        return _text(self.file)
+        return (SNIPPETS / self.file).read_text()
 
 
 LANGUAGES = (
@@ -72,11 +71,6 @@ def verify(webhook_id: str) -> Response:
         body=body,
         header=signing.sign(row.secret, body.encode()),
     )
-
-
-@cache
-def _text(file: str) -> str:
-    return (SNIPPETS / file).read_text()
 
 
 @blueprint.page("/webhooks/<webhook_id>/compose", DEVELOPERS)

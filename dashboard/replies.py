@@ -10,6 +10,8 @@ import os
 import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from typing import IO, Any
 
 from flask import request
@@ -213,11 +215,6 @@ def _form_of(file: FileStorage) -> Body:
     size = file.stream.seek(0, os.SEEK_END)
     file.stream.seek(0)
 
-    def pieces() -> Iterator[bytes]:
-        yield head
-        while chunk := file.stream.read(CHUNK):
-            yield chunk
-        yield tail
-
+    pieces = chain([head], iter(partial(file.stream.read, CHUNK), b""), [tail])
     content_type = f"multipart/form-data; boundary={boundary}"
-    return Body(content_type, len(head) + size + len(tail), pieces())
+    return Body(content_type, len(head) + size + len(tail), pieces)

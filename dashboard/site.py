@@ -131,9 +131,8 @@ def mine(row: Row | None) -> Row:
 
 def page_number() -> int:
     """The page number in the URL, from 1."""
-    asked = request.args.get("page", "1")
-    is_number = asked.isascii() and asked.isdecimal() and len(asked) < len(str(MAX_PAGE))
-    return max(1, int(asked)) if is_number else 1
+    asked = request.args.get("page", 1, type=int)
+    return asked if 1 <= asked < MAX_PAGE else 1
 
 
 def offset() -> int:
