@@ -70,9 +70,8 @@ class Resolver:
         channel = self._open()
         try:
             async with asyncio.timeout(PROBE_SECONDS):
-                for answered in asyncio.as_completed(
-                    [_is_answered(channel, each) for each in asked]
-                ):
+                queries = [_is_answered(channel, each) for each in asked]
+                for answered in asyncio.as_completed(queries):
                     if await answered:
                         return True
         except TimeoutError:

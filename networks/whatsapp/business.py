@@ -77,15 +77,13 @@ class BusinessCalls:
             if not graph.part_of(answer, "block_users"):
                 raise
         result = graph.members(answer, "block_users", dict)
-        failed = dict(_failures(graph.parts_of(result, "failed_users"), people))
+        failed = dict(_failures(result, people))
         return BlockResult(tuple(person for person in people if person not in failed), failed)
 
 
-def _failures(
-    failed: list[dict[str, Any]], people: Sequence[str]
-) -> Iterator[tuple[str, tuple[str, str]]]:
+def _failures(result: Any, people: Sequence[str]) -> Iterator[tuple[str, tuple[str, str]]]:
     """The people of the request that failed, each with the code and text of its first error."""
-    for item in failed:
+    for item in graph.parts_of(result, "failed_users"):
         named = {str(item.get(name, "")).lstrip("+") for name in ("input", "wa_id", "user_id")}
         error = graph.first_of(item, "errors")
         for person in people:

@@ -22,12 +22,7 @@ import aiohttp
 import orjson
 from aiohttp.connector import Connection
 
-from networks.exceptions import (
-    AmbiguousError,
-    MediaGoneError,
-    NetworkError,
-    NotReachedError,
-)
+from networks.exceptions import AmbiguousError, MediaGoneError, NetworkError, NotReachedError
 from networks.interface import Sender
 from networks.nesting import TOO_DEEP, is_too_deep
 from networks.whatsapp.error_codes import BY_STATUS, classify

@@ -91,28 +91,21 @@ class _Given:
 
     def _check_text(self, kind: str, text: str) -> None:
         variables = list(dict.fromkeys(VARIABLE.findall(text)))
+        expected = self._expected(kind, variables)
         given = list(self._of(kind))
         if variables and not given:
-            expected = self._expected(kind, variables)
             _refuse("/components", f"the component {kind} is missing; {expected}.")
-        for place, component in given:
-            self._check_parameters(
-                f"{place}/parameters", kind, variables, component.get("parameters") or []
-            )
-
-    def _check_parameters(
-        self, place: str, kind: str, variables: list[str], parameters: list[dict[str, Any]]
-    ) -> None:
-        expected = self._expected(kind, variables)
-        if len(parameters) != len(variables):
-            remedy = "" if variables else " Omit the component."
-            _refuse(place, f"{expected}, and the request has {len(parameters)}.{remedy}")
-        for position, parameter in enumerate(parameters):
-            found = str(parameter.get("type", "")).lower()
-            if found in {"image", "video", "document", "location", "payload"}:
-                _refuse(f"{place}/{position}/type", f"{found!r} does not fit; {expected}.")
-        if not all(variable.isdecimal() for variable in variables):
-            self._check_names(place, kind, variables, parameters)
+        for component_place, component in given:
+            place, parameters = f"{component_place}/parameters", component.get("parameters") or []
+            if len(parameters) != len(variables):
+                remedy = "" if variables else " Omit the component."
+                _refuse(place, f"{expected}, and the request has {len(parameters)}.{remedy}")
+            for position, parameter in enumerate(parameters):
+                found = str(parameter.get("type", "")).lower()
+                if found in {"image", "video", "document", "location", "payload"}:
+                    _refuse(f"{place}/{position}/type", f"{found!r} does not fit; {expected}.")
+            if not all(variable.isdecimal() for variable in variables):
+                self._check_names(place, kind, variables, parameters)
 
     def _check_names(
         self, place: str, kind: str, variables: list[str], parameters: list[dict[str, Any]]
