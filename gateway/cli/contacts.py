@@ -13,10 +13,7 @@ from services import erasing
 
 contacts = group("contacts")
 
-KINDS = (
-    *("messages", "events", "deliveries"),
-    *("callbacks", "itemsSetAside", "apiRequests", "notices"),
-)
+KINDS = ("messages", "events", "deliveries", "callbacks", "itemsSetAside", "apiRequests", "notices")
 WARNING = "Its messages, events and history are removed as well. This cannot be undone. Erase {}?"
 
 

@@ -6,7 +6,6 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -67,31 +66,17 @@ number_option: Callable[[Any], Any] = click.option(
 )
 
 
-@dataclass(frozen=True)
-class Try:
-    """One attempt. ``status`` is None without a response. ``pause`` is the delay of the next one, if any."""
-
-    number: int
-    status: int | None
-    error: str | None
-    duration_ms: int
-    pause: float | None
-
-    @property
-    def is_done(self) -> bool:
-        return self.status in SUCCESS
-
-
 def forward(
     record: Record,
     url: str,
     secret: str,
     note: Callable[[], None],
     pauses: Sequence[float] = PAUSES,
-) -> Iterator[Try]:
+) -> Iterator[dict[str, Any]]:
     """Send an event until the receiver accepts it or the attempts are used up. Yields each attempt.
 
-    Calls ``note`` after the last attempt. No signal stops the program in between.
+    ``status`` is None without a response, ``nextAttemptIn`` the seconds to the next attempt, if any. Calls
+    ``note`` after the last attempt. No signal stops the program in between.
     """
     body = encode(record)
     # There is no delivery, so the event's identifier is used.
@@ -100,18 +85,17 @@ def forward(
         with _held_back():
             now = time.time_ns() // 1_000_000
             headers = signing.headers([secret], body, now, **about, number=number)
-            made = Try(number, *_post(url, body, headers), pause)
-            is_last = made.is_done or pause is None
-            if is_last:
+            made = _post(url, body, headers)
+            is_done = made["status"] in SUCCESS
+            if is_done or pause is None:
                 note()
-            yield made
-        if is_last:
+            yield {"attempt": number, **made, "forwarded": is_done, "nextAttemptIn": pause}
+        if is_done or pause is None:
             return
-        time.sleep(pause or 0)
+        time.sleep(pause)
 
 
-def _post(url: str, body: bytes, headers: dict[str, str]) -> tuple[int | None, str | None, int]:
-    """The status or an error, and the duration in milliseconds."""
+def _post(url: str, body: bytes, headers: dict[str, str]) -> dict[str, Any]:
     began = time.monotonic()
     status, error = None, None
     # A connection for each attempt: reusing one that the receiver has just closed would fail.
@@ -123,7 +107,8 @@ def _post(url: str, body: bytes, headers: dict[str, str]) -> tuple[int | None, s
             status = session.post(url, body, headers=HEADERS | headers, **options).status_code
         except requests.RequestException as failure:
             error = reason_of(failure)
-    return status, error, round((time.monotonic() - began) * 1000)
+    duration = round((time.monotonic() - began) * 1000)
+    return {"status": status, "error": error, "durationMs": duration}
 
 
 def encode(record: dict[str, Any]) -> bytes:
@@ -203,8 +188,9 @@ def listen(
     with until_stopped():
         for record in _events_of(ours, events, number_id, begin):
             note = partial(profile.save_cursor, record["cursor"])
+            about = {name: record[name] for name in ("id", "cursor", "event", "timestamp")}
             for made in forward(record, forward_to, ours.secret, note):
-                click.echo(_object(record, made) if as_json else _result(record, made))
+                click.echo(json.dumps(about | made) if as_json else _result(record, made))
 
 
 def _events_of(
@@ -241,17 +227,10 @@ def _start(record: Record) -> str:
     return f"{record['timestamp'][11:19]}  {record['event']:<{KIND_WIDTH}}"
 
 
-def _result(record: Record, made: Try) -> str:
-    row = f"{_start(record)}  {record['id']}  {made.status or '---'}  {made.duration_ms} ms"
-    if made.is_done:
+def _result(record: Record, made: dict[str, Any]) -> str:
+    row = f"{_start(record)}  {record['id']}  {made['status'] or '---'}  {made['durationMs']} ms"
+    if made["forwarded"]:
         return row
-    skipped = f"skipped after {made.number} attempts"
-    then = skipped if made.pause is None else f"again in {made.pause:g} s"
-    return f"{row}\n{INDENT}{made.error or 'failed'}: {then}"
-
-
-def _object(record: Record, made: Try) -> str:
-    about = {name: record[name] for name in ("id", "cursor", "event", "timestamp")}
-    come = {"attempt": made.number, "status": made.status, "error": made.error}
-    more = {"durationMs": made.duration_ms, "forwarded": made.is_done, "nextAttemptIn": made.pause}
-    return json.dumps(about | come | more)
+    pause = made["nextAttemptIn"]
+    then = f"skipped after {made['attempt']} attempts" if pause is None else f"again in {pause:g} s"
+    return f"{row}\n{INDENT}{made['error'] or 'failed'}: {then}"
