@@ -138,10 +138,10 @@ class LineWriter:
         # Reentrant: a signal's handler may log while its thread is in write().
         self._changed = threading.Condition(threading.RLock())
         self._waiting: list[bytes] = []
+        # The bytes of lines that wait or are being written.
         self._size = 0
         self._lost = 0
-        self._flows = True
-        self._thread: threading.Thread | None = None
+        threading.Thread(target=self._serve, name="lines", daemon=True).start()
 
     def write(self, text: str) -> None:
         """Write lines, each with its newline, soon. Never waits."""
@@ -153,9 +153,6 @@ class LineWriter:
             self._waiting.append(data)
             self._size += len(data)
             self._changed.notify_all()
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._serve, name="lines", daemon=True)
-                self._thread.start()
 
     def flush(self, seconds: float) -> bool:
         """Wait up to ``seconds`` until all lines are written. Returns False if some are not."""
@@ -163,35 +160,27 @@ class LineWriter:
             return self._changed.wait_for(lambda: not self._size, seconds)
 
     def _drop(self, lines: int) -> None:
-        self._lost += lines
+        with self._changed:
+            self._lost += lines
         LOG_DROPPED.inc(lines)
 
     def _serve(self) -> None:
         while True:
             with self._changed:
-                # A notice that could not be written waits for the next line.
-                self._changed.wait_for(lambda: self._waiting or (self._lost and self._flows))
+                self._changed.wait_for(lambda: self._waiting)
             time.sleep(LINGER_SECONDS)
             with self._changed:
                 batch, self._waiting = self._waiting, []
-                lost, self._lost = self._lost, 0
-            self._flows = self._write_batch(batch, lost)
+            for piece in _pieces(batch):
+                if not self._is_written(piece):
+                    self._drop(piece.count(b"\n"))
+            # The dropped lines came after these. A notice that cannot be written waits for the next line.
+            lost = self._lost
+            is_noted = lost and self._is_written(self._notice(lost).encode())
             with self._changed:
+                self._lost -= lost if is_noted else 0
                 self._size -= sum(map(len, batch))
                 self._changed.notify_all()
-
-    def _write_batch(self, batch: list[bytes], lost: int) -> bool:
-        """Write the lines. Returns whether the last write succeeded."""
-        flows = True
-        for piece in _pieces(batch):
-            if not (flows := self._is_written(piece)):
-                with self._changed:
-                    self._drop(piece.count(b"\n"))
-        # The dropped lines came after these.
-        if lost and not (flows := flows and self._is_written(self._notice(lost).encode())):
-            with self._changed:
-                self._lost += lost
-        return flows
 
     def _is_written(self, piece: bytes) -> bool:
         rest = memoryview(piece)
@@ -224,10 +213,6 @@ class TextLines(io.TextIOBase):
     def __init__(self, lines: LineWriter) -> None:
         super().__init__()
         self._lines = lines
-
-    def writable(self) -> bool:
-        """Return True."""
-        return True
 
     def write(self, text: str) -> int:
         """Print soon."""
@@ -270,22 +255,9 @@ class LineHandler(logging.Handler):
         self._lines.flush(FLUSH_SECONDS)
 
     def _dropped(self, lines: int) -> str:
-        made = logging.makeLogRecord(
-            {
-                "name": __name__,
-                "levelno": logging.WARNING,
-                "levelname": "WARNING",
-                "msg": "%d lines of the log were dropped: its reader stalled",
-                "args": (lines,),
-            }
-        )
+        text = "%d lines of the log were dropped: its reader stalled"
+        made = logging.LogRecord(__name__, logging.WARNING, "", 0, text, (lines,), None)
         return f"{self.format(made)}\n"
-
-
-def flush() -> None:
-    """Wait for the lines of this process, for a short time. Call it before a process ends at once."""
-    for handler in logging.getLogger().handlers:
-        handler.flush()
 
 
 def configure_logging(log_format: str) -> None:
