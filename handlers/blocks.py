@@ -3,22 +3,22 @@
 from typing import Any
 
 from resources.number import block_result_object, blocked_page_object
-from services import blocking
+from services import business
 
 
 async def list_blocked(
     user: str, number_id: str, limit: int, after: str | None = None
 ) -> dict[str, Any]:
     """GET /numbers/{number_id}/blocked."""
-    return blocked_page_object(await blocking.list_blocked(user, number_id, limit, after))
+    return blocked_page_object(await business.list_blocked(user, number_id, limit, after))
 
 
 async def block_people(user: str, number_id: str, payload: dict[str, Any]) -> dict[str, Any]:
     """POST /numbers/{number_id}/blocked."""
-    return block_result_object(await blocking.block(user, number_id, payload["people"]))
+    return block_result_object(await business.block(user, number_id, payload["people"]))
 
 
 async def unblock_person(user: str, number_id: str, person: str) -> tuple[None, int]:
     """DELETE /numbers/{number_id}/blocked/{person}."""
-    await blocking.unblock(user, number_id, person)
+    await business.unblock(user, number_id, person)
     return None, 204

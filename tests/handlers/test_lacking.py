@@ -11,7 +11,7 @@ from models.messages.contact import Contact
 from models.messages.template import TemplateList
 from models.numbers.number import Number
 from networks.exceptions import PageGoneError
-from services import blocking, template_copy
+from services import business, template_copy
 from services import templates as service
 from services.network_failures import answer_to
 
@@ -52,6 +52,6 @@ def test_the_worker_forgets_a_list_that_the_network_cannot_have(bare: Number) ->
 
 
 def test_a_page_that_is_gone_is_not_found_without_a_code(number: Number) -> None:
-    answer = answer_to(number, blocking.LISTING, PageGoneError("100", "Invalid parameter"))
+    answer = answer_to(number, business.LISTING, PageGoneError("100", "Invalid parameter"))
     assert isinstance(answer, NotFoundError)
     assert "networkCode" not in answer.details

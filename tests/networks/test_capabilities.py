@@ -10,7 +10,7 @@ from models.numbers.number import Number
 from networks import interface
 from networks.exceptions import NotOfferedError
 from networks.registry import NETWORKS, get_network, network_of, offered
-from services import blocking, network_failures
+from services import business, network_failures
 
 CAPABILITIES = [
     interface.Receipts,
@@ -49,4 +49,4 @@ def test_what_a_network_does_not_offer_is_a_conflict(
     with pytest.raises(
         ConflictError, match=f"The messaging network of the number {number.id} cannot list"
     ):
-        asyncio.run(blocking.list_blocked(number.account_id, number.id, 20))
+        asyncio.run(business.list_blocked(number.account_id, number.id, 20))

@@ -25,7 +25,7 @@ from models.messages.message import Direction, MessageStatus
 from models.messages.template import TemplateStatus
 from models.numbers.number import NumberStatus
 from resources.error import CODES, STATUS
-from services import blocking
+from services import business
 from services.webhooks import MAX_URL, URL_FORM
 from webhooks import address
 from webhooks.kinds import EventKind
@@ -185,7 +185,7 @@ def test_the_contract_s_form_of_an_address_is_a_public_one_or_loopback(first: in
 
 
 def test_the_api_takes_the_contract_s_people() -> None:
-    assert blocking.PERSON.pattern == SCHEMAS["PersonId"]["pattern"].strip("^$()").replace(
+    assert business.PERSON.pattern == SCHEMAS["PersonId"]["pattern"].strip("^$()").replace(
         "[.]", r"\."
     )
 

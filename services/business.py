@@ -1,15 +1,27 @@
-"""Lists, blocks and unblocks people for a number."""
+"""The business profile of a number, and the people whom it has blocked."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from models.errors import ConflictError, NotFoundError
-from networks.interface import BlockedPage, Blocking, BlockResult
+from networks.interface import BlockedPage, Blocking, BlockResult, BusinessProfile, Profiles
 from networks.registry import explained
 from services.network_failures import Asked, calling
 
 # The pattern of PersonId in the contract.
 PERSON = re.compile(r"[1-9][0-9]{6,14}|[A-Z]{2}\.(ENT\.)?[A-Za-z0-9]{1,128}", re.ASCII)
+READING = Asked(
+    verb="read its profile",
+    done="changed",
+    unclear="so the profile could not be read. Try again.",
+)
+CHANGING = Asked(
+    verb="change its profile",
+    done="changed",
+    thing="profile",
+    unclear="so the profile may have been changed. Read it, and change it again if needed.",
+)
 LISTING = Asked(
     verb="list its blocked people",
     done="changed",
@@ -25,6 +37,21 @@ UNBLOCKING = Asked(
     done="unblocked",
     unclear="so the person may have been unblocked. Unblock them again. A repetition does no harm.",
 )
+
+
+async def get_profile(account_id: str, number_id: str) -> BusinessProfile:
+    """The profile of the number. Raises DomainError."""
+    async with calling(Profiles, account_id, number_id, READING) as (network, sender):
+        return await network.get_profile(sender)
+
+
+async def update_profile(
+    account_id: str, number_id: str, changes: Mapping[str, Any]
+) -> BusinessProfile:
+    """Change these values. Returns the whole profile. Raises DomainError."""
+    async with calling(Profiles, account_id, number_id, CHANGING) as (network, sender):
+        await network.update_profile(sender, changes)
+        return await network.get_profile(sender)
 
 
 async def list_blocked(
