@@ -37,12 +37,7 @@ async def create_template(
     return template_object(template, number_ids), 201
 
 
-async def delete_template(
-    user: str,
-    number_id: str,
-    name: str,
-    id_: str | None = None,
-) -> Response:
+async def delete_template(user: str, number_id: str, name: str, id_: str | None = None) -> Response:
     """DELETE /numbers/{number_id}/templates."""
     await templates.delete_template(user, number_id, name, id_)
     return Response(status_code=204)

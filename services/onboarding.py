@@ -13,23 +13,11 @@ from gateway.settings import get_settings
 from models.accounts import secret
 from models.accounts.account import Account
 from models.database import exclusively
-from models.errors import (
-    ConflictError,
-    DomainError,
-    InvalidError,
-    NotFoundError,
-    RateLimitedError,
-)
+from models.errors import ConflictError, DomainError, InvalidError, NotFoundError, RateLimitedError
 from models.numbers.number import Number, NumberStatus
 from models.numbers.signup import Signup, SignupLink
 from networks.exceptions import NetworkError
-from networks.interface import (
-    Health,
-    NumberProfile,
-    NumberState,
-    ProblemKind,
-    Sender,
-)
+from networks.interface import Health, NumberProfile, NumberState, ProblemKind, Sender
 from networks.interface import Signup as SignupCalls
 from networks.registry import get_network, offered, wait_for
 from services import doorbells

@@ -23,11 +23,6 @@ def authenticate(body: bytes, headers: Mapping[str, str]) -> None:
         raise UnauthorizedError("The signature of the callback is wrong.")
 
 
-def store(body: bytes) -> None:
-    """Store an authentic callback."""
-    Callback.store(body)
-
-
 def arrived() -> None:
     """Count a stored callback, and wake the worker that ingests it."""
     telemetry.CALLBACKS.labels(outcome="accepted").inc()
@@ -36,5 +31,5 @@ def arrived() -> None:
 
 def receive(body: bytes) -> None:
     """Store a callback that came from inside this process."""
-    store(body)
+    Callback.store(body)
     arrived()

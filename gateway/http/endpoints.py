@@ -23,6 +23,7 @@ from handlers.events import EventStream
 from models.accounts.user import Role
 from models.database import commit, read
 from models.deliveries.feed import LostPlaceError, Place, Wanted, newest
+from models.messages.callback import Callback
 from services import receiving
 from services.live_updates import LOST, Block, Source
 from services.streams import Stream
@@ -46,7 +47,7 @@ async def intake(scope: Scope, receive: Receive, send: Send) -> None:
                 receiving.authenticate(body, request.headers)
             else:
                 await run_in_threadpool(receiving.authenticate, body, request.headers)
-            await commit(partial(receiving.store, body))
+            await commit(partial(Callback.store, body))
             receiving.arrived()
         case _:
             raise HTTPException(405, headers={"Allow": "GET, HEAD, POST"})

@@ -14,7 +14,6 @@ from contract_tests.waiting import wait_for
 from gateway.api.operations import CALLBACK
 from gateway.http import endpoints
 from models.messages.callback import Callback
-from services import receiving
 from tasks.queue import huey
 from tests.asgi import Answered, ask, edge_of, http_scope
 from tests.conftest import Configure
@@ -127,6 +126,6 @@ def test_a_callback_that_cannot_be_stored_is_not_acknowledged(
     def fail(_body: bytes) -> str:
         raise sqlite3.OperationalError("disk is full")
 
-    monkeypatch.setattr(receiving, "store", fail)
+    monkeypatch.setattr(Callback, "store", fail)
     answered = _post(b"{}", _sign(b"{}"))
     assert (answered.status, answered.error["code"]) == (500, "INTERNAL_ERROR")
