@@ -24,10 +24,10 @@ from models.deliveries.delivery_filter import (
     people_of,
 )
 from models.deliveries.webhook import Webhook
+from models.errors import RateLimitedError
 from models.messages import contact_search
 from models.messages.contact import Contact
 from models.page import Newest
-from services.fair_share import TooMuchAtOnceError
 from services.redeliver import redeliver_chosen
 from webhooks.kinds import EventKind
 
@@ -207,7 +207,7 @@ def _schedule(asked: Asked, rows: list[Delivery]) -> Response | None:
         return _answer(asked, 409 if asked.hook and not asked.hook.active else 422)
     try:
         redeliver_chosen(asked.hooks, rows)
-    except TooMuchAtOnceError as error:
+    except RateLimitedError as error:
         return _answer(asked, 429, str(error))
     return None
 

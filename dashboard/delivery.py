@@ -12,7 +12,8 @@ from models.accounts.secret import SecretUnreadableError
 from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.delivery_filter import people_of
-from services.redeliver import InactiveWebhookError, redeliver_one
+from models.errors import ConflictError
+from services.redeliver import redeliver_one
 from services.webhooks import headers_of
 from webhooks import signing
 from webhooks.client import CONTENT_TYPE
@@ -51,7 +52,7 @@ def redeliver_delivery(delivery_id: str) -> Response:
     row = _find(delivery_id)
     try:
         redeliver_one(row)
-    except InactiveWebhookError:
+    except ConflictError:
         raise FormError(status=409, view=delivery) from None
     return go(f"{PATH}/{row.id}", say="redelivery-scheduled")
 

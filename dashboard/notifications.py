@@ -8,10 +8,10 @@ from flask import Response, request
 from dashboard.guard import DEVELOPERS, account
 from dashboard.site import PER_PAGE, FormError, blueprint, go, offset, show
 from gateway.settings import get_settings
+from models.errors import UnavailableError
 from models.reports.incident import AlertTarget, Incident
 from services import notify
 from services import webhooks as service
-from services.webhooks import NotCheckedError
 from webhooks.address import AddressRefusedError
 
 PATH = "/dashboard/notifications"
@@ -27,13 +27,13 @@ def notifications() -> Response:
 
 @blueprint.action("/notifications", DEVELOPERS, "account.notifications_changed")
 def save_notifications() -> Response:
-    """Replace the recipients. Raises TooMuchAtOnceError."""
+    """Replace the recipients. Raises RateLimitedError."""
     target = AlertTarget.of(account().id)
     emails = list(dict.fromkeys(request.form.get("emails", "").split()))
     try:
         _check(emails)
         url = _chosen_url(target)
-    except (ValueError, AddressRefusedError, NotCheckedError) as error:
+    except (ValueError, AddressRefusedError, UnavailableError) as error:
         raise FormError(str(error)) from None
     AlertTarget.record(target.account_id, emails, url)
     return go(PATH, say="notifications-saved")
@@ -41,7 +41,7 @@ def save_notifications() -> Response:
 
 @blueprint.action("/notifications/test", DEVELOPERS, "account.notifications_tested")
 def test_notifications() -> Response:
-    """Send a test to all recipients, and show the results. Raises TooMuchAtOnceError."""
+    """Send a test to all recipients, and show the results. Raises RateLimitedError."""
     return _page(notify.test(account().id))
 
 

@@ -85,7 +85,7 @@ def compose(webhook_id: str) -> Response:
 
 @blueprint.action("/webhooks/<webhook_id>/compose", DEVELOPERS, "webhook.tested")
 def send_composed(webhook_id: str) -> Response:
-    """Send the payload, signed like an event. It is not recorded. Raises TooMuchAtOnceError."""
+    """Send the payload, signed like an event. It is not recorded. Raises RateLimitedError."""
     row, typed = find(webhook_id), request.form.get("payload", "")
     payload = read_envelope(typed)
     kind = EventKind(str(payload["event"]))

@@ -19,10 +19,10 @@ from models.deliveries.backlog import a_day_before, failed_in_a_day
 from models.deliveries.delivery import DeliveryState
 from models.deliveries.delivery_filter import DeliveryFilter, answer_of, last_attempts
 from models.deliveries.webhook import Deactivation, Webhook
+from models.errors import ConflictError, RateLimitedError, UnavailableError
 from models.numbers.number import Number
 from services import webhooks as service
-from services.fair_share import TooMuchAtOnceError
-from services.webhooks import NotCheckedError, TooManyWebhooksError, send_test_delivery
+from services.webhooks import send_test_delivery
 from webhooks.address import AddressRefusedError
 from webhooks.client import Answer
 from webhooks.kinds import EventKind
@@ -55,7 +55,7 @@ def webhook(webhook_id: str) -> Response:
 
 @blueprint.action("/webhooks/<webhook_id>/test", DEVELOPERS, "webhook.tested")
 def send_test(webhook_id: str) -> Response:
-    """Send one sample event now, and show the endpoint's response. Raises TooMuchAtOnceError."""
+    """Send one sample event now, and show the endpoint's response. Raises RateLimitedError."""
     row = find(webhook_id)
     return _page(row, asyncio.run(send_test_delivery(row)))
 
@@ -113,7 +113,7 @@ def create_webhook() -> Response:
     """Create a webhook and show its secret once."""
     try:
         row = service.create(account().id, *_read())
-    except TooManyWebhooksError as error:
+    except ConflictError as error:
         raise FormError(problems={"form": str(error)}, status=409, view=new_webhook) from None
     about(row.id, events=row.events)
     return show("webhook_secret.html", webhook=row, is_new=True)
@@ -242,7 +242,7 @@ def _read(row: Webhook | None = None) -> tuple[str, list[str], list[str]]:
 def _url_problem(url: str) -> str:
     try:
         service.check_url(url, account().id)
-    except (AddressRefusedError, NotCheckedError, TooMuchAtOnceError) as error:
+    except (AddressRefusedError, UnavailableError, RateLimitedError) as error:
         return str(error)
     return ""
 

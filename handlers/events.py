@@ -29,7 +29,7 @@ class EventStream(StreamingResponse):
         self._stream = stream
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the response (ASGI). Raises TooMuchAtOnceError."""
+        """Send the response (ASGI). Raises RateLimitedError."""
         with streams.opened(self._stream), self._stream.scope:
             if scope["method"] == "HEAD":
                 self._stream.end()

@@ -12,12 +12,6 @@ from models.errors import RateLimitedError
 RETRY_AFTER = 5
 
 
-class TooMuchAtOnceError(RateLimitedError):
-    """A limit is reached. The text says what to do."""
-
-    retry_after = RETRY_AFTER
-
-
 class Share:
     """Allows ``each`` concurrent pieces of work for one owner, and ``total`` in this process.
 
@@ -33,11 +27,12 @@ class Share:
 
     @contextmanager
     def of(self, owner: str) -> Iterator[None]:
-        """Count a piece of the owner's work while inside. Raises TooMuchAtOnceError."""
+        """Count a piece of the owner's work while inside. Raises RateLimitedError."""
         with self._lock:
             if self._taken.total() >= self._total or self._taken[owner] >= self._each:
-                raise TooMuchAtOnceError(
-                    f"Too many {self._what} are running. Try again when one of them has finished."
+                raise RateLimitedError(
+                    f"Too many {self._what} are running. Try again when one of them has finished.",
+                    retry_after=RETRY_AFTER,
                 )
             self._taken[owner] += 1
         try:

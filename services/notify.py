@@ -46,7 +46,7 @@ def look() -> None:
 def test(account_id: str) -> dict[str, str]:
     """Send a test to every target of an account. Returns the error by target, empty for a success.
 
-    Raises TooMuchAtOnceError.
+    Raises RateLimitedError.
     """
     target = AlertTarget.of(account_id)
     with TESTS.of(account_id):

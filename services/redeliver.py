@@ -11,24 +11,18 @@ from gateway.settings import get_settings
 from models.deliveries.bulk_redelivery import MAX_REDELIVERIES, Redelivery
 from models.deliveries.delivery import ENDED, UNDELIVERED, Delivery
 from models.deliveries.webhook import Webhook
-from models.errors import ConflictError
+from models.errors import ConflictError, RateLimitedError
 from services import doorbells
-from services.fair_share import TooMuchAtOnceError
+from services.fair_share import RETRY_AFTER
 
 # Parts of a webhook in a round. Deliveries that were redelivered meanwhile do not count against the rate.
 MAX_PARTS = 20
 PAUSE_SECONDS = 0.005
 
 
-class InactiveWebhookError(ConflictError):
-    def __init__(self, webhook_id: str) -> None:
-        super().__init__(f"The webhook {webhook_id} is disabled. Set active to true first.")
-
-
 def redeliver_one(delivery: Delivery) -> None:
-    """Deliver now, with a new retry schedule. Raises InactiveWebhookError."""
-    if not delivery.webhook.active:
-        raise InactiveWebhookError(delivery.webhook_id)
+    """Deliver now, with a new retry schedule. Raises ConflictError."""
+    _require_active(delivery.webhook)
     delivery.redeliver()
     doorbells.deliveries.ring()
 
@@ -42,8 +36,8 @@ def redeliver_many(
 ) -> list[str]:
     """Redeliver the matching deliveries in the background. Returns their identifiers.
 
-    ``since`` and ``until`` limit the time of creation, in milliseconds. Raises InactiveWebhookError,
-    TooMuchAtOnceError.
+    ``since`` and ``until`` limit the time of creation, in milliseconds. Raises ConflictError,
+    RateLimitedError.
     """
     _check(webhook)
     chosen = Redelivery.request(webhook.id, states=states, since=since, until=until)
@@ -64,13 +58,18 @@ def redeliver_chosen(webhooks: Iterable[Webhook], deliveries: Iterable[Delivery]
     doorbells.redeliveries.ring()
 
 
-def _check(webhook: Webhook) -> None:
+def _require_active(webhook: Webhook) -> None:
     if not webhook.active:
-        raise InactiveWebhookError(webhook.id)
+        raise ConflictError(f"The webhook {webhook.id} is disabled. Set active to true first.")
+
+
+def _check(webhook: Webhook) -> None:
+    _require_active(webhook)
     if not Redelivery.has_room(webhook.id):
-        raise TooMuchAtOnceError(
+        raise RateLimitedError(
             f"{MAX_REDELIVERIES:,} deliveries are already waiting for redelivery to this webhook. Try again"
-            " when some of them have been sent."
+            " when some of them have been sent.",
+            retry_after=RETRY_AFTER,
         )
 
 

@@ -125,7 +125,7 @@ class Streams:
 
     @contextmanager
     def opened(self, stream: Stream) -> Iterator[None]:
-        """Serve a stream while inside. Raises TooMuchAtOnceError."""
+        """Serve a stream while inside. Raises RateLimitedError."""
         with self._places.of(stream.wanted.account_id):
             if stream.sources and not self._accounts():
                 self._blocks = LiveBlocks()

@@ -17,7 +17,7 @@ from models.deliveries.webhook import Webhook
 from models.errors import ConflictError, UnavailableError
 from models.numbers.number import Number
 from resources.sample import sample_event
-from services.fair_share import Share
+from services.fair_share import RETRY_AFTER, Share
 from webhooks import address, signing
 from webhooks.address import AddressRefusedError
 from webhooks.client import CONTENT_TYPE, Answer, WebhookClient
@@ -49,20 +49,10 @@ NOT_CHECKED = (
 )
 
 
-class TooManyWebhooksError(ConflictError):
-    """The account has reached the limit of its plan. The text says what to do."""
-
-
-class NotCheckedError(UnavailableError):
-    """The service cannot resolve the name of a url at the moment. The text says what to do."""
-
-    retry_after = 5
-
-
 def check_url(url: str, account_id: str) -> None:
     """Raise AddressRefusedError, with the reason, for a url that is not allowed.
 
-    Waits for name servers. Raises TooMuchAtOnceError, and NotCheckedError if this machine is to blame.
+    Waits for name servers. Raises RateLimitedError, and UnavailableError if this machine is to blame.
     """
     if len(url) > MAX_URL:
         raise AddressRefusedError(f"The url is longer than {MAX_URL} characters.")
@@ -76,7 +66,7 @@ def check_url(url: str, account_id: str) -> None:
     except MachineError as error:
         # The cause is the operator's matter.
         logger.error("the url of a webhook cannot be checked: %s", error)  # noqa: TRY400
-        raise NotCheckedError(NOT_CHECKED) from error
+        raise UnavailableError(NOT_CHECKED, retry_after=RETRY_AFTER) from error
 
 
 def check_numbers(account_id: str, number_ids: list[str]) -> None:
@@ -92,11 +82,11 @@ def check_numbers(account_id: str, number_ids: list[str]) -> None:
 # An exclusive transaction, so that concurrent requests cannot exceed the limit together.
 @exclusively
 def create(account_id: str, url: str, events: list[str], number_ids: list[str]) -> Webhook:
-    """Create a webhook. The caller has checked the values. Raises TooManyWebhooksError."""
+    """Create a webhook. The caller has checked the values. Raises ConflictError."""
     plan = Account.get_by_id(account_id).plan
     limit, count = get_settings().webhook_limits[plan], len(Webhook.all(account_id))
     if count >= limit:
-        raise TooManyWebhooksError(
+        raise ConflictError(
             f"This account has {count} webhooks, and the plan {plan} allows {limit}. Delete one, or ask"
             f" the operator to raise the limit ({PREFIX}WEBHOOK_LIMITS)."
         )
@@ -189,7 +179,7 @@ async def send_test_delivery(
     """Send ``payload`` or a sample now, outside the queue. ``kind`` is by default the first subscribed one.
 
     Every sample has new identifiers, so that a receiver that deduplicates accepts each test. Raises
-    TooMuchAtOnceError.
+    RateLimitedError.
     """
     kind, now = kind or EventKind(webhook.events[0]), clock.now()
     body = (payload or sample_event(kind, now, clock.new_id)).encode()

@@ -17,10 +17,10 @@ from models.deliveries.bulk_redelivery import MAX_REDELIVERIES, Redelivery
 from models.deliveries.delivery import UNDELIVERED, DeliveryState
 from models.deliveries.delivery_filter import DeliveryFilter
 from models.deliveries.webhook import Webhook
+from models.errors import ConflictError, RateLimitedError
 from resources.delivery import delivery_object
 from resources.webhook import webhook_object
 from services import redeliver
-from services.fair_share import TooMuchAtOnceError
 from webhooks.kinds import EventKind
 
 webhooks = group("webhooks")
@@ -115,10 +115,10 @@ def redeliver_deliveries(
     webhook = found(Webhook.by_id(webhook_id), "webhook", webhook_id)
     try:
         chosen = redeliver.redeliver_many(webhook, states=states, since=since, until=until)
-    except redeliver.InactiveWebhookError as error:
+    except ConflictError as error:
         how = f'PATCH /api/webhooks/{webhook_id} with {{"active": true}}'
         raise click.ClickException(f"{error} Send {how}.") from None
-    except TooMuchAtOnceError as error:
+    except RateLimitedError as error:
         raise click.ClickException(str(error)) from None
     if as_json:
         show({"count": len(chosen), "webhookId": webhook_id}, as_json=True)

@@ -12,8 +12,9 @@ from models.deliveries.attempt import Outcome, record_outcomes
 from models.deliveries.claim import Terms
 from models.deliveries.delivery import Delivery
 from models.deliveries.webhook import Webhook
+from models.errors import ConflictError
 from services import webhooks as service
-from services.webhooks import NOT_CHECKED, TooManyWebhooksError
+from services.webhooks import NOT_CHECKED
 from tests import factories
 from tests.dashboard.conftest import Submit, Visit
 from tests.receiver import Receiver, answer
@@ -170,7 +171,7 @@ def test_a_refused_form_is_shown_again_as_typed(
         assert re.findall('value="([a-z.]+)" checked', page) == ["message.read"]
 
     def refuse(*_: object) -> None:
-        raise TooManyWebhooksError("Too many webhooks.")
+        raise ConflictError("Too many webhooks.")
 
     monkeypatch.setattr(service, "create", refuse)
     page = submit("webhooks", 409, url=hook.url, events=["message.read"]).text

@@ -15,9 +15,8 @@ from models.deliveries.bulk_redelivery import Redelivery
 from models.deliveries.claim import Terms
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
-from models.errors import ForbiddenError, InvalidError, NotFoundError
+from models.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
 from services import redeliver
-from services.redeliver import InactiveWebhookError
 from tests import factories
 from tests.conftest import Clock
 from tests.factories import claim_due
@@ -225,7 +224,7 @@ def test_an_inactive_webhook_redelivers_nothing(account: Account, webhook: Webho
     with writing():
         webhook.deactivate()
         Delivery.skip_waiting(webhook.id)
-    with pytest.raises(InactiveWebhookError):
+    with pytest.raises(ConflictError):
         _redeliver(webhook)
     assert Redelivery.webhook_ids() == []
 

@@ -8,10 +8,15 @@ import pytest
 from handlers import webhooks
 from models.accounts.account import Account
 from models.deliveries.webhook import Webhook
-from models.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
+from models.errors import (
+    ConflictError,
+    ForbiddenError,
+    InvalidError,
+    NotFoundError,
+    UnavailableError,
+)
 from models.numbers.number import Number
 from services import webhooks as service
-from services.webhooks import NotCheckedError, TooManyWebhooksError
 from tests import factories
 from tests.conftest import Configure
 from webhooks.faults import RESOLVER, MachineError
@@ -58,9 +63,9 @@ def test_an_address_that_cannot_be_checked_changes_nothing(
         raise MachineError(RESOLVER)
 
     monkeypatch.setattr("webhooks.address.check_url", fail)
-    with pytest.raises(NotCheckedError):
+    with pytest.raises(UnavailableError):
         webhooks.create_webhook(account.id, {"url": URL, "events": [READ]})
-    with pytest.raises(NotCheckedError):
+    with pytest.raises(UnavailableError):
         webhooks.update_webhook(account.id, webhook.id, {"url": f"{URL}/2", "events": [READ]})
     assert [(row.url, row.events) for row in Webhook.all(account.id)] == [(URL, webhook.events)]
 
@@ -105,7 +110,7 @@ def test_a_plan_bounds_the_webhooks_of_an_account(configure: Configure, account:
     factories.webhook(account, active=False)
     for row in (account, other):
         _create(row)
-        with pytest.raises(TooManyWebhooksError, match="Delete one"):
+        with pytest.raises(ConflictError, match="Delete one"):
             _create(row)
     assert [len(Webhook.all(row.id)) for row in (account, other)] == [2, 1]
     webhooks.delete_webhook(other.id, Webhook.all(other.id)[0].id)
@@ -119,7 +124,7 @@ def test_the_error_names_count_plan_limit_and_setting(
     factories.webhook(account)
     factories.webhook(account)
     configure(WEBHOOK_LIMITS="pro=1")
-    with pytest.raises(TooManyWebhooksError) as refused:
+    with pytest.raises(ConflictError) as refused:
         _create(account)
     named = set(re.findall(r"\w+", str(refused.value)))
     assert named >= {"2", "pro", "1", "GATEWAY_WEBHOOK_LIMITS"}
@@ -134,7 +139,7 @@ def test_requests_at_the_same_time_do_not_pass_the_limit_together(
     def create() -> bool:
         try:
             service.create(account.id, URL, [READ], [])
-        except TooManyWebhooksError:
+        except ConflictError:
             return False
         return True
 

@@ -2,13 +2,14 @@
 
 import pytest
 
-from services.fair_share import Share, TooMuchAtOnceError
+from models.errors import RateLimitedError
+from services.fair_share import Share
 
 
 def test_an_account_has_a_share_that_is_free_again_after_its_use() -> None:
     share = Share("tests", 2)
     with share.of("a"), share.of("a"), share.of("b"):
-        with pytest.raises(TooMuchAtOnceError, match="Too many tests"), share.of("a"):
+        with pytest.raises(RateLimitedError, match="Too many tests"), share.of("a"):
             pass
         with share.of("b"):
             pass
@@ -22,7 +23,7 @@ def test_all_accounts_together_have_a_limit() -> None:
         share.of("a"),
         share.of("a"),
         share.of("b"),
-        pytest.raises(TooMuchAtOnceError),
+        pytest.raises(RateLimitedError),
         share.of("c"),
     ):
         pass

@@ -10,8 +10,8 @@ from models.deliveries.bulk_redelivery import Redelivery
 from models.deliveries.claim import Terms
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
+from models.errors import RateLimitedError
 from services import redeliver
-from services.fair_share import TooMuchAtOnceError
 from services.redeliver import redeliver_many
 from tasks import queue, sweep
 from tasks.queue import huey
@@ -104,7 +104,7 @@ def test_a_webhook_with_many_waiting_redeliveries_is_refused_more_and_others_are
 ) -> None:
     for module in (services.redeliver, bulk_redelivery):
         monkeypatch.setattr(module, "MAX_REDELIVERIES", 6)
-    with pytest.raises(TooMuchAtOnceError, match=r"\b6\b"):
+    with pytest.raises(RateLimitedError, match=r"\b6\b"):
         redeliver_many(webhook)
     assert redeliver_many(factories.webhook(account)) == []
     redeliver.work_off()

@@ -17,10 +17,10 @@ from models.deliveries.claim import Terms
 from models.deliveries.event import Event
 from models.deliveries.event_history import EventHistory
 from models.deliveries.feed import START, Place, Wanted
+from models.errors import RateLimitedError
 from resources.event import event_record
 from services import live_updates
 from services import streams as module
-from services.fair_share import TooMuchAtOnceError
 from services.live_updates import Source
 from services.streams import EACH, Stream, streams
 from tests import factories
@@ -354,7 +354,7 @@ def test_a_place_is_free_again_when_its_client_has_left(account: Account, key: A
     async def follow() -> None:
         clients = [Client(account, key.id) for _ in range(EACH)]
         await _until(lambda: all(client.pieces for client in clients))
-        with pytest.raises(TooMuchAtOnceError):
+        with pytest.raises(RateLimitedError):
             await Client(account, key.id).task
         await clients.pop().leave()
         clients.append(Client(account, key.id))

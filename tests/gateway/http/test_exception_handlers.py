@@ -13,8 +13,7 @@ from contract_tests.operations import Operation, all_operations
 from gateway.api.app import build_app
 from gateway.http.exception_handlers import CRASH_MESSAGE, ApiError, as_api_error
 from models.accounts.account import Account, ApiKey
-from models.errors import DomainError, InvalidError, RateLimitedError
-from services.webhooks import NotCheckedError
+from models.errors import DomainError, InvalidError, RateLimitedError, UnavailableError
 from tests.asgi import Answered, ask, http_scope
 from tests.conftest import Configure
 
@@ -105,7 +104,7 @@ def test_an_address_that_cannot_be_checked_is_no_error_of_the_request(
     configure: Configure, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     def fail(*_: object, **__: object) -> None:
-        raise NotCheckedError("The url cannot be checked.")
+        raise UnavailableError("The url cannot be checked.", retry_after=5)
 
     app = _app(configure, monkeypatch, fail)
     for operation in all_operations():
