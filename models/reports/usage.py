@@ -71,20 +71,17 @@ class UsageTotal(BaseModel):
         return query.order_by(*(getattr(cls, name) for name in KEY))
 
 
-class UsageCount:
+class UsageCount(Counter[tuple[Any, ...]]):
     """The changes of the totals in one transaction. ``counting`` writes them."""
-
-    def __init__(self) -> None:
-        self.changes = Counter[tuple[Any, ...]]()
 
     def add(self, message: Message) -> None:
         """Count a message by its pricing, or as one without a pricing."""
-        self.changes[_key(message, message.pricing_json)] += 1
+        self[_key(message, message.pricing_json)] += 1
 
     def move(self, message: Message, before: str | None) -> None:
         """Count a message by its pricing instead of the one ``before``, if any."""
         if before is not None:
-            self.changes[_key(message, before)] -= 1
+            self[_key(message, before)] -= 1
         self.add(message)
 
 
@@ -96,7 +93,7 @@ def counting() -> Iterator[UsageCount]:
     """
     count = UsageCount()
     yield count
-    for key, change in sorted(count.changes.items()):
+    for key, change in sorted(count.items()):
         if change:
             _ADD.execute(*key, change)
 
