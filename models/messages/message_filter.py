@@ -27,6 +27,8 @@ from models.reports.tally import MessageTally
 
 # The most ms between the time of an outbound message and the time of its identifier.
 ID_TOLERANCE_MS = 60_000
+# The columns by which the tallies count.
+TALLIED = ("number_id", "direction", "status")
 
 
 @dataclass(frozen=True)
@@ -89,15 +91,9 @@ class MessageFilter:
         return Message.created_at + 0 if is_narrow else Message.created_at
 
     def _conditions(self) -> list[Any]:
-        columns = (
-            (Message.number, self.number_id),
-            (Message.direction, self.direction),
-            (Message.status, self.status),
-            (Message.type, self.type),
-            (Message.id, self.message_id),
-            (Message.error_code, self.error_code),
-        )
-        conditions = [column == wanted for column, wanted in columns if wanted is not None]
+        conditions = self._equal(Message, *TALLIED, "type", "error_code")
+        if self.message_id is not None:
+            conditions.append(Message.id == self.message_id)
         if self.contact_ids is not None:
             conditions.append(is_among(Message.id, _ids_with(self.contact_ids)))
         if self.wa_message_id is not None:
@@ -146,13 +142,13 @@ class MessageFilter:
         if self != MessageFilter(self.number_id, self.direction, self.status):
             return None
         tally = MessageTally
-        columns = (
-            (tally.number_id, self.number_id),
-            (tally.direction, self.direction),
-            (tally.status, self.status),
-        )
-        wanted = [column == value for column, value in columns if value is not None]
-        return tally.select(fn.SUM(tally.total)).where(tally.account_id == account_id, *wanted)
+        wanted = [tally.account_id == account_id, *self._equal(tally, *TALLIED)]
+        return tally.select(fn.SUM(tally.total)).where(*wanted)
+
+    def _equal(self, model: Any, *names: str) -> list[Any]:
+        """The filters by these columns."""
+        values = {name: getattr(self, name) for name in names}
+        return [getattr(model, name) == v for name, v in values.items() if v is not None]
 
 
 def _ids_with(contact_ids: Sequence[str]) -> Any:
