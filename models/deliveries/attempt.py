@@ -19,7 +19,7 @@ from peewee import (
 from models import clock
 from models.database import BaseModel, Prepared, database_time, fetch, is_in, write, writing
 from models.deliveries.delivery import CLAIMS, Delivery, DeliveryState
-from models.deliveries.webhook import Deactivation, Webhook
+from models.deliveries.webhook import Deactivation, Webhook, note_slow, note_success
 
 # A delivery that is redelivered often has many attempts. The API returns the newest ones.
 MOST_SHOWN = 100
@@ -185,9 +185,9 @@ def record_outcomes(
             _end.execute([d.id for d in deliveries], state, due_at, None if due_at else now)
             states[state] += len(deliveries)
         # Attempts at one webhook run concurrently, so their order in a batch means nothing: successes first.
-        Webhook.note_success({d.webhook_id for d in ends[DeliveryState.DELIVERED, None]})
-        if slow := {delivery.webhook_id for outcome, delivery in ours if outcome.is_slow}:
-            Webhook.note_slow(slow)
+        note_success.execute([d.webhook_id for d in ends[DeliveryState.DELIVERED, None]])
+        if slow := [delivery.webhook_id for outcome, delivery in ours if outcome.is_slow]:
+            note_slow.execute(slow)
         for delivery in ends[DeliveryState.FAILED, None]:
             _count_failure(delivery, deactivate_after)
         return states

@@ -3,7 +3,8 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from functools import partial
+from typing import Any, Self
 
 from peewee import SQL, fn
 
@@ -74,21 +75,14 @@ class Backlog:
 def oldest_waiting(webhook_ids: Sequence[str]) -> Delivery | None:
     """The oldest pending delivery of these webhooks, among the first LOOKED_AT due ones of each."""
     with reading():
-        firsts = [row for id_ in webhook_ids for row in _FIRST_PENDING.execute(id_, LOOKED_AT)]
+        firsts = [row for id_ in webhook_ids for row in _first_pending.execute(id_, LOOKED_AT)]
     return min(firsts, key=lambda delivery: delivery.created_at, default=None)
 
 
-_FIRST_PENDING = Prepared(
-    (
-        lambda webhook_id, limit: (
-            Delivery.select()
-            .where(Delivery.webhook == webhook_id, Delivery.state == IS_PENDING)
-            .order_by(Delivery.due_at)
-            .limit(limit)
-        )
-    ),
-    Delivery,
-)
+@partial(Prepared, model=Delivery)
+def _first_pending(webhook_id: Any, limit: Any) -> Any:
+    pending = Delivery.select().where(Delivery.webhook == webhook_id, Delivery.state == IS_PENDING)
+    return pending.order_by(Delivery.due_at).limit(limit)
 
 
 def a_day_before(now: int) -> int:

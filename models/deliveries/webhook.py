@@ -3,8 +3,9 @@
 import base64
 import json
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
+from functools import partial
 from typing import Any, Self
 
 from peewee import SQL, BigIntegerField, BooleanField, IntegerField, TextField
@@ -72,7 +73,6 @@ class Webhook(Owned):
 
     @property
     def masked_secret(self) -> str:
-        """The masked signing secret."""
         return f"{SECRET_PREFIX}****{self.secret[-SHOWN_CHARACTERS:]}"
 
     def secrets_at(self, at: int) -> list[str]:
@@ -132,7 +132,7 @@ class Webhook(Owned):
     @classmethod
     def rows_of_messages(cls, network_ids: Sequence[str], ids: Sequence[str]) -> Rows["Webhook"]:
         """Like rows_of(), for all accounts with one of these messages."""
-        return _OF_MESSAGES.execute(network_ids, ids)
+        return _of_messages.execute(network_ids, ids)
 
     def rotate_secret(self) -> None:
         """Replace the secret. The old one becomes the previous one (secrets_at)."""
@@ -194,16 +194,6 @@ class Webhook(Owned):
         """Mark it as deleted, inside the caller's transaction."""
         self._assign(active=False, deleted_at=clock.now())
 
-    @classmethod
-    def note_success(cls, webhook_ids: Collection[str]) -> None:
-        """Record a 2xx: reset the failures, and clear ``slow``."""
-        _NOTE_SUCCESS.execute(list(webhook_ids))
-
-    @classmethod
-    def note_slow(cls, webhook_ids: Collection[str]) -> None:
-        """Mark as slow after a long attempt or a timeout, until a quick 2xx."""
-        _NOTE_SLOW.execute(list(webhook_ids))
-
     def _trial_minute(self, now: int) -> tuple[int, int]:
         """The start of the current minute of its url on trial, and its events since then."""
         since = self.trial_minute_at or 0
@@ -236,22 +226,25 @@ class Webhook(Owned):
 
 Webhook.add_index(Webhook.deleted_at, where=SQL("deleted_at IS NOT NULL"), name="webhook_deleted")
 _OF_ACCOUNT = matching(Webhook, "account")
-_OF_MESSAGES = Prepared(
-    (
-        lambda network_ids, ids: Webhook.select().where(
-            Webhook.account.in_(
-                Message.select(Message.account).where(is_in(Message.wa_message_id, network_ids))
-                | Message.select(Message.account).where(is_in(Message.id, ids))
-            )
-        )
-    ),
-    Webhook,
-)
-_NOTE_SLOW = Prepared(
-    lambda ids: Webhook.update(slow=True).where(is_in(Webhook.id, ids), ~Webhook.slow)
-)
-_NOTE_SUCCESS = Prepared(
-    lambda ids: Webhook.update(failure_count=0, slow=False).where(
-        is_in(Webhook.id, ids), (Webhook.failure_count > 0) | Webhook.slow
-    )
-)
+
+
+@partial(Prepared, model=Webhook)
+def _of_messages(network_ids: Any, ids: Any) -> Any:
+    accounts = Message.select(Message.account)
+    by_network_id = accounts.where(is_in(Message.wa_message_id, network_ids))
+    by_id = accounts.where(is_in(Message.id, ids))
+    return Webhook.select().where(Webhook.account.in_(by_network_id | by_id))
+
+
+@Prepared
+def note_success(webhook_ids: Any) -> Any:
+    """Record a 2xx: reset the failures, and clear ``slow``."""
+    is_other = (Webhook.failure_count > 0) | Webhook.slow
+    query = Webhook.update(failure_count=0, slow=False)
+    return query.where(is_in(Webhook.id, webhook_ids), is_other)
+
+
+@Prepared
+def note_slow(webhook_ids: Any) -> Any:
+    """Mark as slow after a long attempt or a timeout, until a quick 2xx."""
+    return Webhook.update(slow=True).where(is_in(Webhook.id, webhook_ids), ~Webhook.slow)

@@ -8,7 +8,7 @@ the gateway knows (docs/decisions/0041-one-contact-for-a-person.md).
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from enum import StrEnum
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from operator import add
 from typing import Any
 
@@ -263,11 +263,11 @@ class Contact(Owned):
     @classmethod
     def rows_of_messages(cls, network_ids: Sequence[str], ids: Sequence[str]) -> Rows["Contact"]:
         """The contacts of the messages of Message.rows_sent(), in the caller's transaction."""
-        return _OF_MESSAGES.execute(network_ids, ids)
+        return _of_messages.execute(network_ids, ids)
 
     def last_message_at(self, direction: Direction) -> int | None:
         """When the newest message of this direction was created, as long as it is kept."""
-        row = _LAST.first(self.id, direction)
+        row = _last.first(self.id, direction)
         return None if row is None else int(row[0])
 
     def history(self) -> list["ContactChange"]:
@@ -335,21 +335,17 @@ _WRITE = Prepared(
     lambda *values: Contact.insert(dict(zip(WRITTEN, values, strict=True))).on_conflict_ignore()
 )
 _OF_IDS = Prepared(lambda ids: Contact.select().where(is_in(Contact.id, ids)), Contact)
-_OF_MESSAGES = Prepared(
-    lambda network_ids, ids: Contact.select().where(
-        is_among(
-            Contact.id,
-            Message.select(Message.contact_id).where(is_in(Message.wa_message_id, network_ids))
-            | Message.select(Message.contact_id).where(is_in(Message.id, ids)),
-        )
-    ),
-    Contact,
-)
-_LAST = Prepared(
-    lambda contact_id, direction: (
-        Message.select(Message.created_at)
-        .where(Message.contact_id == contact_id, Message.direction == direction)
-        .order_by(Message.id.desc())
-        .limit(1)
-    )
-)
+
+
+@partial(Prepared, model=Contact)
+def _of_messages(network_ids: Any, ids: Any) -> Any:
+    contact_ids = Message.select(Message.contact_id)
+    by_network_id = contact_ids.where(is_in(Message.wa_message_id, network_ids))
+    by_id = contact_ids.where(is_in(Message.id, ids))
+    return Contact.select().where(is_among(Contact.id, by_network_id | by_id))
+
+
+@Prepared
+def _last(contact_id: Any, direction: Any) -> Any:
+    theirs = (Message.contact_id == contact_id) & (Message.direction == direction)
+    return Message.select(Message.created_at).where(theirs).order_by(Message.id.desc()).limit(1)

@@ -304,14 +304,8 @@ def is_identifier(text: str) -> bool:
 
 
 def _sent(identifier: Any) -> Prepared:
-    return Prepared(
-        (
-            lambda values: Message.select().where(
-                is_in(identifier, values), Message.direction == Direction.OUTBOUND
-            )
-        ),
-        Message,
-    )
+    outbound = Message.select().where(Message.direction == Direction.OUTBOUND)
+    return Prepared(lambda values: outbound.where(is_in(identifier, values)), Message)
 
 
 _SENT_BY_NETWORK_ID, _SENT_BY_ID = _sent(Message.wa_message_id), _sent(Message.id)

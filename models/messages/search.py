@@ -140,11 +140,11 @@ def _candidates(
     """Identifier and content of messages that may match, newest first."""
     newest = SearchBlock.newest()
     above, below = newest.last_id if newest else "", before or AFTER_ALL
-    while part := list(_ABOVE.execute(account_id, above, below, PART)):
+    while part := list(_above.execute(account_id, above, below, PART)):
         yield from part
         below = part[-1][0]
     for first, last in _blocks(account_id, words, before):
-        yield from _BETWEEN.execute(account_id, first, last, below)
+        yield from _between.execute(account_id, first, last, below)
 
 
 def _blocks(account_id: str, words: Sequence[str], before: str | None) -> list[tuple[str, str]]:
@@ -195,7 +195,7 @@ def add(until: int, hurry_until: int, count: int) -> int:
 def forget(account_id: str, removed: Sequence[str]) -> None:
     """Rewrite the words of the blocks of removed messages, inside the transaction that removed them."""
     for block in _blocks_with(account_id, removed):
-        rows = _BETWEEN.execute(account_id, block.id, block.last_id, AFTER_ALL)
+        rows = _between.execute(account_id, block.id, block.last_id, AFTER_ALL)
         words = {word for _, content in rows for word in _indexed(words_in(content))}
         SearchWords.delete().where(SearchWords.rowid == block.number).execute()
         _store_words(block.number, [_token(account_id), *sorted(words)])
@@ -275,23 +275,18 @@ def _insert_words(number: Any, words: Any) -> Any:
 
 _INSERT_WORDS = Prepared(_insert_words)
 _COUNT = Prepared(lambda ids: Message.select(fn.COUNT(Message.id)).where(is_in(Message.id, ids)))
-_OF_ACCOUNT = (Message.id, Message.body_json)
-_ABOVE = Prepared(
-    lambda account_id, above, below, count: (
-        Message.select(*_OF_ACCOUNT)
-        .where(Message.account == account_id, Message.id > above, Message.id < below)
-        .order_by(Message.id.desc())
-        .limit(count)
-    )
-)
-_BETWEEN = Prepared(
-    lambda account_id, first, last, below: (
-        Message.select(*_OF_ACCOUNT)
-        .where(
-            Message.account == account_id,
-            Message.id.between(first, last),
-            Message.id < below,
-        )
-        .order_by(Message.id.desc())
-    )
-)
+
+
+def _newest_first(account_id: Any, below: Any) -> Any:
+    query = Message.select(Message.id, Message.body_json).order_by(Message.id.desc())
+    return query.where(Message.account == account_id, Message.id < below)
+
+
+@Prepared
+def _above(account_id: Any, above: Any, below: Any, count: Any) -> Any:
+    return _newest_first(account_id, below).where(Message.id > above).limit(count)
+
+
+@Prepared
+def _between(account_id: Any, first: Any, last: Any, below: Any) -> Any:
+    return _newest_first(account_id, below).where(Message.id.between(first, last))

@@ -5,7 +5,7 @@ The work for later of a number is its next check, at ``due_at`` (services.number
 
 from collections.abc import Collection, Sequence
 from enum import StrEnum
-from functools import reduce
+from functools import partial, reduce
 from operator import or_
 from typing import Any, Self
 
@@ -132,7 +132,7 @@ class Number(Owned, Work):
     @classmethod
     def find_connected(cls, phone_number_id: str) -> "Number | None":
         """The number with the network's identifier: the connected one, otherwise the newest."""
-        return _CONNECTED_FIRST.first(phone_number_id)
+        return _connected_first.first(phone_number_id)
 
     @classmethod
     def called(cls, phone_number_ids: Sequence[str]) -> Rows[tuple[str, str]]:
@@ -212,14 +212,9 @@ _CALLED = Prepared(
         is_in(Number.phone_number_id, ids)
     )
 )
-_CONNECTED_FIRST = Prepared(
-    (
-        lambda phone_number_id: (
-            Number.select()
-            .where(Number.phone_number_id == phone_number_id)
-            .order_by(Number.status == NumberStatus.DISCONNECTED, Number.id.desc())
-            .limit(1)
-        )
-    ),
-    Number,
-)
+
+
+@partial(Prepared, model=Number)
+def _connected_first(phone_number_id: Any) -> Any:
+    rows = Number.select().where(Number.phone_number_id == phone_number_id).limit(1)
+    return rows.order_by(Number.status == NumberStatus.DISCONNECTED, Number.id.desc())

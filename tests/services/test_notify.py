@@ -8,7 +8,7 @@ import pytest
 from models import database
 from models.accounts.account import Account
 from models.database import writing
-from models.deliveries.webhook import Deactivation, Webhook
+from models.deliveries.webhook import Deactivation, Webhook, note_success
 from models.numbers.number import Number, NumberStatus
 from models.reports.incident import AlertTarget, Incident, IncidentKind
 from services import incidents, notify
@@ -56,7 +56,7 @@ def test_a_failing_webhook_is_reported_once_and_its_recovery_once(
     assert _titles(mail) == [f"Webhook failing: {webhook.url}"]
     assert f"http://a.test/dashboard/webhooks/{webhook.id}" in mail.mails[0].get_content()
     with writing():
-        Webhook.note_success([webhook.id])
+        note_success.execute([webhook.id])
     for _ in range(12):
         clock.advance(minutes=1)
         notify.look()
@@ -72,7 +72,7 @@ def test_a_webhook_that_fails_now_and_then_is_one_incident(
         notify.look()
         clock.advance(minutes=5)
         with writing():
-            Webhook.note_success([webhook.id])
+            note_success.execute([webhook.id])
         notify.look()
     assert len(mail.mails) == 1
     assert Incident.select().count() == 1

@@ -11,7 +11,7 @@ from models.database import writing
 from models.deliveries.attempt import SLOW_MS, Outcome, record_outcomes
 from models.deliveries.claim import ClaimedDelivery, Terms
 from models.deliveries.delivery import Delivery, DeliveryState
-from models.deliveries.webhook import Webhook
+from models.deliveries.webhook import Webhook, note_slow
 from tasks import deliver
 from tests import factories
 from tests.conftest import Clock
@@ -182,7 +182,7 @@ def test_waiting_deliveries_of_a_webhook_that_became_slow_need_no_other_wake_up(
     engine.wake()
     receiver.wait(before)
     with writing():
-        Webhook.note_slow([webhook.id])
+        note_slow.execute([webhook.id])
     receiver.behave(lambda exchange: exchange.reply(200))
     factories.deliveries(account, webhook)
     engine.wake()

@@ -11,7 +11,7 @@ from models.deliveries import claim
 from models.deliveries.attempt import Attempt, record_outcomes
 from models.deliveries.claim import LEAST_TRIES, ClaimedDelivery, Terms, is_wanted
 from models.deliveries.delivery import Delivery, DeliveryState
-from models.deliveries.webhook import MINUTE_MS, MOST_ON_TRIAL, Webhook
+from models.deliveries.webhook import MINUTE_MS, MOST_ON_TRIAL, Webhook, note_slow
 from tests import factories
 from tests.conftest import Clock
 
@@ -132,7 +132,7 @@ def test_a_claim_of_a_disabled_webhook_is_not_wanted(account: Account) -> None:
 def test_each_lane_claims_its_own_webhooks(account: Account) -> None:
     slow, fast = factories.webhook(account), factories.webhook(account)
     with writing():
-        Webhook.note_slow([slow.id])
+        note_slow.execute([slow.id])
     factories.deliveries(account, slow, fast)
     assert [one.webhook.id for one in _claim(slow=True)] == [slow.id]
     assert [one.webhook.id for one in _claim()] == [fast.id]

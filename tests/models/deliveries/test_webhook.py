@@ -11,7 +11,7 @@ from models.accounts import secret
 from models.accounts.account import Account
 from models.database import queries, writing
 from models.database.postgresql import LostError
-from models.deliveries.webhook import Deactivation, Webhook
+from models.deliveries.webhook import Deactivation, Webhook, note_success
 from tests import factories
 from tests.conftest import Clock
 
@@ -200,7 +200,7 @@ def test_a_success_ends_the_row_of_discarded_events(account: Account) -> None:
     with writing():
         for row in (webhook, webhook, other):
             Webhook.note_discarded(row.id)
-        Webhook.note_success([webhook.id])
+        note_success.execute([webhook.id])
         assert Webhook.note_discarded(webhook.id) == 1
         assert Webhook.note_discarded(other.id) == 2
         assert Webhook.note_discarded("wh_deleted") == 0
