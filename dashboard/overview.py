@@ -10,6 +10,7 @@ from dashboard.charts import chosen_span, of_account
 from dashboard.deliveries import missed
 from dashboard.guard import ALL, account
 from dashboard.site import blueprint, show
+from dashboard.webhooks import FAILING, OFF, PARTLY, state_of
 from models import clock
 from models.accounts.account import Account, ApiKey
 from models.database import reading
@@ -144,21 +145,18 @@ def _of_webhook(topic: str, badge: str, kind: str, webhook: Webhook, fact: int) 
 
 def _webhooks(webhooks: Sequence[Webhook]) -> Iterator[Item]:
     now = clock.now()
-    for webhook in sorted(webhooks, key=lambda hook: hook.active):
-        if not webhook.active:
-            since = (now - (webhook.deactivated_at or now)) // 1000 * 1000
-            if webhook.deactivated_because == Deactivation.REQUESTED:
-                yield _of_webhook("switched off", "disabled", "off", webhook, since)
-            else:
-                yield _of_webhook("disabled", "disabled", "bad", webhook, since)
-        elif webhook.failure_count:
-            yield _of_webhook("failing", "failing", "bad", webhook, webhook.failure_count)
-    # Webhooks whose last delivery succeeded, with earlier failures.
     failed = failed_in_a_day([webhook.id for webhook in webhooks], now)
-    for webhook in webhooks:
-        if webhook.id in failed and webhook.active and not webhook.failure_count:
-            count = failed[webhook.id]
-            yield _of_webhook("some failures", "some failures", "warn", webhook, count)
+    for webhook in sorted(webhooks, key=lambda hook: hook.active):
+        state = state_of(webhook, failed)
+        if state == OFF:
+            since = (now - (webhook.deactivated_at or now)) // 1000 * 1000
+            is_wanted = webhook.deactivated_because == Deactivation.REQUESTED
+            topic, kind = ("switched off", "off") if is_wanted else ("disabled", "bad")
+            yield _of_webhook(topic, state, kind, webhook, since)
+        elif state == FAILING:
+            yield _of_webhook(state, state, "bad", webhook, webhook.failure_count)
+        elif state == PARTLY:
+            yield _of_webhook(state, state, "warn", webhook, failed[webhook.id])
 
 
 def _waiting(webhooks: Sequence[Webhook]) -> Iterator[Item]:

@@ -76,9 +76,9 @@ def verify(webhook_id: str) -> Response:
 @blueprint.page("/webhooks/<webhook_id>/compose", DEVELOPERS)
 def compose(webhook_id: str) -> Response:
     """The form with the sample payload of the event in the URL, or with the payload as typed."""
-    row, asked = find(webhook_id), request.values.get("kind", "")
-    kind = asked if asked in {*EventKind} else row.events[0]
-    sample = json.loads(sample_event(EventKind(kind), clock.now(), new_id))
+    row = find(webhook_id)
+    kind = request.values.get("kind", EventKind(row.events[0]), type=EventKind)
+    sample = json.loads(sample_event(kind, clock.now(), new_id))
     typed = request.form.get("payload", json.dumps(sample, indent=2, ensure_ascii=False))
     return _page(row, kind, typed, None)
 

@@ -23,7 +23,6 @@ OUTCOME_NAMES = {
     "4xx": "Failed with 4xx",
     "5xx": "Failed with 5xx",
 }
-FILTERS = ("outcome", "method", "operation", "key_id")
 WORDS = {"outcome": "status", "key_id": "key"}
 IDENTIFIER = re.compile(r"\b(?:num|msg|wh|dlv|ctc)_[0-9A-Z]{26}\b")
 PAGES = {
@@ -38,7 +37,6 @@ PAGES = {
 @blueprint.page("/requests", DEVELOPERS)
 def requests() -> Response:
     """The account's requests that match the filter, newest first."""
-    chosen = {name: request.args.get(name, "") for name in FILTERS}
     keys = {key.id: key.name for key in reversed(ApiKey.all(account().id))}
     choices = {
         "outcome": OUTCOME_NAMES,
@@ -46,6 +44,7 @@ def requests() -> Response:
         "operation": operations(),
         "key_id": keys,
     }
+    chosen = {name: request.args.get(name, "") for name in choices}
     problems = {
         name: f"There is no such {WORDS.get(name, name)}. Choose one of the list."
         for name, known in choices.items()

@@ -107,10 +107,7 @@ def remove_user(user_id: str) -> Response:
 
 
 def _role() -> Role:
-    try:
-        return Role(request.form.get("role", ""))
-    except ValueError:
-        abort(422)
+    return request.form.get("role", type=Role) or abort(422)
 
 
 def _url(kind: str, token: str) -> str:
