@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import IO, Any, NamedTuple, Protocol, runtime_checkable
 
 from networks.exceptions import NetworkError
-from networks.items import Part
+from networks.items import Part, Person
 
 # Separates the reasons in the status reason of a number.
 BETWEEN_REASONS = "; "
@@ -99,18 +99,13 @@ class BusinessProfile:
 
 
 @dataclass(frozen=True)
-class BlockedPerson:
-    """A person whom a number has blocked, by phone number (digits), user id, or both."""
-
-    phone: str | None
-    user_id: str | None
-
-
-@dataclass(frozen=True)
 class BlockedPage:
-    """A page of blocked people. ``after`` is the cursor of the next page, None on the last one."""
+    """A page of people whom a number has blocked, each by phone number, user id, or both.
 
-    people: tuple[BlockedPerson, ...]
+    ``after`` is the cursor of the next page, None on the last one.
+    """
+
+    people: tuple[Person, ...]
     after: str | None
 
 

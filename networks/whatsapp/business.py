@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from networks.exceptions import NetworkError, PageGoneError, RefusedError
-from networks.interface import BlockedPage, BlockedPerson, BlockResult, BusinessProfile, Sender
+from networks.interface import BlockedPage, BlockResult, BusinessProfile, Sender
+from networks.items import Person
 from networks.whatsapp import graph
 from networks.whatsapp.error_codes import PARAMETER
 from networks.whatsapp.graph import GraphClient
@@ -91,9 +92,9 @@ def _failures(result: Any, people: Sequence[str]) -> Iterator[tuple[str, tuple[s
                 yield person, (str(error.get("code", "139100")), graph.text_of(error))
 
 
-def _people(item: dict[str, Any]) -> Iterator[BlockedPerson]:
+def _people(item: dict[str, Any]) -> Iterator[Person]:
     """The people in an item of the list: one, or several under ``block_users``."""
     for each in graph.parts_of(item, "block_users") or [item]:
         phone, user_id = map(graph.optional, (each.get("wa_id"), each.get("user_id")))
         if phone or user_id:
-            yield BlockedPerson(phone, user_id)
+            yield Person(phone, user_id)

@@ -13,7 +13,8 @@ from models.database import database, writing
 from models.errors import ConflictError, DomainError, ForbiddenError, NotFoundError
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions
-from networks.interface import BlockedPage, BlockedPerson, BlockResult, BusinessProfile, Sender
+from networks.interface import BlockedPage, BlockResult, BusinessProfile, Sender
+from networks.items import Person
 from networks.registry import explained
 from networks.whatsapp.rules import Rules
 from resources.error import STATUS
@@ -49,7 +50,7 @@ class Network(Rules):
 
     async def list_blocked(self, _sender: Sender, limit: int, after: str | None) -> BlockedPage:
         self._ask("list", limit, after)
-        return BlockedPage((BlockedPerson(PHONE, None), BlockedPerson(None, USER)), "next")
+        return BlockedPage((Person(PHONE, None), Person(None, USER)), "next")
 
     async def block(self, _sender: Sender, people: Sequence[str]) -> BlockResult:
         self._ask("block", list(people))

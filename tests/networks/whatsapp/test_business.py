@@ -14,7 +14,8 @@ from networks.exceptions import (
     PageGoneError,
     RefusedError,
 )
-from networks.interface import BlockedPage, BlockedPerson, BlockResult, BusinessProfile, Sender
+from networks.interface import BlockedPage, BlockResult, BusinessProfile, Sender
+from networks.items import Person
 from networks.registry import wait_for
 from networks.whatsapp.cloud_api import CloudApi
 from tests.receiver import Exchange, Receiver, answer
@@ -109,11 +110,9 @@ def test_blocked_people_are_read_page_by_page(api: CloudApi, receiver: Receiver)
 
     receiver.behave(page, BLOCKS)
     first = wait_for(api.list_blocked(SENDER, 2, None))
-    assert first == BlockedPage(
-        (BlockedPerson("15551234567", None), BlockedPerson("15551234568", "US.1")), "c2"
-    )
+    assert first == BlockedPage((Person("15551234567", None), Person("15551234568", "US.1")), "c2")
     last = wait_for(api.list_blocked(SENDER, 2, first.after))
-    assert last == BlockedPage((BlockedPerson(None, "US.2"),), None)
+    assert last == BlockedPage((Person(None, "US.2"),), None)
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
