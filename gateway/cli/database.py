@@ -30,8 +30,6 @@ clock = group("clock")
 
 logger = logging.getLogger(__name__)
 
-MAKE = "gateway migrate"
-
 
 def open_state(*, may_be_away: bool = False) -> Settings:
     """Connect this command to the database and queue. Fails if the database is missing or not migrated.
@@ -50,7 +48,7 @@ def open_state(*, may_be_away: bool = False) -> Settings:
         with usable("DATABASE_URL"):
             _refuse_incompatible()
             if database.pending_migrations():
-                raise click.ClickException(f"The database is not migrated. Run: {MAKE}")
+                raise click.ClickException("The database is not migrated. Run: gateway migrate")
             event_history.settle()
             known_time.look()
         if may_be_away:
@@ -70,7 +68,7 @@ def _refuse_absent(settings: Settings, *, may_make_key: bool) -> None:
         file = path_of(settings.database_url)
         if not file.exists():
             raise click.ClickException(
-                f"There is no database {file}. {folder} For a new one: {MAKE}"
+                f"There is no database {file}. {folder} For a new one: gateway migrate"
             )
     elif not may_make_key and not settings.has_key:
         key = settings.key_file

@@ -31,7 +31,6 @@ INDENT = " " * 10
 TIMEOUT_SECONDS = 10
 # Seconds between the attempts to send one event.
 PAUSES = (1.0, 3.0, 10.0)
-SUCCESS = range(200, 300)
 HEADERS = {"Content-Type": "application/json", "User-Agent": USER_AGENT, "Connection": "close"}
 # Ctrl-C and the end of a service.
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -86,7 +85,7 @@ def forward(
             now = time.time_ns() // 1_000_000
             headers = signing.headers([secret], body, now, **about, number=number)
             made = _post(url, body, headers)
-            is_done = made["status"] in SUCCESS
+            is_done = made["status"] in range(200, 300)
             if is_done or pause is None:
                 note()
             yield {"attempt": number, **made, "forwarded": is_done, "nextAttemptIn": pause}

@@ -9,7 +9,6 @@ import click
 from handlers.times import parse_date, parse_time
 from models.errors import InvalidError
 
-DATE_LENGTH = len("2026-11-20")
 FORMS = "ISO 8601, or a date (UTC)."
 host_option: Callable[[Any], Any] = click.option(
     "--host",
@@ -25,7 +24,7 @@ port_option: Callable[[Any], Any] = click.option(
 def _time(_context: click.Context, _parameter: click.Parameter, value: str | None) -> int | None:
     """Milliseconds since the epoch, from ISO 8601, or from a date alone: its midnight in UTC."""
     try:
-        if value is not None and len(value) == DATE_LENGTH:
+        if value is not None and len(value) == len("2026-11-20"):
             value = f"{parse_date('The value', value)}T00:00:00Z"
         return parse_time("The value", value)
     except InvalidError as error:

@@ -35,7 +35,6 @@ def path() -> Path:
 
 
 def load() -> Profile:
-    """The profile. Fails if the file is missing or cannot be read."""
     try:
         return Profile(**json.loads(path().read_bytes()))
     except FileNotFoundError:
@@ -61,7 +60,6 @@ def save(profile: Profile) -> None:
 
 
 def load_or_none() -> Profile | None:
-    """The profile, None if it is missing or unreadable."""
     try:
         return load()
     except click.ClickException:

@@ -181,7 +181,10 @@ def _greet(settings: Settings, *, demo: bool) -> None:
     if credentials:
         _print_credentials(credentials)
     elif demo and not is_first_run:
-        click.echo(f"Keys are shown once. For a new one: {_how_to_make_a_key(accounts)}")
+        owner = accounts[0].id if len(accounts) == 1 else "ACCOUNT_ID"
+        has_demo = any(account.name == NAME for account in accounts)
+        how = "gateway demo" if has_demo else f"gateway keys create {owner}"
+        click.echo(f"Keys are shown once. For a new one: {how}")
     click.echo("Stop with Ctrl-C.")
 
 
@@ -201,12 +204,6 @@ def _first_credentials(settings: Settings, accounts: list[Account]) -> dict[str,
         click.echo(f"No demo number: {error.message}", err=True)
         return None
     return _new_credentials(account)
-
-
-def _how_to_make_a_key(accounts: list[Account]) -> str:
-    if any(account.name == NAME for account in accounts):
-        return "gateway demo"
-    return f"gateway keys create {accounts[0].id if len(accounts) == 1 else 'ACCOUNT_ID'}"
 
 
 @click.command()

@@ -30,7 +30,6 @@ from gateway.client.connection import (
 
 logger = logging.getLogger(__name__)
 
-PATH = "/events/stream"
 HEADERS = {"Accept": "text/event-stream", "Accept-Encoding": "identity"}
 CONNECT_SECONDS = 10
 # Three times the pause between two keep-alives of the server.
@@ -99,7 +98,7 @@ class Events:
 
     def _open(self, session: requests.Session) -> requests.Response:
         """A stream. Raises ResponseError if a retry cannot succeed, else UnreachableError."""
-        url = f"{self.api.rstrip('/')}{PATH}"
+        url = f"{self.api.rstrip('/')}/events/stream"
         # requests leaves out what is None.
         query = {
             "kind": ",".join(self.kinds) or None,
