@@ -4,7 +4,6 @@ Except ``update_contact``, everything runs in the caller's transaction, and the 
 services.doorbells.deliveries after the commit.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from models import clock
@@ -67,18 +66,18 @@ def opt(contact: Contact, *, out: bool, because: Source, at: int) -> None:
 
 def update_contact(account_id: str, contact_id: str, **changes: Any) -> Contact:
     """Change the account's ``note`` on a contact, or whether the person ``opted_out``. Raises DomainError."""
-    contact = _update(account_id, contact_id, changes)
+
+    @exclusively
+    def update() -> Contact:
+        contact = Contact.owned(contact_id, account_id)
+        if "note" in changes:
+            contact.assign({"note": changes["note"] or None})
+        if "opted_out" in changes:
+            opt(contact, out=changes["opted_out"], because=Source.API, at=clock.now())
+        return contact
+
+    contact = update()
     doorbells.deliveries.ring()
-    return contact
-
-
-@exclusively
-def _update(account_id: str, contact_id: str, changes: Mapping[str, Any]) -> Contact:
-    contact = Contact.owned(contact_id, account_id)
-    if "note" in changes:
-        contact.assign({"note": changes["note"] or None})
-    if "opted_out" in changes:
-        opt(contact, out=changes["opted_out"], because=Source.API, at=clock.now())
     return contact
 
 

@@ -5,8 +5,8 @@ They have no id. A browser that reconnects receives the events that it missed, b
 
 import json
 import logging
-from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
 from functools import partial
@@ -25,8 +25,6 @@ from models.reports.live_activity import (
 
 logger = logging.getLogger(__name__)
 
-# The most blocks that wait for one client. At 200 attempts per second, 50 come between two polls.
-MOST_WAITING = 200
 # The name of a block about what the stream does not contain.
 OMITTED = "omitted"
 
@@ -46,29 +44,6 @@ class Block(NamedTuple):
 
 
 Blocks = dict[tuple[Source, str], list[Block]]
-
-
-class Backlog:
-    """Blocks that wait for one client. If too many wait, it drops the oldest and counts them."""
-
-    def __init__(self) -> None:
-        self._blocks: deque[Block] = deque(maxlen=MOST_WAITING)
-        self._omitted: Counter[str] = Counter()
-
-    def add(self, blocks: Iterable[Block]) -> None:
-        for block in blocks:
-            if len(self._blocks) == MOST_WAITING:
-                self._omitted[self._blocks[0].kind] += 1
-            self._blocks.append(block)
-
-    def pop_all(self) -> str:
-        """Remove and return the text of all waiting blocks, after the counts of the dropped ones."""
-        counts = [{"kind": kind, "count": count} for kind, count in self._omitted.items()]
-        omitted = [_block(OMITTED, count) for count in counts]
-        text = "".join(block.text for block in (*omitted, *self._blocks))
-        self._blocks.clear()
-        self._omitted.clear()
-        return text
 
 
 class LiveBlocks:
@@ -124,7 +99,7 @@ def _of_attempt(row: RecordedAttempt) -> Block:
         "error": row.error,
         "durationMs": row.duration_ms,
     }
-    return _block(f"{Source.ATTEMPTS}.{end}", data)
+    return block_of(f"{Source.ATTEMPTS}.{end}", data)
 
 
 def _of_notice(notice: Notice, number: Number) -> Block:
@@ -137,12 +112,12 @@ def _of_notice(notice: Notice, number: Number) -> Block:
         "field": notice.field,
         "event": notice.event,
     }
-    return _block(Source.NOTICES, data)
+    return block_of(Source.NOTICES, data)
 
 
-def _block(kind: str, data: dict[str, Any]) -> Block:
+def block_of(kind: str, data: dict[str, Any]) -> Block:
     return Block(kind, f"event: {kind}\ndata: {json.dumps(data)}\n\n")
 
 
 # Events before it may be missing: the page's position is of another history, or has expired.
-LOST = _block(OMITTED, {"kind": "events"})
+LOST = block_of(OMITTED, {"kind": "events"})

@@ -6,10 +6,11 @@ memory than one batch, and does not delay others.
 
 import asyncio
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import Context
+from dataclasses import dataclass, field
 
 from anyio import CancelScope, to_thread
 from peewee import DatabaseError
@@ -21,7 +22,7 @@ from models.deliveries.event import Event
 from models.deliveries.feed import LostPlaceError, Place, Wanted
 from resources.event import event_record
 from services.fair_share import Share
-from services.live_updates import Backlog, Block, Blocks, LiveBlocks, Source
+from services.live_updates import OMITTED, Block, Blocks, LiveBlocks, Source, block_of
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +30,8 @@ logger = logging.getLogger(__name__)
 POLL_SECONDS = 0.25
 BATCH = 100
 KEEP_ALIVE_SECONDS = 15
+# The most blocks that wait for one client. At 200 attempts per second, 50 come between two polls.
+MOST_WAITING = 200
 # A stream ends within this time after its key or session is revoked.
 KEY_SECONDS = 2
 # The most open streams in this process: for one account, and for all.
@@ -38,6 +41,7 @@ PAUSE_SECONDS = 1
 OPENING, KEEP_ALIVE = "retry: 1000\n\n", ": keep-alive\n\n"
 
 
+@dataclass(eq=False)
 class Stream:
     """One client's events, in batches. ``place`` is the position after the last batch.
 
@@ -45,22 +49,21 @@ class Stream:
     ``sources`` are the sources of its blocks other than events.
     """
 
-    def __init__(
-        self, wanted: Wanted, place: Place, opener: str, sources: Collection[Source] = ()
-    ) -> None:
-        self.wanted = wanted
-        self.place = place
-        self.opener = opener
-        self.sources = sources
-        # Whether more events can be read at once.
-        self.is_behind = True
-        # Cancels the response, even while it waits for the client.
-        self.scope = CancelScope()
-        self._batch: list[Event] = []
-        self._backlog = Backlog()
-        self._is_over = False
-        self._is_sending = False
-        self._changed = asyncio.Event()
+    wanted: Wanted
+    place: Place
+    opener: str
+    sources: Collection[Source] = ()
+    # Whether more events can be read at once.
+    is_behind: bool = True
+    # Cancels the response, even while it waits for the client.
+    scope: CancelScope = field(default_factory=CancelScope)
+    _batch: list[Event] = field(default_factory=list)
+    _blocks: deque[Block] = field(default_factory=lambda: deque(maxlen=MOST_WAITING))
+    # How many blocks of each kind were dropped.
+    _omitted: Counter[str] = field(default_factory=Counter)
+    _is_over: bool = False
+    _is_sending: bool = False
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def is_ready(self) -> bool:
@@ -75,7 +78,10 @@ class Stream:
 
     def add(self, blocks: list[Block]) -> None:
         """Send these blocks too. For a slow client the oldest waiting ones are dropped."""
-        self._backlog.add(blocks)
+        for block in blocks:
+            if len(self._blocks) == MOST_WAITING:
+                self._omitted[self._blocks[0].kind] += 1
+            self._blocks.append(block)
         if blocks:
             self._changed.set()
 
@@ -101,8 +107,14 @@ class Stream:
                 self._changed.clear()
                 history = self.place.history
                 text = "".join(_as_text(event, history) for event in self._batch)
+                omitted = [
+                    block_of(OMITTED, {"kind": kind, "count": count})
+                    for kind, count in self._omitted.items()
+                ]
+                text += "".join(block.text for block in (*omitted, *self._blocks))
                 self._batch = []
-                text += self._backlog.pop_all()
+                self._blocks.clear()
+                self._omitted.clear()
 
 
 def _as_text(event: Event, history: str) -> str:

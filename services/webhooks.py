@@ -98,23 +98,22 @@ def change(webhook: Webhook, *, active: bool | None = None, **changes: Any) -> N
 
     Disabling skips the waiting deliveries. No request to the webhook starts after the return.
     """
-    changed = _change(webhook, changes, active=active)
-    webhook.__data__.update(changed.__data__)
+
+    @exclusively
+    def make_changes() -> Webhook:
+        # A copy, because a run that is rolled back must not leave its changes for the next run.
+        changed = Webhook(**webhook.__data__)
+        changed.change(**changes)
+        if active is True:
+            changed.activate()
+        elif active is False:
+            changed.deactivate()
+            Delivery.skip_waiting(changed.id)
+        return changed
+
+    webhook.__data__.update(make_changes().__data__)
     if active is False:
         _await_begun(webhook.id)
-
-
-@exclusively
-def _change(webhook: Webhook, changes: Mapping[str, Any], *, active: bool | None) -> Webhook:
-    # A copy, because a run that is rolled back must not leave its changes for the next run.
-    changed = Webhook(**webhook.__data__)
-    changed.change(**changes)
-    if active is True:
-        changed.activate()
-    elif active is False:
-        changed.deactivate()
-        Delivery.skip_waiting(changed.id)
-    return changed
 
 
 def delete(webhook: Webhook) -> None:
