@@ -8,7 +8,7 @@ from models.accounts.account import Account
 from models.database import writing
 from models.numbers.number import Number, NumberStatus
 from models.reports.incident import AlertTarget, Incident
-from services import incidents, notify
+from services import notify
 from services.webhooks import NOT_CHECKED
 from tests import factories
 from tests.conftest import Configure
@@ -101,7 +101,7 @@ def test_incidents_are_listed_with_their_recipients(
     AlertTarget.record(account.id, ["ada@example.com"], None)
     with writing():
         number.move_to(NumberStatus.BANNED)
-    incidents.watch()
+    notify.watch()
     page = visit("notifications")
     assert f"Number banned: +{number.phone_number}" in page
     assert "nobody" in page
@@ -120,7 +120,7 @@ def test_another_account_sees_nothing_of_it(visit: Visit) -> None:
     stranger = factories.active_number(other, "1009", "2009")
     with writing():
         stranger.move_to(NumberStatus.BANNED)
-    incidents.watch()
+    notify.watch()
     assert Incident.get().account_id == other.id
     page = visit("notifications")
     assert "eve@example.com" not in page

@@ -38,7 +38,7 @@ from models.numbers.number import Number
 from models.reports import activity, tally
 from models.reports.incident import AlertTarget, Incident
 from networks.interface import Acceptance
-from services import incidents, sending, template_copy
+from services import notify, sending, template_copy
 from services.live_updates import LiveBlocks, Source
 from tasks import ingest
 from tasks.retention import KINDS, remove_deleted, remove_old
@@ -294,7 +294,7 @@ SWEEP: dict[str, Work] = {
     "expired keys are forgotten": _forget_keys,
     "deliveries of a deleted webhook are removed": _remove_deleted,
     "shards are folded": lambda _: tally.fold(),
-    "incidents are looked for": lambda _: incidents.watch(),
+    "incidents are looked for": lambda _: notify.watch(),
     "incidents are claimed": lambda _: Incident.claim(1_000),
     "old totals are removed": lambda _: remove_old(),
     "the backlog is measured": lambda _: Backlog.read(),

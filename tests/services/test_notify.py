@@ -11,7 +11,7 @@ from models.database import writing
 from models.deliveries.webhook import Deactivation, Webhook, note_success
 from models.numbers.number import Number, NumberStatus
 from models.reports.incident import AlertTarget, Incident, IncidentKind
-from services import incidents, notify
+from services import notify
 from tests import factories
 from tests.conftest import Clock, Configure
 from tests.fake_templates import definition, known
@@ -107,7 +107,7 @@ def test_the_incidents_of_a_disabled_webhook_end_after_it_is_enabled(
 @pytest.mark.usefixtures("mail")
 def test_a_webhook_that_the_account_disabled_is_no_incident(account: Account) -> None:
     factories.webhook(account, active=False)
-    incidents.watch()
+    notify.watch()
     assert not Incident.select().exists()
 
 
@@ -211,7 +211,7 @@ def test_a_worker_that_died_leaves_the_incident_to_another(
     account: Account, mail: MailServer, clock: Clock
 ) -> None:
     _fail(factories.webhook(account))
-    incidents.watch()
+    notify.watch()
     lost = Incident.claim(notify.LEASE_MS)
     assert lost is not None
     notify.look()
@@ -228,7 +228,7 @@ def test_an_incident_that_ends_during_its_notification_is_reported_as_resolved(
 ) -> None:
     with writing():
         number.move_to(NumberStatus.BANNED)
-    incidents.watch()
+    notify.watch()
     claimed = Incident.claim(notify.LEASE_MS)
     assert claimed is not None
     with writing():
