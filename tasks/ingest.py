@@ -65,8 +65,13 @@ def work_off() -> None:
 
 def _ingest(callbacks: Sequence[Callback]) -> None:
     """Ingest claimed callbacks. Ingesting one again changes nothing."""
-    if callbacks[0].tries > MAX_TRIES:
-        _give_up(callbacks[0])
+    if (lost := callbacks[0]).tries > MAX_TRIES:
+        # Earlier workers died or froze, perhaps because of it.
+        with writing():
+            if Callback.finish(lost.id):
+                SetAside.record(Reason.FAILED, bytes(lost.body), error=NO_OUTCOME)
+            else:
+                logger.info("%s was erased", lost.id)
         return
     now = clock.now()
     read = [(callback, parse(bytes(callback.body), now)) for callback in callbacks]
@@ -110,15 +115,6 @@ def _ingest_alone(callback: Callback, parts: Sequence[Part]) -> None:
     else:
         with writing():
             Callback.finish(callback.id)
-
-
-def _give_up(callback: Callback) -> None:
-    """Set a whole callback aside: earlier workers died or froze, perhaps because of it."""
-    with writing():
-        if Callback.finish(callback.id):
-            SetAside.record(Reason.FAILED, bytes(callback.body), error=NO_OUTCOME)
-        else:
-            logger.info("%s was erased", callback.id)
 
 
 def _span(callback: Callback, parts: Sequence[Part]) -> AbstractContextManager[Span]:
