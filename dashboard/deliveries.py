@@ -92,37 +92,16 @@ def redeliver_selected() -> Response:
     return _schedule(asked, chosen) or go(_list_of(asked), say="redeliveries-scheduled")
 
 
-@blueprint.page("/deliveries/redeliver", DEVELOPERS)
-def confirm_redeliver() -> Response:
-    """Ask for confirmation, with the number of matches."""
-    asked = _read_filters()
-    if asked.filter is None:
-        return go(_list_of(asked))
-    rows = _oldest(asked)
-    if not rows:
-        return _answer(asked, 200)
-    return show(
-        "confirm_redeliver.html",
-        question="redeliver",
-        name=f"{len(rows):,} {'delivery' if len(rows) == 1 else 'deliveries'}",
-        back=_list_of(asked),
-        hook=asked.hook,
-        webhooks=len({row.webhook_id for row in rows}),
-        has_delivered=any(row.state == DeliveryState.DELIVERED for row in rows),
-        oldest=rows[0].created_at,
-        is_most=len(rows) == MAX_REDELIVERIES,
-        most=MAX_REDELIVERIES,
-    )
-
-
-@blueprint.action("/deliveries/redeliver", DEVELOPERS, "deliveries.redelivered")
+@blueprint.action("/deliveries/redeliver", DEVELOPERS, "deliveries.redelivered", asks=True)
 def redeliver() -> Response:
     """Schedule the matches. If there may be more, the next page offers the rest."""
     asked = _read_filters()
     if asked.filter is None:
         unchanged()
         return go(_list_of(asked))
-    rows = _oldest(asked)
+    rows = _oldest(asked, asked.filter)
+    if request.method != "POST":
+        return _question(asked, rows) if rows else _answer(asked, 200)
     if refusal := _schedule(asked, rows):
         return refusal
     if len(rows) < MAX_REDELIVERIES:
@@ -177,12 +156,26 @@ def _people(text: str) -> list[str]:
     return [person.id for person in people.rows]
 
 
-def _oldest(asked: Asked) -> list[Delivery]:
+def _question(asked: Asked, rows: list[Delivery]) -> Response:
+    """The confirmation page, with the number of matches."""
+    return show(
+        "confirm_redeliver.html",
+        question="redeliver",
+        name=f"{len(rows):,} {'delivery' if len(rows) == 1 else 'deliveries'}",
+        back=_list_of(asked),
+        hook=asked.hook,
+        webhooks=len({row.webhook_id for row in rows}),
+        has_delivered=any(row.state == DeliveryState.DELIVERED for row in rows),
+        oldest=rows[0].created_at,
+        is_most=len(rows) == MAX_REDELIVERIES,
+        most=MAX_REDELIVERIES,
+    )
+
+
+def _oldest(asked: Asked, wanted: DeliveryFilter) -> list[Delivery]:
     """The oldest matches that can be redelivered, after the delivery in the URL."""
-    if asked.filter is None:
-        return []
-    active = [each for each in asked.filter.webhook_ids if each in _active(asked)]
-    matching = replace(asked.filter, webhook_ids=active).oldest(request.args.get("after") or None)
+    active = [each for each in wanted.webhook_ids if each in _active(asked)]
+    matching = replace(wanted, webhook_ids=active).oldest(request.args.get("after") or None)
     return list(islice(_that_can_go(asked, matching), MAX_REDELIVERIES))
 
 

@@ -55,6 +55,7 @@ def test_an_action_that_asks_changes_nothing_before_it_is_confirmed(
     asking = [view for view in ACTIONS if replace(view, method="GET") in PRIVATE]
     assert len(asking) >= 9
     for view in asking:
+        world.prepare(owner, view.name)
         browser = browser_of(owner)
         assert ">Cancel</a>" in browser.get(world.path(view)).text
         assert browser.head(world.path(view)).status_code == 200
