@@ -11,10 +11,10 @@ from models import clock
 from models.database import writing
 from models.deliveries.delivery import Delivery
 from models.deliveries.event import Event
-from models.deliveries.webhook import Webhook
-from models.messages.contact import Contact, Source
+from models.deliveries.webhook import Webhook, webhooks_of_messages
+from models.messages.contact import Contact, Source, contacts_of_messages
 from models.messages.message import UNSETTLED, Message, MessageStatus
-from models.numbers.number import Number, NumberStatus
+from models.numbers.number import Number, NumberStatus, identifiers
 from models.reports.usage import UsageCount
 from networks.interface import Acceptance
 from networks.items import StatusUpdate
@@ -70,9 +70,9 @@ class SentMessages:
     def __init__(self, updates: Sequence[StatusUpdate]) -> None:
         network_ids = [update.wa_message_id for update in updates]
         ids = [update.reference for update in updates if update.reference]
-        numbers = Number.called([update.phone_number_id for update in updates])
-        webhooks = Webhook.rows_of_messages(network_ids, ids)
-        contacts = Contact.rows_of_messages(network_ids, ids)
+        numbers = identifiers.execute([update.phone_number_id for update in updates])
+        webhooks = webhooks_of_messages.execute(network_ids, ids)
+        contacts = contacts_of_messages.execute(network_ids, ids)
         self._messages = {message.id: message for message in Message.rows_sent(network_ids, ids)}
         self._numbers = set(numbers)
         self.webhooks = list(webhooks)

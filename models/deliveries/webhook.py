@@ -3,7 +3,6 @@
 import base64
 import json
 import secrets
-from collections.abc import Sequence
 from enum import StrEnum
 from functools import partial
 from typing import Any, Self
@@ -129,11 +128,6 @@ class Webhook(Owned):
         """The account's webhooks, inside the caller's reading() or transaction."""
         return _OF_ACCOUNT.execute(account_id)
 
-    @classmethod
-    def rows_of_messages(cls, network_ids: Sequence[str], ids: Sequence[str]) -> Rows["Webhook"]:
-        """Like rows_of(), for all accounts with one of these messages."""
-        return _of_messages.execute(network_ids, ids)
-
     def rotate_secret(self) -> None:
         """Replace the secret. The old one becomes the previous one (secrets_at)."""
         # Read before the transaction, which may run twice and changes this row in memory.
@@ -160,14 +154,11 @@ class Webhook(Owned):
         number_ids: list[str] | None = None,
     ) -> None:
         """Change the given values, inside the caller's transaction."""
-        changes: dict[str, str | int] = {}
+        lists = {"events_json": events, "number_ids_json": number_ids}
+        changes: dict[str, Any] = {n: json.dumps(v) for n, v in lists.items() if v is not None}
         if url is not None and url != self.url:
             # The new url may be another server.
             changes |= {"url": url, "trial_minute_at": 0, "trial_events": 0}
-        if events is not None:
-            changes["events_json"] = json.dumps(events)
-        if number_ids is not None:
-            changes["number_ids_json"] = json.dumps(number_ids)
         if changes:
             self._assign(**changes)
 
@@ -229,7 +220,8 @@ _OF_ACCOUNT = matching(Webhook, "account")
 
 
 @partial(Prepared, model=Webhook)
-def _of_messages(network_ids: Any, ids: Any) -> Any:
+def webhooks_of_messages(network_ids: Any, ids: Any) -> Any:
+    """The webhooks of the accounts with one of these messages, by either identifier."""
     accounts = Message.select(Message.account)
     by_network_id = accounts.where(is_in(Message.wa_message_id, network_ids))
     by_id = accounts.where(is_in(Message.id, ids))

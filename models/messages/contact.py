@@ -5,7 +5,7 @@ both may change. Two contacts of a number that turn out to be one person are mer
 the gateway knows (docs/decisions/0041-one-contact-for-a-person.md).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from enum import StrEnum
 from functools import cache, partial, reduce
@@ -16,7 +16,7 @@ from peewee import SQL, BigAutoField, BigIntegerField, ForeignKeyField, TextFiel
 
 from models import clock
 from models.accounts.account import Account, Owned, owned
-from models.database import BaseModel, Prepared, Rows, fetch, is_among, is_in, writing
+from models.database import BaseModel, Prepared, fetch, is_among, is_in, writing
 from models.messages.message import Direction, Message
 from models.numbers.number import Number
 
@@ -260,11 +260,6 @@ class Contact(Owned):
         wanted = list({id_ for id_ in contact_ids if id_ is not None})
         return {row.id: row for row in _OF_IDS.execute(wanted)} if wanted else {}
 
-    @classmethod
-    def rows_of_messages(cls, network_ids: Sequence[str], ids: Sequence[str]) -> Rows["Contact"]:
-        """The contacts of the messages of Message.rows_sent(), in the caller's transaction."""
-        return _of_messages.execute(network_ids, ids)
-
     def last_message_at(self, direction: Direction) -> int | None:
         """When the newest message of this direction was created, as long as it is kept."""
         row = _last.first(self.id, direction)
@@ -338,7 +333,8 @@ _OF_IDS = Prepared(lambda ids: Contact.select().where(is_in(Contact.id, ids)), C
 
 
 @partial(Prepared, model=Contact)
-def _of_messages(network_ids: Any, ids: Any) -> Any:
+def contacts_of_messages(network_ids: Any, ids: Any) -> Any:
+    """The contacts of these messages, by either identifier."""
     contact_ids = Message.select(Message.contact_id)
     by_network_id = contact_ids.where(is_in(Message.wa_message_id, network_ids))
     by_id = contact_ids.where(is_in(Message.id, ids))

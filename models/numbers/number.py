@@ -3,7 +3,7 @@
 The work for later of a number is its next check, at ``due_at`` (services.number_status).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from enum import StrEnum
 from functools import partial, reduce
 from operator import or_
@@ -14,7 +14,7 @@ from peewee import SQL, BigIntegerField, IntegerField, IntegrityError, TextField
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Owned
-from models.database import Prepared, Rows, database, exclusively, fetch, is_in
+from models.database import Prepared, database, exclusively, fetch, is_in
 from models.work import Work
 
 # How long a signup may work on a number. After that its process counts as dead, because all its requests
@@ -135,11 +135,6 @@ class Number(Owned, Work):
         return _connected_first.first(phone_number_id)
 
     @classmethod
-    def called(cls, phone_number_ids: Sequence[str]) -> Rows[tuple[str, str]]:
-        """The network's and the gateway's identifiers of these numbers, in the caller's transaction."""
-        return _CALLED.execute(phone_number_ids)
-
-    @classmethod
     def abandon_dead(cls) -> None:
         """Release numbers whose signup died, so that other accounts can connect them."""
         # Only new rows are ever PROVISIONING.
@@ -207,11 +202,12 @@ Number.add_index(
     )
 )
 
-_CALLED = Prepared(
-    lambda ids: Number.select(Number.phone_number_id, Number.id).where(
-        is_in(Number.phone_number_id, ids)
-    )
-)
+
+@Prepared
+def identifiers(phone_number_ids: Any) -> Any:
+    """The network's and the gateway's identifiers of these numbers."""
+    is_one = is_in(Number.phone_number_id, phone_number_ids)
+    return Number.select(Number.phone_number_id, Number.id).where(is_one)
 
 
 @partial(Prepared, model=Number)
