@@ -10,7 +10,9 @@ from starlette.responses import Response
 from handlers.times import parse_date
 from models import clock
 from models.accounts.account import owned
+from models.database import fetch
 from models.numbers.number import Number
+from models.page import fetch_page
 from models.reports.usage import UsageTotal
 from resources.page import page_object
 
@@ -29,7 +31,7 @@ def list_usage(
 ) -> dict[str, Any]:
     """GET /usage."""
     days = _days(user, number_id, since, until)
-    page = UsageTotal.page(user, limit, offset, number_id=number_id, **days)
+    page = fetch_page(UsageTotal.of_days(user, number_id, **days), limit, offset)
     return days | page_object(page, _usage_object)
 
 
@@ -41,7 +43,7 @@ def export_usage(
 ) -> Response:
     """GET /usage.csv."""
     days = _days(user, number_id, since, until)
-    totals = UsageTotal.all(user, number_id=number_id, **days)
+    totals = fetch(UsageTotal.of_days(user, number_id, **days))
     file_name = f"usage_{days['since']}_{days['until']}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{file_name}"'}
     return Response(_as_csv(totals), headers=headers, media_type="text/csv")

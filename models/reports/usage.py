@@ -20,9 +20,8 @@ from peewee import (
     TextField,
 )
 
-from models.database import BaseModel, Prepared, fetch, reading
+from models.database import BaseModel, Prepared, reading
 from models.messages.message import Message
-from models.page import Page, fetch_page
 
 KEY = ("account_id", "day", "number_id", "direction", "category", "billable")
 NO_CATEGORY = ""
@@ -43,16 +42,6 @@ class UsageTotal(BaseModel):
         primary_key = CompositeKey(*KEY)
 
     @classmethod
-    def page(cls, account_id: str, limit: int, offset: int, **wanted: Any) -> Page[Self]:
-        """A page of the rows that ``all`` finds."""
-        return fetch_page(cls._query(account_id, **wanted), limit, offset)
-
-    @classmethod
-    def all(cls, account_id: str, **wanted: Any) -> list[Self]:
-        """The days from ``since`` to before ``until``, of all numbers or one, in the order of KEY."""
-        return fetch(cls._query(account_id, **wanted))
-
-    @classmethod
     def has_any(cls, account_id: str, direction: str) -> bool:
         """Whether the account ever had a message in this direction."""
         query = cls.select().where(cls.account_id == account_id, cls.direction == direction)
@@ -60,9 +49,10 @@ class UsageTotal(BaseModel):
             return bool(query.exists())
 
     @classmethod
-    def _query(
-        cls, account_id: str, *, since: str, until: str, number_id: str | None
+    def of_days(
+        cls, account_id: str, number_id: str | None, *, since: str, until: str
     ) -> "ModelSelect[Self]":
+        """The query for the days from ``since`` to before ``until``, of all numbers or one, by KEY."""
         # A changed pricing may leave a total at zero.
         query = cls.select().where(cls.account_id == account_id, cls.total != 0)
         query = query.where(cls.day >= since, cls.day < until)
