@@ -66,6 +66,20 @@ class _Given:
     def _of(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
         return ((place, each) for place, its_kind, each in self._given if its_kind == kind)
 
+    def _parameters(
+        self, kind: str, number: int, expected: str
+    ) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+        """The place and the parameters of each component of this kind, if they have this number."""
+        given = list(self._of(kind))
+        if number and not given:
+            _refuse("/components", f"the component {kind} is missing; {expected}.")
+        for component_place, component in given:
+            place, parameters = f"{component_place}/parameters", component.get("parameters") or []
+            if len(parameters) != number:
+                remedy = "" if number else " Omit the component."
+                _refuse(place, f"{expected}, and the request has {len(parameters)}.{remedy}")
+            yield place, parameters
+
     def _check_header(self) -> None:
         header = self._parts.get("HEADER", {})
         form = str(header.get("format") or "TEXT").upper()
@@ -76,30 +90,15 @@ class _Given:
 
     def _check_file(self, kind: str) -> None:
         expected = f"the header of {self._title} takes one parameter of the type {kind}"
-        given = list(self._of("header"))
-        if not given:
-            _refuse("/components", f"the component header is missing; {expected}.")
-        for place, component in given:
-            parameters = component.get("parameters") or []
-            if len(parameters) != 1:
-                _refuse(
-                    f"{place}/parameters", f"{expected}, and the request has {len(parameters)}."
-                )
-            found = str(parameters[0].get("type", "")).lower()
+        for place, [parameter] in self._parameters("header", 1, expected):
+            found = str(parameter.get("type", "")).lower()
             if found != kind:
-                _refuse(f"{place}/parameters/0/type", f"{found!r} does not fit; {expected}.")
+                _refuse(f"{place}/0/type", f"{found!r} does not fit; {expected}.")
 
     def _check_text(self, kind: str, text: str) -> None:
         variables = list(dict.fromkeys(VARIABLE.findall(text)))
         expected = self._expected(kind, variables)
-        given = list(self._of(kind))
-        if variables and not given:
-            _refuse("/components", f"the component {kind} is missing; {expected}.")
-        for component_place, component in given:
-            place, parameters = f"{component_place}/parameters", component.get("parameters") or []
-            if len(parameters) != len(variables):
-                remedy = "" if variables else " Omit the component."
-                _refuse(place, f"{expected}, and the request has {len(parameters)}.{remedy}")
+        for place, parameters in self._parameters(kind, len(variables), expected):
             for position, parameter in enumerate(parameters):
                 found = str(parameter.get("type", "")).lower()
                 if found in {"image", "video", "document", "location", "payload"}:
