@@ -215,7 +215,6 @@ class TextLines(io.TextIOBase):
         self._lines = lines
 
     def write(self, text: str) -> int:
-        """Print soon."""
         self._lines.write(text)
         return len(text)
 
