@@ -125,8 +125,7 @@ def connect_sandbox_number(account: Account, phone: str | None) -> Number:
     settings = get_settings()
     if not settings.uses_sandbox:
         raise click.ClickException("GATEWAY_NETWORK_URL is not the local sandbox.")
-    given = {"phone": phone} if phone else {}
-    signup = call_sandbox(settings.network_url, "signup", given)
+    signup = call_sandbox(settings.network_url, "signup", {"phone": phone} if phone else {})
     link = SignupLink.open(account, unguessable("sandbox"))
     claim = onboarding.SignupClaim(signup["code"], signup["phone_number_id"], signup["waba_id"])
     try:

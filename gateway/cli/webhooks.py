@@ -33,7 +33,6 @@ POLL_SECONDS = 0.2
 BAR_WIDTH = 30
 FINAL_STATES = [str(s) for s in DeliveryState if s is not DeliveryState.PENDING]
 
-
 webhook_option = partial(click.option, "--webhook", "webhook_id", help="Of this webhook.")
 
 
