@@ -92,7 +92,7 @@ def as_kept(text: str) -> str:
 def contact(contact_id: str) -> Response:
     """One contact. The identifier of a merged contact redirects to the contact that replaced it."""
     row = mine(Contact.find(contact_id))
-    if row.id != contact_id:
+    if row.id != contact_id and request.method != "POST":
         return go(_path_of(row))
     inbound, outbound = map(row.last_message_at, (Direction.INBOUND, Direction.OUTBOUND))
     number = Number.get_by_id(row.number_id)

@@ -53,6 +53,7 @@ def test_a_merged_contact_leads_to_the_remaining_one(
         submit(f"contacts/{merged.id}/opt-out"),
     ]
     assert [each.location for each in answers] == [f"/dashboard/contacts/{mine.id}"] * 2
+    assert "x" * 1001 in submit(f"contacts/{merged.id}", 422, note="x" * 1001).text
     page = text_of(visit(f"contacts/{mine.id}"))
     assert f" {merged.id} " in page
     assert "VIP" in page
