@@ -16,12 +16,12 @@ from contract_tests.chaos.failovers import TERMINATE
 from contract_tests.harness import WAIT_SECONDS, Customer
 from contract_tests.parts import Parts, deployed
 from contract_tests.servers import PgBouncer, PostgresServer
+from gateway.http.exception_handlers import UNSURE_MESSAGE
 
 NAME = "ended"
 CLIENTS, ROUNDS = 4, 14
 # All sessions end after each of so many responses: 20 times in all.
 EVERY = 14
-UNSURE = "It may be stored. Read it before you repeat the request."
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,7 @@ def test_all_sessions_end_and_no_request_fails(parts: Parts, postgres: PostgresS
         answers = [answer for run in runs for answer in run]
     failed = [answer for answer in answers if answer.status_code != 200]
     # The only errors: the response to a commit was lost, and the client learns that.
-    assert [answer.text for answer in failed if UNSURE not in answer.text] == []
+    assert [answer.text for answer in failed if UNSURE_MESSAGE not in answer.text] == []
     assert len(failed) <= len(answers) / 20
     assert ender.ended == len(answers) // EVERY
     sent = requests.get(f"{parts.sandbox}/_sandbox/messages", timeout=WAIT_SECONDS).json()["data"]

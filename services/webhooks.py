@@ -43,6 +43,7 @@ TESTS = Share("tests of webhooks", 3)
 # After this time, an attempt that was claimed before a webhook was disabled has begun or will never begin.
 BEGUN_SECONDS = STALE_SECONDS + 0.1
 POLL_SECONDS = 0.01
+NOT_AN_ADDRESS = "The url is not an address such as https://hooks.example.com/messaging."
 NOT_CHECKED = (
     "This service cannot check the url at the moment, and nothing was changed."
     " Try again in a minute."
@@ -57,9 +58,7 @@ def check_url(url: str, account_id: str) -> None:
     if len(url) > MAX_URL:
         raise AddressRefusedError(f"The url is longer than {MAX_URL} characters.")
     if not URL_FORM.fullmatch(url):
-        raise AddressRefusedError(
-            "The url is not an address such as https://hooks.example.com/messaging."
-        )
+        raise AddressRefusedError(NOT_AN_ADDRESS)
     try:
         with LOOK_UPS.of(account_id):
             address.check_url(url, allow_local=bool(get_settings().allow_local_webhooks))

@@ -39,7 +39,7 @@ def test_a_person_is_found_opted_out_noted_and_opted_in_again(
     press(page, "Search")
     page.get_by_role("row").nth(1).get_by_role("link").click()
     press(page, "Opt out of marketing")
-    expect(page.get_by_role("status")).to_have_text("This person gets no marketing any more.")
+    expect(page.get_by_role("status")).to_contain_text(" no marketing ")
     expect(page.get_by_role("heading", level=1)).to_contain_text("opted out")
     assert _contact(owner, phone)["optedOutBecause"] == "api"
     assert len(receiver.wait("/consent")) == 1
@@ -88,7 +88,7 @@ def test_too_long_keywords_show_an_accessible_error(
     page.goto(CONTACTS)
     page.get_by_label("Words that opt out").fill("x" * 41)
     press(page, "Save words")
-    expect(page.get_by_role("alert")).to_contain_text("has 41 characters. Shorten it to 40.")
+    expect(page.get_by_role("alert")).to_contain_text(re.compile(r"\b41 .*\b40\b"))
     expect(page.get_by_label("Words that opt out")).to_have_value("x" * 41)
     assert faults(page, "bad-words") == []
     context.close()

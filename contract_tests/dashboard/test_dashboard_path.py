@@ -121,7 +121,7 @@ def test_a_notice_of_the_platform_is_shown_at_its_number(
     number_id = owner.number["id"]
     wait_for(lambda: gateway.cli("numbers", "notices", number_id), "the notice")
     _sign_in(page, person, f"/dashboard/numbers/{number_id}")
-    expect(page.get_by_text("Phone number quality update: throughput upgrade")).to_be_visible()
+    expect(page.get_by_text("throughput upgrade")).to_be_visible()
 
 
 def test_the_overview_counts_what_was_sent_and_names_disabled_webhooks(

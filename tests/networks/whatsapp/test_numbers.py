@@ -2,7 +2,7 @@
 
 import pytest
 
-from networks.whatsapp.numbers import in_words
+from networks.whatsapp.numbers import _SENTENCES, VIOLATION, in_words
 
 
 @pytest.mark.parametrize(
@@ -10,7 +10,7 @@ from networks.whatsapp.numbers import in_words
     [
         (
             "ACCOUNT_DELETED; ACCOUNT_VIOLATION SCAM",
-            "The business account was deleted. WhatsApp says that the business violated a policy: scam.",
+            f"{_SENTENCES['ACCOUNT_DELETED']} {_SENTENCES[VIOLATION].removesuffix('.')}: scam.",
         ),
         ("SOME_EVENT OF_TOMORROW", "Some event of tomorrow."),
         ("131031 Account locked; see Manager.", "131031 Account locked; see Manager."),
