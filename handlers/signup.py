@@ -8,8 +8,8 @@ from networks import exceptions as network
 from networks.registry import described
 from resources.number import number_object, signup_link_object
 from services import onboarding
+from services.network_failures import RETRY_AFTER_THROTTLED
 
-RETRY_AFTER_THROTTLED = 60
 TAKEN = (
     "This phone number is connected to another account. Disconnect it there first, or start again with"
     " another number."

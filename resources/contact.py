@@ -54,7 +54,6 @@ def contact_with_times(
 
 
 def contact_change_object(change: ContactChange) -> dict[str, Any]:
-    """The ContactChange object: one change in a contact's history."""
     return {
         "field": FIELDS[change.field],
         "old": change.old,

@@ -65,7 +65,11 @@ def resume(erasure: Erasure, until: float | None = None) -> Counter[str]:
         # Other writers run between two batches.
         time.sleep(PAUSE_SECONDS)
     erasure.finish()
-    _empty_log()
+    # Remove copies of the rows from SQLite's log. If that fails, later writes overwrite them.
+    for _ in range(MOST_TRIES):
+        if empty_log():
+            break
+        time.sleep(PAUSE_SECONDS)
     logger.info("contact %s is erased", erasure.contact_id)
     return removed
 
@@ -75,14 +79,6 @@ def work_off() -> None:
     Erasure.recall(LEASE_MS)
     while erasure := Erasure.claim(LEASE_MS):
         resume(erasure)
-
-
-def _empty_log() -> None:
-    """Remove copies of the rows from SQLite's log. If that fails, later writes overwrite them."""
-    for _ in range(MOST_TRIES):
-        if empty_log():
-            return
-        time.sleep(PAUSE_SECONDS)
 
 
 def _batches(erasure: Erasure) -> Iterator[Counter[str]]:
@@ -193,7 +189,6 @@ class _Person:
             return {str(row.wa_message_id) for row in query}
 
     def remove_notices(self, page: Rows) -> int:
-        """Remove notices of the business account that mention the person."""
         return _delete(Notice, [row for row in page if self._in_notices(row.value_json)])
 
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from models.accounts.account import owned
 from models.accounts.secret import SecretUnreadableError
-from models.database import commit, read, writing
+from models.database import commit, read
 from models.errors import (
     ConflictError,
     DomainError,
@@ -160,7 +160,7 @@ async def asking(
     try:
         yield offered(capability, network_of(number)), sender
     except network.NetworkError as error:
-        if await commit(partial(_apply, number, error)):
+        if await commit(partial(number_status.apply_error, number, error)):
             doorbells.deliveries.ring()
         raise answer_to(number, asked, error) from None
 
@@ -173,8 +173,3 @@ async def calling(
     number = await read(partial(active_number, number_id, account_id, asked.verb))
     async with asking(capability, number, asked) as call:
         yield call
-
-
-def _apply(number: Number, error: network.NetworkError) -> bool:
-    with writing():
-        return number_status.apply_error(number, error)

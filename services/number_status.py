@@ -167,10 +167,11 @@ def _emit(kind: EventKind, number: Number) -> None:
 
 
 def request_checks(numbers: Iterable[Number], starting: Iterable[NumberStatus] = CONNECTED) -> None:
-    """Request checks of the numbers that have one of these statuses, in the caller's transaction."""
-    Number.update(due_at=clock.now(), tries=0).where(
-        Number.id.in_([number.id for number in numbers]), Number.status.in_(starting)
-    ).execute()
+    """Request checks of the numbers that have one of these statuses. Joins a transaction of the caller."""
+    with writing():
+        Number.update(due_at=clock.now(), tries=0).where(
+            Number.id.in_([number.id for number in numbers]), Number.status.in_(starting)
+        ).execute()
 
 
 def check_due() -> None:

@@ -162,7 +162,6 @@ def _values(definition: TemplateDefinition) -> dict[str, Any]:
 
 
 def definition_of(row: Template) -> TemplateDefinition:
-    """The network's values in a row."""
     return TemplateDefinition(
         row.network_id, **{name: getattr(row, name) for name in NETWORK_VALUES}
     )

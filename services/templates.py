@@ -19,7 +19,6 @@ from networks.registry import network_of, offered
 from services import doorbells, template_copy
 from services.network_failures import Asked, active_number, answer_to, asking
 
-ACTION = "manage templates"
 MARKETING = "MARKETING"
 READING = Asked(
     verb="read templates",
@@ -142,7 +141,7 @@ def _require_unknown(number: Number, name: str, language: str) -> None:
 
 async def _up_to_date(account_id: str, number_id: str) -> Number:
     """The number, after its templates were read from the network if the stored ones were out of date."""
-    number = await read(partial(active_number, number_id, account_id, ACTION))
+    number = await read(partial(active_number, number_id, account_id, "manage templates"))
     try:
         offered(Templates, network_of(number))
     except NotOfferedError as error:

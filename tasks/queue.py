@@ -32,7 +32,6 @@ REDIS_TIMEOUT_SECONDS = 1
 # How long a worker waits for a task in a file or in Redis before it checks whether it should stop.
 WAIT_SECONDS = 0.5
 
-
 # PostgreSQL as the queue. A wake-up is not worth a longer wait.
 SERVER_ANSWER_SECONDS = 5
 SERVER_TIMEOUTS = TIMEOUTS | {"lock_timeout": "3s", "statement_timeout": "4s"}
