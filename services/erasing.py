@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, unquote_plus
 
 from models import clock
 from models.accounts.api_request import ApiRequest
-from models.database import empty_log, exclusively, reading
+from models.database import database_now, empty_log, exclusively, reading
 from models.messages import search
 from models.messages.callback import Callback, Reason, SetAside
 from models.messages.contact import Contact
@@ -58,10 +58,11 @@ def resume(erasure: Erasure, until: float | None = None) -> Counter[str]:
     for batch in _batches(erasure):
         removed += batch
         if until is not None and time.monotonic() > until:
-            erasure.release()
+            # A worker continues at once.
+            erasure.amend(due_at=0)
             doorbells.erasures.ring()
             return removed
-        erasure.hold()
+        erasure.amend(due_at=database_now() + LEASE_MS)
         # Other writers run between two batches.
         time.sleep(PAUSE_SECONDS)
     erasure.finish()

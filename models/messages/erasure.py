@@ -27,7 +27,6 @@ from models.work import Work
 BATCH_SIZE = 20
 # The lease in milliseconds, renewed with each batch. After a kill the next worker waits for its end.
 LEASE_MS = 30_000
-AT_ONCE = 0
 
 
 class Erasure(Owned, Work):
@@ -86,14 +85,6 @@ class Erasure(Owned, Work):
         """The unfinished erasure of a contact, or of the one that it was merged into."""
         with reading():
             return next((row for row in cls.select() if contact_id in row.contact_ids), None)
-
-    def hold(self) -> None:
-        """Renew the lease."""
-        self.amend(due_at=database_now() + LEASE_MS)
-
-    def release(self) -> None:
-        """End the lease, so that a worker continues."""
-        self.amend(due_at=AT_ONCE)
 
     @exclusively
     def finish(self) -> None:
