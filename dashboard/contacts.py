@@ -14,7 +14,7 @@ from models.accounts.account import MAX_WORD, MAX_WORDS, as_words
 from models.database import writing
 from models.messages import contact_search
 from models.messages.contact import Contact, Source
-from models.messages.conversation import last_inbound, messages_before
+from models.messages.contact_search import last_inbound, messages_before
 from models.messages.message import Direction
 from models.numbers.number import Number
 from models.page import Page

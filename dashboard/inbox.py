@@ -21,7 +21,7 @@ from models import clock
 from models.clock import timestamp
 from models.database import reading, writing
 from models.messages.contact import Contact
-from models.messages.conversation import conversations, last_inbound, messages_before
+from models.messages.contact_search import conversations, last_inbound, messages_before
 from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message
 from models.messages.template import Template, TemplateList, TemplateStatus

@@ -1,12 +1,13 @@
-"""Finding the contacts of an account by name, username and identifiers."""
+"""Finds the contacts of an account by name, username and identifiers, and their conversations."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from models.database import fetch, is_among, reading
 from models.messages.contact import HAS_USERNAME, IDS, IS_NAMED, IS_PERSON, Contact, kind_of
+from models.messages.message import Direction, Message
 from models.numbers.number import Number
-from models.page import Page, fetch_page
+from models.page import Newest, Page, fetch_newest, fetch_page
 
 # With no more matches than this, the rows are counted in memory, without a second query.
 FEW = 500
@@ -75,3 +76,30 @@ def _count(named: Any, others: Sequence[str]) -> int:
     with reading():
         ids = {row.id for row in named.where(Contact.id.in_(others))}
         return int(named.count()) + len(set(others) - ids)
+
+
+def last_inbound(contacts: Sequence[Contact]) -> dict[str, int | None]:
+    """When each contact last wrote, in milliseconds, by identifier. None where no such message is kept."""
+    inbound = Message.select(Message.created_at).where(
+        Message.contact_id == Contact.id, Message.direction == Direction.INBOUND
+    )
+    at = inbound.order_by(Message.id.desc()).limit(1)
+    query = Contact.select(Contact.id, at).where(Contact.id.in_([row.id for row in contacts]))
+    return dict(fetch(query.tuples()))
+
+
+def conversations(
+    account_id: str, limit: int, before: str | None, number_id: str | None = None
+) -> Newest[Message]:
+    """The newest message with each person, newest first, from before this message."""
+    later = Message.alias()
+    # Not by NOT EXISTS of a later one: PostgreSQL may plan that as a join of the whole table.
+    latest = later.select(later.id).where(later.contact_id == Message.contact_id)
+    is_latest = Message.id == latest.order_by(later.id.desc()).limit(1)
+    kept = [Message.account == account_id if number_id is None else Message.number == number_id]
+    return fetch_newest(Message, kept, [is_latest], limit, before)
+
+
+def messages_before(contact: Contact, limit: int, before: str | None) -> Newest[Message]:
+    """The messages with a contact in both directions, newest first, from before this message."""
+    return fetch_newest(Message, [Message.contact_id == contact.id], [], limit, before)

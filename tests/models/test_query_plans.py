@@ -26,7 +26,7 @@ from models.deliveries.webhook import Webhook
 from models.messages import contact_search
 from models.messages.callback import Callback, SetAside
 from models.messages.contact import Contact
-from models.messages.conversation import (
+from models.messages.contact_search import (
     conversations,
     last_inbound,
     messages_before,
