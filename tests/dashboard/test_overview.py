@@ -62,7 +62,8 @@ def test_webhooks_that_fail_or_are_disabled_need_attention(
     page = visit("")
     given_up, fails, off = _attention(page)
     assert given_up.startswith("disabled http://127.0.0.1:9/given-up ")
-    assert re.search(" 2 h .* too many ", given_up)
+    assert " 2 h " in given_up
+    assert "too many" in given_up
     assert off.startswith("disabled http://127.0.0.1:9/off ")
     assert " 2 h " in off
     assert "too many" not in off
