@@ -1,7 +1,7 @@
 """Erasure of a person: removing a contact with its messages and the events about them.
 
 One transaction removes the contact and its newest messages, and writes an erasure row. If the process is
-killed, the worker continues from that row (tasks.erasing). The row is deleted after the last batch.
+killed, the worker continues from that row (services.erasing). The row is deleted after the last batch.
 """
 
 import json
