@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from datetime import date
 from itertools import groupby
 
-from flask import Response, abort, request
+from flask import Response, abort, g, request
 
 from dashboard.api_calls import Answer, send_message
 from dashboard.guard import AGENTS, ALL, account, unchanged
 from dashboard.messages import STATUS_LIKELY_MS
-from dashboard.replies import MEDIA, NoMediaError, request_body, send_media, slots
-from dashboard.site import PER_PAGE, blueprint, go, mine, show
+from dashboard.replies import MEDIA, request_body, send_media, slots
+from dashboard.site import PER_PAGE, FormError, blueprint, go, mine, show
 from models import clock
 from models.clock import timestamp
 from models.database import reading, writing
@@ -60,7 +60,9 @@ def inbox() -> Response:
 def conversation(contact_id: str) -> Response:
     """The newest messages with a person. A merged contact redirects to the contact that replaced it."""
     row = mine(Contact.find(contact_id))
-    return _page(row, request.args) if row.id == contact_id else go(f"{PATH}/{row.id}")
+    if row.id != contact_id and request.method != "POST":
+        return go(f"{PATH}/{row.id}")
+    return _page(row, request.values)
 
 
 @blueprint.action("/inbox/<contact_id>", AGENTS, "contact.replied")
@@ -69,7 +71,7 @@ def reply(contact_id: str) -> Response:
     row, typed, key = mine(Contact.find(contact_id)), request.form, _key()
     template = _chosen(row, typed)
     if typed.get("reply") == "template" and template is None:
-        return _page(row, typed, problem="Choose a template.", once=key)
+        raise FormError("Choose a template.")
     body = request_body(row, typed, template)
     return _outcome(row, send_message(account(), body, key), key)
 
@@ -77,18 +79,14 @@ def reply(contact_id: str) -> Response:
 @blueprint.page("/inbox/<contact_id>/media", ALL)
 def media_form(contact_id: str) -> Response:
     """The conversation with its media form. Loading the page of a failed media reply again leads here."""
-    return _page(mine(Contact.find(contact_id)), {"reply": "media"})
+    return _page(mine(Contact.find(contact_id)), {"reply": "media", **request.form.to_dict()})
 
 
 @blueprint.action("/inbox/<contact_id>/media", AGENTS, "contact.replied")
 def reply_with_media(contact_id: str) -> Response:
     """Like reply(), with a link or a file. The edge allows larger bodies at this path."""
-    row, typed, key = mine(Contact.find(contact_id)), request.form, _key()
-    try:
-        answer = send_media(row, typed, key)
-    except NoMediaError as error:
-        return _page(row, typed, problem=str(error), once=key)
-    return _outcome(row, answer, key)
+    row, key = mine(Contact.find(contact_id)), _key()
+    return _outcome(row, send_media(row, request.form, key), key)
 
 
 def _key() -> str:
@@ -98,7 +96,7 @@ def _key() -> str:
 
 
 def _outcome(row: Contact, answer: Answer, key: str) -> Response:
-    """Redirect to the conversation, or the form with the error.
+    """Redirect to the conversation. Raises FormError if the message was not sent, or may not have been.
 
     The form gets a new key only if its message was certainly not sent, so it never sends a second message.
     """
@@ -108,10 +106,11 @@ def _outcome(row: Contact, answer: Answer, key: str) -> Response:
         return go(f"{PATH}/{row.id}#newest", say="reply-sent")
     known = IdempotencyKey.find(account().id, key)
     if known is not None and known.is_refused:
-        return _page(row, request.form, problem=_in_words(answer))
-    is_changed = known is not None and answer.status == CONFLICT
-    problem = CHANGED if is_changed else _in_words(answer)
-    return _page(row, request.form, problem=problem, once=key)
+        # The next form gets a new key.
+        g.once = ""
+    elif known is not None and answer.status == CONFLICT:
+        raise FormError(CHANGED)
+    raise FormError(_in_words(answer))
 
 
 def _is_sent_by_its_twin(answer: Answer) -> bool:
@@ -143,9 +142,7 @@ def _templates(number: Number) -> list[Template]:
     return Template.search(number, MOST_TEMPLATES, 0, status=TemplateStatus.APPROVED).rows
 
 
-def _page(
-    row: Contact, typed: Mapping[str, str], *, problem: str = "", once: str | None = None
-) -> Response:
+def _page(row: Contact, typed: Mapping[str, str]) -> Response:
     number = Number.get_by_id(row.number_id)
     before = request.args.get("before") or None
     found = messages_before(row, PER_PAGE, before)
@@ -157,7 +154,6 @@ def _page(
     is_fresh = bool(found.rows) and clock.now() - found.rows[0].created_at < STATUS_LIKELY_MS
     return show(
         "conversation.html",
-        422 if problem else 200,
         contact=row,
         number=number,
         days=_by_day(found),
@@ -167,8 +163,7 @@ def _page(
         kinds=KINDS,
         kind=kind,
         typed=typed,
-        problem=problem,
-        once=once or secrets.token_urlsafe(18),
+        once=g.get("once", request.form.get("once")) or secrets.token_urlsafe(18),
         media=MEDIA,
         templates=_templates(number) if kind == "template" else [],
         chosen=template,

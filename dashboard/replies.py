@@ -19,6 +19,7 @@ from werkzeug.datastructures import FileStorage
 
 from dashboard.api_calls import Answer, Body, post, send_message
 from dashboard.guard import account
+from dashboard.site import FormError
 from models.database import reading, writing
 from models.messages.contact import Contact
 from models.messages.idempotency import IdempotencyKey
@@ -36,10 +37,6 @@ CONFLICT, UNSUPPORTED = 409, 415
 # Escapes a file name for a header like browsers do (HTML standard, multipart form data).
 _ESCAPED = {ord('"'): "%22", ord("\r"): "%0D", ord("\n"): "%0A"}
 FILES = {"IMAGE": "image", "VIDEO": "video", "DOCUMENT": "document"}
-
-
-class NoMediaError(Exception):
-    """No media was chosen, or it cannot be sent. The text says what to do."""
 
 
 @dataclass(frozen=True)
@@ -117,18 +114,18 @@ def _template(template: Template, typed: Mapping[str, str]) -> dict[str, Any]:
 
 
 def send_media(contact: Contact, typed: Mapping[str, str], key: str) -> Answer:
-    """Send the chosen media, once for each ``key``. Raises NoMediaError.
+    """Send the chosen media, once for each ``key``. Raises FormError if none can be sent.
 
     Returns the response to the upload if the upload failed.
     """
     file, link = request.files.get("file"), typed.get("link", "").strip()
     chosen = file if file and file.filename else None
     if chosen and link:
-        raise NoMediaError("Choose a file or enter a link, not both.")
+        raise FormError("Choose a file or enter a link, not both.")
     if chosen:
         return _send_file(contact, typed, chosen, key)
     if not link:
-        raise NoMediaError("Choose a file, or enter a link.")
+        raise FormError("Choose a file, or enter a link.")
     return _send(contact, typed, typed.get("kind", "image"), {"link": link}, key)
 
 
@@ -139,7 +136,7 @@ def _send_file(contact: Contact, typed: Mapping[str, str], file: FileStorage, ke
     uploaded = post(account(), f"/numbers/{contact.number_id}/media", {}, _form_of(file))
     if uploaded.status == UNSUPPORTED:
         accepted = network_of(Number.get_by_id(contact.number_id)).files.extensions
-        raise NoMediaError(
+        raise FormError(
             f"WhatsApp does not accept this type of file. It accepts {', '.join(accepted)}."
         )
     if not uploaded.is_ok:
