@@ -11,7 +11,7 @@ from models import clock
 from models.database import writing
 from models.deliveries.delivery import Delivery
 from models.deliveries.event import Event
-from models.deliveries.webhook import Webhook, webhooks_of_messages
+from models.deliveries.webhook import Webhook, webhooks_of, webhooks_of_messages
 from models.messages.contact import Contact, Source, contacts_of_messages
 from models.messages.message import UNSETTLED, Message, MessageStatus
 from models.numbers.number import Number, NumberStatus, identifiers
@@ -42,7 +42,7 @@ def record_acceptance(
 
     The caller wakes the delivery after the commit.
     """
-    webhooks = Webhook.rows_of(message.account_id)
+    webhooks = webhooks_of.execute(message.account_id)
     fresh, now = Message.by_id(message.id), clock.now()
     if fresh is None:
         message.wa_message_id = accepted.wa_message_id
@@ -183,7 +183,7 @@ def emit_message(
     account's webhooks already.
     """
     if webhooks is None:
-        webhooks = Webhook.rows_of(message.account_id)
+        webhooks = webhooks_of.execute(message.account_id)
     if contact is None and message.contact_id is not None:
         contact = Contact.by_id(message.contact_id)
         if contact is None:

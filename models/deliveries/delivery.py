@@ -21,7 +21,7 @@ from peewee import (
 from models import clock
 from models.database import Prepared, database_now, exclusively, fetch, reading
 from models.deliveries.event import Event
-from models.deliveries.webhook import Webhook
+from models.deliveries.webhook import Webhook, webhooks_of
 from models.work import Lease
 
 # The key that claims and outcomes lock (models.database.write). Both come in batches. One transaction at a
@@ -114,7 +114,7 @@ class Delivery(Lease):
         at: int | None = None,
     ) -> None:
         """Write an event about these numbers, and its deliveries, inside the caller's transaction."""
-        webhooks, number_id = Webhook.rows_of(account_id), number_ids[0]
+        webhooks, number_id = webhooks_of.execute(account_id), number_ids[0]
         event = Event.append(
             account_id, kind, data, number_id=number_id, subject_id=subject_id, at=at
         )
@@ -123,11 +123,9 @@ class Delivery(Lease):
     @classmethod
     def find(cls, delivery_id: str) -> Self | None:
         """The delivery with its event and webhook, or None."""
-        with reading():
-            query = cls.select(cls, Event, Webhook).join(Event).switch(cls).join(Webhook)
-            query = query.where(cls.id == delivery_id, Webhook.deleted_at.is_null())
-            delivery: Self | None = query.first()
-            return delivery
+        query = cls.select(cls, Event, Webhook).join(Event).switch(cls).join(Webhook)
+        found = fetch(query.where(cls.id == delivery_id, Webhook.deleted_at.is_null()))
+        return found[0] if found else None
 
     @classmethod
     def of_events(cls, event_ids: Sequence[str]) -> list[Self]:

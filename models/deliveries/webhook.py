@@ -12,7 +12,7 @@ from peewee import SQL, BigIntegerField, BooleanField, IntegerField, TextField
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Owned
-from models.database import Prepared, Rows, exclusively, is_in, matching
+from models.database import Prepared, exclusively, is_in, matching
 from models.messages.message import Message
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 - a prefix, no secret
@@ -123,11 +123,6 @@ class Webhook(Owned):
     def deleted(cls) -> Any:
         return super().select(cls.id).where(cls.deleted_at.is_null(False))
 
-    @classmethod
-    def rows_of(cls, account_id: str) -> Rows["Webhook"]:
-        """The account's webhooks, inside the caller's reading() or transaction."""
-        return _OF_ACCOUNT.execute(account_id)
-
     def rotate_secret(self) -> None:
         """Replace the secret. The old one becomes the previous one (secrets_at)."""
         # Read before the transaction, which may run twice and changes this row in memory.
@@ -216,7 +211,8 @@ class Webhook(Owned):
 
 
 Webhook.add_index(Webhook.deleted_at, where=SQL("deleted_at IS NOT NULL"), name="webhook_deleted")
-_OF_ACCOUNT = matching(Webhook, "account")
+# The webhooks of an account.
+webhooks_of = matching(Webhook, "account")
 
 
 @partial(Prepared, model=Webhook)

@@ -11,7 +11,7 @@ from peewee import BigIntegerField, ForeignKeyField, TextField, fn
 
 from models import clock
 from models.accounts import secret
-from models.database import BaseModel, fetch, reading, writing
+from models.database import BaseModel, fetch, writing
 from models.numbers.number import Number
 
 
@@ -74,9 +74,8 @@ class Notice(BaseModel):
     def last_event(cls, waba_id: str, beginning: str) -> str | None:
         """The last event of the business account with this beginning, in the platform's words, or None."""
         query = cls.select().where(cls.waba_id == waba_id, cls.event.startswith(beginning))
-        with reading():
-            last = query.order_by(cls.id.desc()).first()
-        return None if last is None else str(last.event)
+        last = fetch(query.order_by(cls.id.desc()).limit(1))
+        return str(last[0].event) if last else None
 
     @classmethod
     def newest(cls, limit: int, number: Number | None = None) -> list[Self]:

@@ -15,7 +15,7 @@ from peewee import BigIntegerField, ForeignKeyField, TextField
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Account, Owned
-from models.database import BaseModel, exclusively, reading
+from models.database import BaseModel, exclusively, fetch, reading
 from models.numbers.number import Number
 
 LIFETIME_MS = 7 * 24 * 3_600_000
@@ -63,10 +63,8 @@ class SignupLink(Owned):
     @classmethod
     def find(cls, slug: str) -> Self | None:
         """The link with its account, or None."""
-        query = cls.select(cls, Account).join(Account)
-        with reading():
-            link: Self | None = query.where(cls.slug == slug).first()
-            return link
+        found = fetch(cls.select(cls, Account).join(Account).where(cls.slug == slug))
+        return found[0] if found else None
 
     def why_closed(self) -> str | None:
         """``used``, ``revoked`` or ``expired``; None while the link is open."""

@@ -12,7 +12,7 @@ from models.deliveries.bulk_redelivery import Redelivery
 from models.deliveries.claim import LEAST_TRIES, Terms
 from models.deliveries.delivery import Delivery
 from models.deliveries.event import Event
-from models.deliveries.webhook import Webhook
+from models.deliveries.webhook import Webhook, webhooks_of
 from tasks.retention import remove_deleted
 from tests import factories
 from tests.conftest import Clock
@@ -57,7 +57,7 @@ def test_a_deleted_webhook_is_in_no_query(account: Account, webhook: Webhook) ->
         assert [
             Webhook.all(),
             Webhook.all(account.id),
-            list(Webhook.rows_of(account.id)),
+            list(webhooks_of.execute(account.id)),
             Webhook.page(account.id, 10, 0).rows,
         ] == [[other]] * 4
     assert Webhook.page(account.id, 10, 0).total == 1
