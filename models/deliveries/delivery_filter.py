@@ -81,7 +81,8 @@ class DeliveryFilter:
     def page(self, limit: int, offset: int) -> Page[Delivery]:
         """The matching deliveries, newest first. Without filters by response and person."""
         newest_first = self._query().order_by(Delivery.id.desc())
-        return fetch_page(newest_first, limit, offset, self.total())
+        with reading():
+            return fetch_page(newest_first, limit, offset, self.total())
 
     def total(self) -> int | None:
         """The number of matching deliveries, if the tallies have it."""
