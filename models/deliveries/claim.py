@@ -5,7 +5,7 @@ A claim counts the attempt and leases the delivery. So an attempt counts even if
 
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import ceil
@@ -39,11 +39,8 @@ STALE_SECONDS = 0.5
 MOST_TOGETHER = 10
 # The most deliveries that one transaction makes due again.
 MOST_BACK = 500
-# Claims of this process whose commit had no response, with their webhooks. If one is stored, nobody attempts
-# what it holds.
-_unsure: dict[str, list[str]] = {}
-# The same of suspects, with the delivery and the number of the attempt that was lost before.
-_unsure_suspects: dict[str, tuple[str, int]] = {}
+# Undo claims of this process whose commit had no response. If one is stored, nobody attempts what it holds.
+_unsure: list[Callable[[], object]] = []
 
 
 @dataclass(frozen=True)
@@ -328,7 +325,7 @@ def claim_due(room: int, terms: Terms) -> Claim:
                 lambda: _claim(webhook_ids, token, now, room, terms), CLAIMS
             )
         except UnsureError:
-            _unsure[token] = webhook_ids
+            _unsure.append(lambda: _UNDO.execute(webhook_ids, token, clock.now()))
             raise
         claimed = [ClaimedDelivery(token, webhooks[id_], *rest) for id_, *rest in rows]
         return Claim(claimed, full | crowded, more=bool(crowded))
@@ -411,7 +408,7 @@ def claim_suspect(last_try: int, lease_ms: int) -> ClaimedDelivery | None:
             made = write(claim, CLAIMS)
         except UnsureError:
             if held:
-                _unsure_suspects[token] = held[-1]
+                _unsure.append(partial(_undo_suspect, token, *held[-1]))
             raise
         if made is None:
             return None
@@ -436,12 +433,9 @@ def give_back(claimed: ClaimedDelivery) -> None:
 
 
 def _give_back_unsure() -> None:
-    for token, webhook_ids in list(_unsure.items()):
-        write(partial(_UNDO.execute, webhook_ids, token, clock.now()), CLAIMS)
-        del _unsure[token]
-    for token, (delivery_id, number) in list(_unsure_suspects.items()):
-        write(partial(_undo_suspect, token, delivery_id, number), CLAIMS)
-        del _unsure_suspects[token]
+    for undo in list(_unsure):
+        write(undo, CLAIMS)
+        _unsure.remove(undo)
 
 
 def _undo_suspect(token: str, delivery_id: str, number: int) -> None:
