@@ -401,6 +401,7 @@ def test_a_claim_whose_commit_had_no_response_is_given_back_at_once(
     assert _claim() == []
     assert is_wanted(other, 0)
     assert is_wanted(again, 0)
+    assert claim._unsure == [], "it is undone once"
 
 
 @pytest.fixture
