@@ -63,7 +63,10 @@ def show_form(error: FormError) -> Response:
     if view is None:
         endpoint, _ = current_app.url_map.bind("").match(request.path, method="GET")
         view = cast("Callable[..., Response]", current_app.view_functions[endpoint])
-    response = view(**request.view_args or {})
+    try:
+        response = view(**request.view_args or {})
+    except Exception as failure:  # noqa: BLE001 - Flask sends an error here to no other handler
+        return current_app.make_response(current_app.handle_user_exception(failure))
     if response.status_code == HTTPStatus.OK:
         response.status_code = error.status
     return response

@@ -1,6 +1,6 @@
 """Doorbells that services ring after a commit. The worker's queue connects them (tasks.queue).
 
-In a process without that queue a ring does nothing: the worker finds the work a little later.
+In a process that does not import it, a ring does nothing: the worker finds the work a little later.
 """
 
 from collections.abc import Callable

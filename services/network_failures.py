@@ -169,7 +169,7 @@ async def asking(
 async def calling(
     capability: type[Capability], account_id: str, number_id: str, asked: Asked
 ) -> AsyncIterator[tuple[Capability, Sender]]:
-    """Like ``asking``, for an active number of the account, Raises DomainError."""
+    """Like ``asking``, for an active number of the account. Raises DomainError."""
     number = await read(partial(active_number, number_id, account_id, asked.verb))
     async with asking(capability, number, asked) as call:
         yield call

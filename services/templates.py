@@ -128,7 +128,7 @@ def _check_content(number: Number, content: dict[str, Any]) -> Template | None:
 
 def _require_unknown(number: Number, name: str, language: str) -> None:
     """Accept an unknown template, but not an unknown language of a known one."""
-    languages = [row.language for row in Template.rows_of(number, name=name)]
+    languages = Template.languages(number, name)
     known = TemplateList.of(number) if languages else None
     if known is not None and known.read_at is not None:
         listed = ", ".join(languages[:20])

@@ -152,6 +152,7 @@ def create_app() -> ASGIApp:
     tracing.start("web")
     connect_state(settings)
     clocks = Rounds(known_time.look, known_time.LOOK_SECONDS)
+    clocks.name = "the comparison of clocks"
     clocks.run_once()
     clocks.start()
     if settings.rate_limit_url == MEMORY:

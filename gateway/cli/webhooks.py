@@ -14,7 +14,7 @@ from gateway.cli.options import since_option, until_option
 from gateway.cli.output import found, json_option, prints, show
 from gateway.cli.remote import Remote, asks, connect
 from models.deliveries.bulk_redelivery import MAX_REDELIVERIES, Redelivery
-from models.deliveries.delivery import UNDELIVERED, DeliveryState
+from models.deliveries.delivery import UNDELIVERED, Delivery, DeliveryState
 from models.deliveries.delivery_filter import DeliveryFilter
 from models.deliveries.webhook import Webhook
 from models.errors import ConflictError, RateLimitedError
@@ -27,6 +27,8 @@ webhooks = group("webhooks")
 deliveries = group("deliveries")
 
 MAX_LISTED = 100
+# A query of PostgreSQL takes at most 65,535 values.
+MOST_AT_ONCE = 10_000
 KINDS_HELP = "Event kinds, separated by commas."
 DELIVERY = ("id", "webhookId", "eventId", "event", "state", "createdAt", "nextAttemptAt")
 POLL_SECONDS = 0.2
@@ -73,8 +75,14 @@ def list_deliveries(
     chosen = [webhook.id for webhook in Webhook.all()]
     if webhook_id is not None:
         chosen = [found(Webhook.by_id(webhook_id), "webhook", webhook_id).id]
-    wanted = DeliveryFilter(chosen, [state] if state else None, event, since=since, until=until)
-    return [delivery_object(delivery) for delivery in wanted.newest(MAX_LISTED).rows]
+    rows: list[Delivery] = []
+    for i in range(0, len(chosen), MOST_AT_ONCE):
+        part, states = chosen[i : i + MOST_AT_ONCE], [state] if state else None
+        rows += (
+            DeliveryFilter(part, states, event, since=since, until=until).newest(MAX_LISTED).rows
+        )
+    newest = sorted(rows, key=lambda row: row.id, reverse=True)
+    return [delivery_object(delivery) for delivery in newest[:MAX_LISTED]]
 
 
 @deliveries.command("show")

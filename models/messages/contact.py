@@ -252,7 +252,9 @@ class Contact(Owned):
     def owned(cls, contact_id: str, account_id: str, field: str | None = None) -> "Contact":
         """Like accounts.account.owned(): the contact, or the one that it was merged into."""
         contact = owned(cls, contact_id, account_id, field)
-        return contact if contact.merged_into is None else cls.get_by_id(contact.merged_into)
+        if contact.merged_into is not None:
+            contact = owned(cls, contact.merged_into, account_id, field)
+        return contact
 
     @classmethod
     def rows_of(cls, contact_ids: Iterable[str | None]) -> dict[str, "Contact"]:

@@ -138,6 +138,12 @@ class Template(Owned):
         return _EXACT.first(number.account_id, number.waba_id, name, language)
 
     @classmethod
+    def languages(cls, number: Number, name: str) -> list[str]:
+        """The known languages of a template, inside the caller's transaction."""
+        rows = _LANGUAGES.execute(number.account_id, number.waba_id, name)
+        return [language for (language,) in rows]
+
+    @classmethod
     def in_states(cls, account_id: str, statuses: Sequence[str]) -> list[Self]:
         """The account's templates with one of these statuses, by name and language."""
         query = cls.select().where(cls.account == account_id, cls.status.in_(statuses))
@@ -177,5 +183,12 @@ _ASK = Prepared(
     lambda row_id, account_id, waba_id, now: TemplateList.insert(
         id=row_id, account=account_id, waba_id=waba_id, due_at=now
     ).on_conflict_ignore()
+)
+_LANGUAGES = Prepared(
+    lambda account_id, waba_id, name: (
+        Template.select(Template.language)
+        .where(Template.account == account_id, Template.waba_id == waba_id, Template.name == name)
+        .order_by(Template.language)
+    )
 )
 _EXACT = matching(Template, "account", "waba_id", "name", "language")

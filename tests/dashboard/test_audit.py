@@ -94,6 +94,22 @@ def test_a_change_is_rolled_back_if_its_audit_row_cannot_be_written(
     assert ApiKey.all() == []
 
 
+@pytest.mark.parametrize("name", ["", "key"])
+def test_a_form_is_answered_while_the_database_is_away(
+    owner: User, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Also if the form is refused, and its page cannot be shown again."""
+
+    def fail(*_: object, **_by: object) -> None:
+        raise OperationalError("away")
+
+    monkeypatch.setattr(ApiKey, "page", fail)
+    monkeypatch.setattr(ApiKey, "issue", fail)
+    browser = browser_of(owner)
+    answer = browser.post("/dashboard/keys", data={"csrf_token": form_token(browser), "name": name})
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+
+
 def test_every_action_has_words() -> None:
     changes = {rule.change for rule in RULES.values() if rule.change}
     words = TEMPLATES.get_template("dashboard/actions.html").module.ACTIONS  # type: ignore[attr-defined]

@@ -210,6 +210,17 @@ def test_a_message_shows_its_person_and_what_it_replies_to(
     assert network.asked[0].to == "US.1"
 
 
+def test_a_contact_that_is_erased_while_it_is_read_is_gone(
+    number: Number, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    merged, mine = meet(number, {"phone": "15551234567"}), meet(number, {"user_id": "US.1"})
+    meet(number, ANA)
+    by_id = Contact.by_id
+    monkeypatch.setattr(Contact, "by_id", lambda id_: None if id_ == mine.id else by_id(id_))
+    with pytest.raises(NotFoundError):
+        handlers.get_contact(number.account_id, merged.id)
+
+
 def test_an_erased_contact_is_gone_with_its_messages(number: Number) -> None:
     merged = meet(number, {"phone": "15551234567"})
     contact = meet(number, {"user_id": "US.1"})

@@ -278,6 +278,15 @@ def test_each_part_can_be_parsed_again_as_a_callback() -> None:
         assert again.body() == part.body(), "the body identifies the item"
 
 
+def test_other_releases_know_an_item_by_the_same_bytes() -> None:
+    change = {"value": {"event": "ACCOUNT_DELETED"}, "field": "account_update"}
+    [part] = _parts({"changes": [change], "time": 1743451903, "id": "2001"})
+    assert part.body() == (
+        b'{"object": "whatsapp_business_account", "entry": [{"id": "2001", "time": 1743451903, "changes": '
+        b'[{"field": "account_update", "value": {"event": "ACCOUNT_DELETED"}}]}]}'
+    )
+
+
 def test_messages_that_the_owner_sent_elsewhere_are_ignored() -> None:
     for field in ("history", "smb_app_state_sync", "smb_message_echoes"):
         assert _parse({"id": "1", "changes": [{"field": field, "value": _value()}]}) == []
