@@ -75,7 +75,8 @@ def main(chosen: Sequence[str]) -> int:
         sys.exit(f"No such module: {', '.join(missing)}. See {CONFIGURATION.relative_to(ROOT)}.")
     plugins.OPERATOR_PROVIDERS["gateway"] = Provider()
     BUILD.mkdir(parents=True, exist_ok=True)
-    workers = int(os.environ.get("MUTANTS_WORKERS") or os.cpu_count() or 1)
+    # Twice the processors: tests of many mutants only wait for their time-out.
+    workers = int(os.environ.get("MUTANTS_WORKERS") or 2 * (os.cpu_count() or 1))
     began, outcomes = time.monotonic(), defaultdict[Mutant, list[str]](list)
     with use_db(SESSION) as database:
         items = _items(database, modules, configuration["mutants"]["tuning"])
