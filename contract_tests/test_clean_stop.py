@@ -55,6 +55,21 @@ cli(["worker"])
 """
 
 
+# A worker that gets a signal in another thread, at a line from its parent. So the signal interrupts no wait
+# of the main thread, like one that comes just before the wait.
+UNNOTICED = """
+import signal, threading
+from gateway.cli import cli
+
+def signal_this_thread():
+    input()
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+
+threading.Thread(target=signal_this_thread, daemon=True).start()
+cli(["worker"])
+"""
+
+
 class Load:
     """A receiver with paths that hang, take a moment, or answer at once."""
 
@@ -259,3 +274,26 @@ def test_a_worker_that_is_stopped_while_it_starts_finishes_what_it_began(
             worker.kill()
     assert _count(parts, "state = 'delivered'") == 1
     assert _count(parts, "lease_token IS NOT NULL") == 0
+
+
+def test_a_signal_that_interrupts_no_wait_stops_the_worker(
+    parts: Parts, receiver: Receiver, answers: threading.Event
+) -> None:
+    answers.set()
+    customer = _customer(parts, receiver, "message.sent")
+    with subprocess.Popen(
+        [sys.executable, "-c", UNNOTICED],
+        env=parts.environment,
+        cwd=parts.folder,
+        stdin=subprocess.PIPE,
+        text=True,
+    ) as worker:
+        try:
+            assert customer.send("15561234567").status_code == 200
+            receiver.wait(seconds=START_SECONDS)
+            # By now the main thread only waits.
+            time.sleep(1)
+            worker.communicate("\n", timeout=LONGEST_STOP)
+        finally:
+            worker.kill()
+    assert worker.returncode == 0

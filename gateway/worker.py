@@ -5,11 +5,12 @@ import logging
 import signal
 from collections.abc import Sequence
 from contextlib import suppress
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from wsgiref.simple_server import WSGIRequestHandler
 
 from prometheus_client import start_http_server
 
+from gateway.http.client_limits import notice_vanished
 from gateway.ops.rounds import Rounds
 from gateway.ops.watchdog import STOPPING, Watchdog, report_state
 from gateway.settings import PREFIX, Settings, SettingsError
@@ -31,8 +32,10 @@ RETRY_SECONDS = 0.5
 LOOK_SECONDS, CHECK_LOOK_SECONDS = 0.5, 1.0
 # Seconds that a stop may take beyond the longest attempt or call.
 STOP_SECONDS = 8
-# A client of the metrics may take so many seconds for its request, and again for the response.
-METRICS_SECONDS = 30
+# A client of the metrics that vanished, or is silent, is forgotten after so many seconds.
+VANISHED_SECONDS = 30
+# Seconds between two looks whether a signal came. Python notes one that comes just before a wait after it.
+SIGNAL_SECONDS = 0.5
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -48,15 +51,15 @@ def run_task() -> bool:
 
 
 class _MetricsHandler(WSGIRequestHandler):
-    """Closes the connection of a client that is silent or gone. It would hold its thread for ever."""
+    """Closes the connection of a client that is silent. It would hold its thread for ever."""
 
-    timeout = METRICS_SECONDS
+    timeout = VANISHED_SECONDS
 
     def log_message(self, *_: object) -> None:
         """Log nothing."""
 
     def handle(self) -> None:
-        with suppress(TimeoutError):
+        with suppress(TimeoutError, ConnectionError):
             super().handle()
 
 
@@ -66,6 +69,8 @@ def _serve_metrics(at: str) -> None:
     try:
         server, _ = start_http_server(int(port), host.strip("[]"))
         server.RequestHandlerClass = _MetricsHandler
+        # Linux gives the options of a listening socket to the connections.
+        notice_vanished(server.socket, VANISHED_SECONDS)
     except (OSError, OverflowError) as error:
         raise SettingsError(f"{PREFIX}WORKER_METRICS_AT cannot be used: {error}") from None
 
@@ -116,7 +121,7 @@ def run_worker(settings: Settings) -> None:
         engine.start()
         for each in rounds:
             each.start()
-        signals.get()
+        _wait_for(signals)
     finally:
         engine.stop_claiming()
         logger.info("the worker stops; running attempts finish")
@@ -126,6 +131,13 @@ def run_worker(settings: Settings) -> None:
             each.stop()
         engine.stop()
         leave_state()
+
+
+def _wait_for(signals: SimpleQueue[int]) -> None:
+    while True:
+        with suppress(Empty):
+            signals.get(timeout=SIGNAL_SECONDS)
+            return
 
 
 def _watchdog(settings: Settings, engine: deliver.Engine, rounds: Sequence[Rounds]) -> Watchdog:
