@@ -34,7 +34,7 @@ LOOK_SECONDS, CHECK_LOOK_SECONDS = 0.5, 1.0
 STOP_SECONDS = 8
 # A client of the metrics that vanished, or is silent, is forgotten after so many seconds.
 VANISHED_SECONDS = 30
-# Seconds between two looks whether a signal came. Python notes one that comes just before a wait after it.
+# Seconds between two looks for a signal. One that comes just before a wait does not end that wait.
 SIGNAL_SECONDS = 0.5
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 

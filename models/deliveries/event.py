@@ -123,8 +123,8 @@ class EventFloor(BaseModel):
 
 
 _POSITIONS = (Event, ErasedEvent, EventFloor)
-# All columns but the position.
-_GIVEN = Event._meta.sorted_field_names[:-1]  # noqa: SLF001 - peewee's documented attribute
+_COLUMNS = Event._meta.sorted_field_names  # noqa: SLF001 - peewee's documented attribute
+_GIVEN = [name for name in _COLUMNS if name != "position"]
 
 
 @Prepared
