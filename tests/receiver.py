@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-PATIENCE = 10.0
+from tests.waiting import PATIENCE
 
 
 @dataclass(frozen=True)

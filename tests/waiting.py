@@ -1,9 +1,11 @@
 """Waiting for the work of another thread."""
 
+import os
 import time
 from collections.abc import Callable
 
-PATIENCE = 10.0
+# Seconds.
+PATIENCE = float(os.environ.get("TEST_PATIENCE", "10"))
 
 
 def until(condition: Callable[[], object], what: str) -> None:

@@ -43,6 +43,8 @@ PRELOADED = (
 PYTEST = ("-n", "0", "-x", "-q", "--assert=plain", "--hypothesis-seed=0")
 WITHOUT = ("-p", "no:cacheprovider", "-p", "no:unraisableexception")
 TIMED_OUT = None
+# Seconds that a test waits for what a mutant may have broken. Without a mutation it takes milliseconds.
+PATIENCE = "3"
 
 
 def server() -> ForkServerContext:
@@ -70,6 +72,7 @@ def _test(tree: str, tests: Sequence[str]) -> None:
     os.chdir(tree)
     sys.path[:] = [tree, *(path for path in sys.path if Path(path or tree).resolve() != ROOT)]
     os.environ["PYTHONPATH"] = tree
+    os.environ["TEST_PATIENCE"] = PATIENCE
     # Two mutants of one size may be written in the same second, which is all that a .pyc file knows.
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     sys.dont_write_bytecode = True
