@@ -104,7 +104,7 @@ def as_curl(delivery: Delivery) -> str:
     }
     lines = (
         f"SECRET='{PLACEHOLDER}'",
-        f"BODY={shlex.quote(event.payload)}",
+        f"BODY={shlex.quote(event.sent_payload)}",
         "NOW=$(date +%s)",
         'SIGNATURE="sha256=$(printf %s "$BODY" | openssl dgst -sha256 -hmac "$SECRET" -r | cut -c -64)"',
         f"KEY={_HEX_KEY}",

@@ -13,6 +13,8 @@ from models.numbers.number import Number
 from networks.registry import explained, network_of
 from resources.number import status_reason
 
+# Characters. Each token takes a hundred bytes of HTML.
+MOST_HIGHLIGHTED = 256 * 1024
 TIER, UNLIMITED = "TIER_", "TIER_UNLIMITED"
 Path = tuple[str | int, ...]
 # By the type of a message, the places of its text. The first place with a text is used.
@@ -83,7 +85,9 @@ def _text(value: Any, place: Path) -> str:
 
 
 def highlighted(text: str) -> Markup:
-    """JSON text, indented, with a class for each kind of token (static/finding.css)."""
+    """JSON text, indented, with a class for each kind of token (static/finding.css). A large one as it is."""
+    if len(text) > MOST_HIGHLIGHTED:
+        return escape(text)
     written, parts, at = json.dumps(json.loads(text), indent=2, ensure_ascii=False), [], 0
     for token in _TOKEN.finditer(written):
         span = Markup('<span class="json-{}">{}</span>').format(token.lastgroup, token[0])

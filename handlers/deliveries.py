@@ -1,7 +1,8 @@
 """Tag deliveries of the contract."""
 
-import json
 from typing import Any
+
+import orjson
 
 from handlers.times import parse_time
 from models.accounts.account import no_access, owned
@@ -47,7 +48,7 @@ def get_delivery(user: str, delivery_id: str) -> dict[str, Any]:
     """GET /deliveries/{delivery_id}."""
     delivery = _find(user, delivery_id)
     return delivery_object(delivery) | {
-        "payload": json.loads(delivery.event.payload),
+        "payload": orjson.Fragment(delivery.event.sent_payload),
         "attempts": [attempt_object(a) for a in Attempt.of(delivery)],
     }
 

@@ -1,12 +1,14 @@
 """Tag events of the contract: the account's events, for receivers that webhooks cannot reach."""
 
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from connexion import request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from handlers.in_parts import in_parts
 from handlers.times import parse_time
 from models.accounts.account import owned
 from models.clock import timestamp
@@ -16,6 +18,7 @@ from models.deliveries.feed import START, LostPlaceError, Place, Wanted, newest
 from models.errors import ConflictError, InvalidError
 from models.numbers.number import Number
 from resources.event import event_record
+from resources.page import list_pieces
 from services.streams import Stream, streams
 
 
@@ -48,9 +51,9 @@ def list_events(
     wanted = _wanted(user, kind, number_id, since)
     place = START if after is None else _place(after, "Query parameter after", "/after")
     events, end = _read(wanted, place, limit, "/after")
-    data = ",".join(event_record(event, end.history) for event in events)
-    body = f'{{"data":[{data}],"nextCursor":"{end.cursor}"}}'
-    return Response(body, media_type="application/json")
+    records = (event_record(event, end.history) for event in events)
+    data = list_pieces(record.encode() for record in records if record is not None)
+    return in_parts(chain(data, [f'],"nextCursor":"{end.cursor}"}}'.encode()]))
 
 
 async def stream_events(

@@ -22,6 +22,8 @@ from services import media
 logger = logging.getLogger(__name__)
 
 UNKNOWN_TYPE = "application/octet-stream"
+# Starlette keeps a mebibyte of each file in memory, and all of the other fields (in bytes each).
+MOST_PARTS = {"max_files": 4, "max_fields": 16, "max_part_size": 16 * 1024}
 # All other characters are safe in a quoted string of a header, and in a file name on any system.
 _UNSAFE = re.compile(r"[^A-Za-z0-9._ ()-]+")
 _MAX_NAME = 100
@@ -32,7 +34,7 @@ _TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(; ?[\w-]+=[\w.+-]+)*", re.ASCII)
 async def upload_media(user: str, number_id: str, payload: Request) -> dict[str, Any]:
     """POST /numbers/{number_id}/media."""
     number = await read(partial(owned, Number, number_id, user))
-    async with payload.form() as form:
+    async with payload.form(**MOST_PARTS) as form:
         part = _file(form)
         given = MediaUpload(part.file, part.size or 0, part.content_type or "")
         media_id, sent, sha256 = await media.upload(number, given, part.filename or "")

@@ -5,6 +5,7 @@ from typing import Any
 from connexion import request
 from starlette.responses import Response
 
+from handlers.in_parts import in_parts
 from handlers.times import parse_time
 from models.accounts.account import owned
 from models.database import reading
@@ -14,14 +15,14 @@ from models.messages.message import Message
 from models.messages.message_filter import MessageFilter
 from models.numbers.number import Number
 from networks.registry import codes_explained_by
-from resources.message import message_object, status_object
-from resources.page import page_object
+from resources.message import message_json, status_object
+from resources.page import page_pieces
 from services import read_receipts, sending
 
 
 def _object(message: Message) -> dict[str, Any]:
     contact = None if message.contact_id is None else Contact.by_id(message.contact_id)
-    return message_object(message, contact)
+    return message_json(message, contact, is_whole=True)
 
 
 async def send_message(user: str, payload: dict[str, Any]) -> Response:
@@ -49,7 +50,7 @@ def list_messages(  # noqa: PLR0913, PLR0917 - the parameters of the contract
     error_text: str | None = None,
     since: str | None = None,
     until: str | None = None,
-) -> dict[str, Any]:
+) -> Response:
     """GET /messages."""
     if number_id is not None:
         owned(Number, number_id, user, "/numberId")
@@ -67,8 +68,10 @@ def list_messages(  # noqa: PLR0913, PLR0917 - the parameters of the contract
     page = wanted.page(user, limit, offset)
     with reading():
         people = Contact.rows_of(message.contact_id for message in page.rows)
-    return page_object(
-        page, lambda message: message_object(message, people.get(message.contact_id or ""))
+    return in_parts(
+        page_pieces(
+            page, lambda message: message_json(message, people.get(message.contact_id or ""))
+        )
     )
 
 

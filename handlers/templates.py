@@ -5,7 +5,9 @@ from typing import Any
 
 from starlette.responses import Response
 
-from resources.page import page_object
+from handlers.in_parts import in_parts
+from models.database import read
+from resources.page import page_pieces
 from resources.template import template_object
 from services import templates
 
@@ -19,11 +21,12 @@ async def list_templates(
     language: str | None = None,
     status: str | None = None,
     category: str | None = None,
-) -> dict[str, Any]:
+) -> Response:
     """GET /numbers/{number_id}/templates."""
     wanted = {"name": name, "language": language, "status": status, "category": category}
     page, number_ids = await templates.list_templates(user, number_id, limit, offset, **wanted)
-    return page_object(page, partial(template_object, number_ids=number_ids))
+    pieces = page_pieces(page, partial(template_object, number_ids=number_ids))
+    return await read(partial(in_parts, pieces))
 
 
 async def create_template(

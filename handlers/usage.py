@@ -1,16 +1,17 @@
 """Tag usage of the contract: the number of messages by day and price."""
 
 import csv
+from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
 from io import StringIO
 from typing import Any
 
 from starlette.responses import Response
 
+from handlers.in_parts import in_parts
 from handlers.times import parse_date
 from models import clock
 from models.accounts.account import owned
-from models.database import fetch
 from models.numbers.number import Number
 from models.page import fetch_page
 from models.reports.usage import UsageTotal
@@ -43,10 +44,10 @@ def export_usage(
 ) -> Response:
     """GET /usage.csv."""
     days = _days(user, number_id, since, until)
-    totals = fetch(UsageTotal.of_days(user, number_id, **days))
+    totals = UsageTotal.each_of_days(user, number_id, **days)
     file_name = f"usage_{days['since']}_{days['until']}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{file_name}"'}
-    return Response(_as_csv(totals), headers=headers, media_type="text/csv")
+    return in_parts(_as_csv(totals), "text/csv", **headers)
 
 
 def _usage_object(total: UsageTotal) -> dict[str, Any]:
@@ -55,14 +56,18 @@ def _usage_object(total: UsageTotal) -> dict[str, Any]:
     return dict(zip(COLUMNS, (*values, total.total), strict=True))
 
 
-def _as_csv(totals: list[UsageTotal]) -> str:
-    text = StringIO()
-    writer = csv.writer(text)
-    writer.writerow(COLUMNS)
+def _as_csv(totals: Iterable[UsageTotal]) -> Iterator[bytes]:
+    """The lines."""
+    yield _line(COLUMNS)
     for total in totals:
         *values, billable, count = _usage_object(total).values()
-        writer.writerow((*values, "true" if billable else "false", count))
-    return text.getvalue()
+        yield _line((*values, "true" if billable else "false", count))
+
+
+def _line(values: Iterable[Any]) -> bytes:
+    text = StringIO()
+    csv.writer(text).writerow(values)
+    return text.getvalue().encode()
 
 
 def _days(user: str, number_id: str | None, since: str | None, until: str | None) -> dict[str, str]:

@@ -62,11 +62,18 @@ class Newest(Generic[Row]):
 
 
 def fetch_newest(
-    model: type[Row], kept: Sequence[Any], wanted: Sequence[Any], limit: int, before: str | None
+    model: type[Row],
+    kept: Sequence[Any],
+    wanted: Sequence[Any],
+    limit: int,
+    before: str | None,
+    *,
+    columns: Sequence[Any] = (),
 ) -> Newest[Row]:
     """The newest ``limit`` rows from before an identifier.
 
-    ``kept`` are the conditions that an index on the identifier serves, ``wanted`` the others.
+    ``kept`` are the conditions that an index on the identifier serves, ``wanted`` the others. ``columns`` are
+    by default all of the model.
     """
     key: Any = model._meta.primary_key  # noqa: SLF001 - peewee's documented attribute
     since = [key < before] if before is not None else []
@@ -74,7 +81,7 @@ def fetch_newest(
     with reading():
         last = examined.offset(MOST_EXAMINED - 1).limit(1).scalar() if wanted else None
         bound = [key >= last] if last is not None else []
-        matching = model.select().where(*kept, *since, *bound, *wanted)
+        matching = model.select(*columns).where(*kept, *since, *bound, *wanted)
         rows = list(matching.order_by(key.desc()).limit(limit + 1))
     if len(rows) > limit:
         return Newest(rows[:limit], str(getattr(rows[limit - 1], key.name)))

@@ -3,10 +3,15 @@
 import json
 from typing import Any
 
+import orjson
+
 from models.clock import timestamp
 from models.messages.contact import Contact
 from models.messages.message import Message, StatusChange
 from networks.registry import explained
+
+# The last member of a Message whose content is too large to be shown with others.
+TRUNCATED = {"truncated": True}
 
 
 def message_object(
@@ -17,6 +22,26 @@ def message_object(
     ``error``, a code and the network's text, replaces the row's own.
     """
     shown_error = _error(error) if error else _error_of(message)
+    content = message.content
+    shown = _object(message, contact, shown_error, json.loads(content or "{}"))
+    return shown if content is not None else shown | TRUNCATED
+
+
+def message_json(
+    message: Message, contact: Contact | None, *, is_whole: bool = False
+) -> dict[str, Any]:
+    """The Message object for orjson, with the content as it is stored: parsed, it takes 20 times as much.
+
+    A row that was read by its identifier can be shown with its whole content.
+    """
+    content = message.body_json if is_whole else message.content
+    shown = _object(message, contact, _error_of(message), orjson.Fragment(content or "{}"))
+    return shown if content is not None else shown | TRUNCATED
+
+
+def _object(
+    message: Message, contact: Contact | None, error: dict[str, str] | None, body: Any
+) -> dict[str, Any]:
     other_party = person(contact) if contact else unknown_person(message.other_party)
     return {
         "id": message.id,
@@ -25,11 +50,11 @@ def message_object(
         "fromNumber": message.from_number,
         "toNumber": message.to_number,
         "type": message.type,
-        "body": json.loads(message.body_json),
+        "body": body,
         "createdAt": timestamp(message.created_at),
         "waMessageId": message.wa_message_id,
         "status": message.status,
-        "error": shown_error,
+        "error": error,
         "contact": other_party,
         "context": {"messageId": message.quoted_id, "waMessageId": message.quoted_wa_id}
         if message.quoted_wa_id

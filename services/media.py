@@ -4,6 +4,7 @@ No file is in memory as a whole, and no transaction is open meanwhile.
 """
 
 import hashlib
+import json
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -96,7 +97,7 @@ def _to_fetch(account_id: str, message_id: str) -> tuple[Number, dict[str, Any]]
     """The number that received the message, and its media object."""
     message = owned(Message, message_id, account_id)
     number = Number.get_by_id(message.number_id)
-    media = network_of(number).media_of(message.type, message.body)
+    media = network_of(number).media_of(message.type, json.loads(message.body_json))
     if message.direction != Direction.INBOUND or not isinstance(media.get("id"), str):
         raise ConflictError(
             f"The message {message.id} has no media. Only an inbound image, audio, video, document or "

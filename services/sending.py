@@ -36,6 +36,7 @@ from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.registry import network_of
 from resources.error import STATUS, error_text
 from services import contacts, doorbells, number_status, telemetry, templates
+from services.content import check_size
 from services.message_status import record_acceptance
 from services.network_failures import Asked, answer_to, inactive, unreadable_token
 
@@ -103,6 +104,7 @@ async def send(account_id: str, body: dict[str, Any], key: str | None) -> Answer
     """Send a message, or replay the response to its key. Raises DomainError."""
     fingerprint = hashlib.sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).hexdigest()
     try:
+        check_size(as_stored(body), f"/{body['type']}")
         if (limit := get_settings().due_limit) and await pressure.is_above(limit):
             telemetry.REFUSED_BUSY.inc()
             raise RateLimitedError(

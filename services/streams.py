@@ -1,7 +1,7 @@
 """Streams of server-sent events on the event loop. One polling task serves all streams of the process.
 
-A stream gets the next events after its client has read the previous ones. So a slow client uses no more
-memory than one batch, and does not delay others.
+A stream gets the next events after its client has read the previous ones, and reads long ones one by one. So
+a slow client uses no more memory than one batch without long events and one part, and does not delay others.
 """
 
 import asyncio
@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import Context
 from dataclasses import dataclass, field
+from io import StringIO
 
 from anyio import CancelScope, to_thread
 from peewee import DatabaseError
@@ -30,6 +31,8 @@ logger = logging.getLogger(__name__)
 POLL_SECONDS = 0.25
 BATCH = 100
 KEEP_ALIVE_SECONDS = 15
+# Characters. What a client gets at once ends with the event that reaches this size.
+PART = 64 * 1024
 # The most blocks that wait for one client. At 200 attempts per second, 50 come between two polls.
 MOST_WAITING = 200
 # A stream ends within this time after its key or session is revoked.
@@ -57,7 +60,7 @@ class Stream:
     is_behind: bool = True
     # Cancels the response, even while it waits for the client.
     scope: CancelScope = field(default_factory=CancelScope)
-    _batch: list[Event] = field(default_factory=list)
+    _batch: deque[Event] = field(default_factory=deque)
     _blocks: deque[Block] = field(default_factory=lambda: deque(maxlen=MOST_WAITING))
     # How many blocks of each kind were dropped.
     _omitted: Counter[str] = field(default_factory=Counter)
@@ -72,7 +75,8 @@ class Stream:
 
     def give(self, events: list[Event], place: Place) -> None:
         """Send these events, and continue from this position."""
-        self._batch, self.place, self.is_behind = events, place, len(events) == BATCH
+        # A copy, because streams of one place get the same list.
+        self._batch, self.place, self.is_behind = deque(events), place, len(events) == BATCH
         if events:
             self._changed.set()
 
@@ -99,27 +103,51 @@ class Stream:
             self._is_sending = True
             yield text
             self._is_sending = False
+            if self._batch:
+                text = await self._next_part()
+                continue
             if self.is_behind:
                 streams.wake()
             text = KEEP_ALIVE
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), KEEP_ALIVE_SECONDS)
                 self._changed.clear()
-                history = self.place.history
-                text = "".join(_as_text(event, history) for event in self._batch)
-                omitted = [
-                    block_of(OMITTED, {"kind": kind, "count": count})
-                    for kind, count in self._omitted.items()
-                ]
-                text += "".join(block.text for block in (*omitted, *self._blocks))
-                self._batch = []
-                self._blocks.clear()
-                self._omitted.clear()
+                text = await self._next_part()
+
+    async def _next_part(self) -> str:
+        """The next events of the batch, and all blocks."""
+        history, text = self.place.history, StringIO()
+        while self._batch and text.tell() < PART:
+            event = self._batch[0]
+            # None is a long payload, which the database has.
+            is_here = event.payload is not None
+            written = _as_text(event, history) if is_here else await self._read(event, history)
+            text.write(written)
+            self._batch.popleft()
+        for kind, count in self._omitted.items():
+            text.write(block_of(OMITTED, {"kind": kind, "count": count}).text)
+        for block in self._blocks:
+            text.write(block.text)
+        self._blocks.clear()
+        self._omitted.clear()
+        return text.getvalue()
+
+    async def _read(self, event: Event, history: str) -> str:
+        """The text of a long event. Tries again while the database is unreachable."""
+        while not self._is_over:
+            try:
+                return await to_thread.run_sync(_as_text, event, history)
+            except (DatabaseError, OSError) as error:
+                logger.warning("event %s cannot be read: %s", event.id, error)
+                await asyncio.sleep(PAUSE_SECONDS)
+        return ""
 
 
 def _as_text(event: Event, history: str) -> str:
-    cursor = Place.of(event, history).cursor
-    return f"id: {cursor}\nevent: {event.kind}\ndata: {event_record(event, history)}\n\n"
+    """The event as a client gets it, empty if it is gone."""
+    if (record := event_record(event, history)) is None:
+        return ""
+    return f"id: {Place.of(event, history).cursor}\nevent: {event.kind}\ndata: {record}\n\n"
 
 
 class Streams:

@@ -17,6 +17,7 @@ from networks.exceptions import ContentError, NotOfferedError
 from networks.interface import Templates
 from networks.registry import network_of, offered
 from services import doorbells, template_copy
+from services.content import check_size
 from services.network_failures import Asked, active_number, answer_to, asking
 
 MARKETING = "MARKETING"
@@ -59,6 +60,7 @@ async def create_template(
 
     ``submitted`` has name, language, category and components. Raises DomainError.
     """
+    check_size(submitted["components"], "/components")
     number = await _up_to_date(account_id, number_id)
     await read(partial(_refuse_known, number, submitted["name"], submitted["language"]))
     async with asking(Templates, number, CREATING) as (network, sender):

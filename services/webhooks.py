@@ -158,7 +158,7 @@ def headers_of(attempt: Attempt, delivery: Delivery) -> dict[str, str | None]:
         "User-Agent": get_settings().user_agent,
         **signing.headers(
             webhook.secrets_at(at),
-            delivery.event.payload.encode(),
+            delivery.event.sent_payload.encode(),
             at,
             event_id=delivery.event.id,
             kind=delivery.event_kind,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from starlette.responses import Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope
 
 from gateway.api import contract
@@ -81,6 +82,18 @@ def http_scope(
         "client": client,
         "server": ("127.0.0.1", 8080),
     }
+
+
+def content_of(response: Response) -> bytes:
+    """The body of a handler's response, in one or several parts."""
+    if not isinstance(response, StreamingResponse):
+        return bytes(response.body)
+    return b"".join(asyncio.run(parts_of(response)))
+
+
+async def parts_of(response: StreamingResponse) -> list[bytes]:
+    """The parts of a handler's response."""
+    return [bytes(part) async for part in response.body_iterator]  # type: ignore[arg-type]
 
 
 def one_message(body: bytes) -> Receive:

@@ -49,6 +49,7 @@ _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 STOP_SECONDS = 10
 # Threads that render pages. Probes have their own, so that they never wait for pages.
 PAGE_THREADS, PROBE_THREADS = 10, 2
+MOST_FORM_PARTS = 16
 # Connexion's, without those that answer errors, which the edge does, show Swagger UI, or check responses. The
 # edge has also found the operation, and the caller by its key.
 MIDDLEWARES = [Routing, RequestValidationMiddleware, LifespanMiddleware, ContextMiddleware]
@@ -58,6 +59,8 @@ def _flask_app() -> Flask:
     """The routes outside the contract. The edge handles their errors."""
     app = Flask("gateway")
     app.config |= {"PROPAGATE_EXCEPTIONS": True, "TRAP_HTTP_EXCEPTIONS": True}
+    # Werkzeug keeps 500 kB of each file in memory. The largest form with a file has eight fields.
+    app.config["MAX_FORM_PARTS"] = MOST_FORM_PARTS
     for module in (health, metrics, contract, reference, connect, urls):
         app.register_blueprint(module.blueprint)
     return app

@@ -6,7 +6,7 @@ A claim counts the attempt and leases the delivery. So an attempt counts even if
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import ceil
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ from models.database import (
 )
 from models.deliveries.attempt import NO_OUTCOME, Attempt, Outcome
 from models.deliveries.delivery import CLAIMS, IS_DUE_AGAIN, IS_WAITING, Delivery, DeliveryState
-from models.deliveries.event import Event
+from models.deliveries.event import Event, sent_payload
 from models.deliveries.webhook import MINUTE_MS, MOST_ON_TRIAL, Webhook
 
 # The fewest attempts of a delivery before it fails because its workers died.
@@ -327,7 +327,7 @@ def claim_due(room: int, terms: Terms) -> Claim:
         except UnsureError:
             _unsure.append(lambda: _UNDO.execute(webhook_ids, token, clock.now()))
             raise
-        claimed = [ClaimedDelivery(token, webhooks[id_], *rest) for id_, *rest in rows]
+        claimed = [_claimed(token, webhooks[id_], *rest) for id_, *rest in rows]
         return Claim(claimed, full | crowded, more=bool(crowded))
 
 
@@ -414,7 +414,13 @@ def claim_suspect(last_try: int, lease_ms: int) -> ClaimedDelivery | None:
             return None
         webhook, rows = made
         [(_, *rest)] = rows
-        return ClaimedDelivery(token, webhook, *rest)
+        return _claimed(token, webhook, *rest)
+
+
+def _claimed(token: str, webhook: Webhook, *row: Any) -> ClaimedDelivery:
+    """A claimed delivery, after the transaction of its claim."""
+    claimed = ClaimedDelivery(token, webhook, *row)
+    return replace(claimed, payload=sent_payload(claimed.payload, claimed.subject_id))
 
 
 def is_wanted(claimed: ClaimedDelivery, left_ms: int) -> bool:

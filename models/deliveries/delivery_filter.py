@@ -21,7 +21,7 @@ from models.deliveries.delivery import (
 )
 from models.deliveries.event import Event
 from models.messages.contact import Contact
-from models.messages.message import IS_PERSONS, Message
+from models.messages.message import CONTENT, IS_PERSONS, Message
 from models.page import Newest, Page, fetch_page
 from models.reports.tally import DeliveryTally
 
@@ -183,7 +183,8 @@ def people_of(rows: Sequence[Delivery]) -> dict[str, tuple[Contact | None, str]]
             e.id: e.subject_id for e in events.where(Event.id.in_([row.event_id for row in rows]))
         }
         wanted = list(set(subjects.values()))
-        messages = {row.id: row for row in Message.select().where(Message.id.in_(wanted))}
+        about = Message.select(*CONTENT.columns).where(Message.id.in_(wanted))
+        messages = {row.id: row for row in about}
         named = [*wanted, *(message.contact_id for message in messages.values())]
         contacts = Contact.rows_of(named)
     people: dict[str, tuple[Contact | None, str]] = {}

@@ -15,16 +15,21 @@ from peewee import SQL, BigIntegerField, ForeignKeyField, TextField, fn
 from models import clock
 from models.accounts.account import Account
 from models.database import BaseModel, Prepared, answers_at_once, fetch
+from models.long_text import LongText
+from models.messages.message import Message
 
+# The end of the envelope of a message whose content is too large to be stored twice, and its content there.
+_CUT, _WHOLE, _NO_BODY = ',"truncated":true}}', "}}", '"body":{}'
 # orjson fails for half of a surrogate pair, which a text of the network may contain.
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class Event(BaseModel):
-    """One event. ``payload`` is the envelope as JSON text; it never changes.
+    """One event. ``payload`` is the envelope as JSON text, or None in a row of a list; it never changes.
 
-    ``once_key`` is unique where it is set: a message has each event kind at most once. ``position`` is set
-    by the database: see order_by_commit() and _append().
+    The content of a large message is only in the message's row: see sent_payload(). ``once_key`` is unique
+    where it is set: a message has each event kind at most once. ``position`` is set by the database: see
+    order_by_commit() and _append().
     """
 
     account_id: str
@@ -71,10 +76,31 @@ class Event(BaseModel):
         _append.execute(*map(row.__data__.get, _GIVEN))
         return row
 
+    @property
+    def sent_payload(self) -> str:
+        """The envelope as webhooks receive it."""
+        return sent_payload(self.payload, self.subject_id)
+
     @classmethod
     def of_subject(cls, account_id: str, subject_id: str) -> list[Self]:
-        query = cls.select().where(cls.subject_id == subject_id, cls.account == account_id)
+        """The events about a subject, without long payloads, oldest first."""
+        query = cls.select(*PAYLOAD.columns).where(
+            cls.subject_id == subject_id, cls.account == account_id
+        )
         return fetch(query.order_by(cls.id))
+
+
+PAYLOAD = LongText(Event.payload)
+
+
+def sent_payload(payload: str, subject_id: str) -> str:
+    """The envelope as webhooks receive it: with the whole content of a message, which is read now."""
+    message = Message.by_id(subject_id) if payload.endswith(_CUT) else None
+    if message is None:
+        return payload
+    # No text can contain the member: its quotes would be escaped.
+    body = f'"body":{message.body_json}'
+    return payload.removesuffix(_CUT).replace(_NO_BODY, body, 1) + _WHOLE
 
 
 def envelope(kind: str, at: int, data: Mapping[str, Any]) -> str:

@@ -24,7 +24,7 @@ from models.database import (
     reading_together,
     repeated,
 )
-from models.deliveries.event import ErasedEvent, Event, EventFloor
+from models.deliveries.event import PAYLOAD, ErasedEvent, Event, EventFloor
 from models.deliveries.event_history import added, mark, name_of
 
 # How much older than its time the position of an event may be: clocks of hosts may differ by minutes, and a
@@ -156,9 +156,9 @@ class Wanted:
         return events, Place.of(events[-1], end.history) if is_full else end
 
     def _between(self, begin: tuple[int, str], end: tuple[int, str]) -> Any:
-        """All events of the account after one place up to another, in order."""
+        """All events of the account after one place up to another, in order, without long payloads."""
         place = Tuple(Event.position, Event.id)
-        query = Event.select().where(
+        query = Event.select(*PAYLOAD.columns).where(
             Event.account == self.account_id, place > Tuple(*begin), place <= Tuple(*end)
         )
         return query.order_by(Event.position, Event.id)

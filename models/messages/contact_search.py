@@ -5,7 +5,7 @@ from typing import Any
 
 from models.database import fetch, is_among, reading
 from models.messages.contact import HAS_USERNAME, IDS, IS_NAMED, IS_PERSON, Contact, kind_of
-from models.messages.message import Direction, Message
+from models.messages.message import CONTENT, Direction, Message
 from models.numbers.number import Number
 from models.page import Newest, Page, fetch_newest, fetch_page
 
@@ -97,9 +97,10 @@ def conversations(
     latest = later.select(later.id).where(later.contact_id == Message.contact_id)
     is_latest = Message.id == latest.order_by(later.id.desc()).limit(1)
     kept = [Message.account == account_id if number_id is None else Message.number == number_id]
-    return fetch_newest(Message, kept, [is_latest], limit, before)
+    return fetch_newest(Message, kept, [is_latest], limit, before, columns=CONTENT.columns)
 
 
 def messages_before(contact: Contact, limit: int, before: str | None) -> Newest[Message]:
     """The messages with a contact in both directions, newest first, from before this message."""
-    return fetch_newest(Message, [Message.contact_id == contact.id], [], limit, before)
+    kept = [Message.contact_id == contact.id]
+    return fetch_newest(Message, kept, [], limit, before, columns=CONTENT.columns)

@@ -10,15 +10,20 @@ from enum import StrEnum
 from itertools import chain, pairwise
 from typing import Any, Self
 
+import orjson
 from peewee import EXCLUDED, SQL, BigAutoField, BigIntegerField, ForeignKeyField, TextField
 
 from models import clock
 from models.accounts.account import Account
 from models.database import BaseModel, Prepared, fetch, is_in
+from models.long_text import LongText
 from models.numbers.number import Number
 
 # The most unsettled messages that one query returns.
 MOST_UNSETTLED = 10_000
+# Bytes of the content of a message that is sent. A larger one that was received is whole in its row, and left
+# out elsewhere.
+MOST_CONTENT = 64 * 1024
 
 
 _IDENTIFIER = re.compile(r"msg_[0-9A-HJKMNP-TV-Z]{26}", re.ASCII)
@@ -53,7 +58,7 @@ IS_PERSONS = SQL("contact_id IS NOT NULL")
 
 
 class Message(BaseModel):
-    """One message. ``body_json`` is the content as JSON text.
+    """One message. ``body_json`` is the whole content as JSON text, or None in a row of a list.
 
     ``pricing_json`` is an object with ``billable``, ``model``, ``category`` and ``type``, each of which may
     be null. ``pricing_status`` is the status that carried it.
@@ -94,8 +99,15 @@ class Message(BaseModel):
         )
 
     @property
+    def content(self) -> str | None:
+        """The content as JSON text, which a row of a list reads now. None for more than MOST_CONTENT."""
+        text = CONTENT.of(self)
+        return None if text is None or len(text.encode()) > MOST_CONTENT else text
+
+    @property
     def body(self) -> dict[str, Any]:
-        return dict(json.loads(self.body_json))
+        """The content. Empty for more than MOST_CONTENT."""
+        return dict(json.loads(self.content or "{}"))
 
     @property
     def other_party(self) -> str:
@@ -178,7 +190,7 @@ class Message(BaseModel):
             account=number.account_id,
             number=number.id,
             contact_id=contact_id,
-            body_json=json.dumps(body),
+            body_json=as_json(body),
             **values,
         )
 
@@ -267,6 +279,8 @@ class Message(BaseModel):
         return history
 
 
+CONTENT = LongText(Message.body_json, MOST_CONTENT)
+
 # Few messages are unarrived. Most leave these indexes within seconds.
 Message.add_index(Message.account, Message.id, where=IS_UNARRIVED, name="message_unarrived")
 Message.add_index(Message.id, where=IS_UNSETTLED, name="message_unsettled")
@@ -296,6 +310,14 @@ class StatusChange(BaseModel):
 
     class Meta:
         indexes = ((("message", "status"), True),)
+
+
+def as_json(body: Any) -> str:
+    """Content in the stored form: compact JSON. A text of the network that is not Unicode is escaped."""
+    try:
+        return orjson.dumps(body).decode()
+    except orjson.JSONEncodeError:
+        return json.dumps(body, separators=(",", ":"))
 
 
 def is_identifier(text: str) -> bool:

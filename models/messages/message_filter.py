@@ -13,6 +13,7 @@ from peewee import fn
 from models.clock import id_bound
 from models.database import is_among
 from models.messages.message import (
+    CONTENT,
     FREQUENT_TYPES,
     IS_INBOUND,
     IS_PERSONS,
@@ -54,9 +55,9 @@ class MessageFilter:
     error_codes_of_words: Sequence[str] = ()
 
     def page(self, account_id: str, limit: int, offset: int) -> Page[Message]:
-        """The account's messages that match, newest first."""
+        """The account's messages that match, newest first, without long contents."""
         conditions = (*self._conditions(), *self._by_index())
-        query = Message.select().where(Message.account == account_id, *conditions)
+        query = Message.select(*CONTENT.columns).where(Message.account == account_id, *conditions)
         # Unarrived messages are outbound, so their identifiers are in the order of their times.
         by_time = [self._created_at.desc()] if self._is_timed and not self._is_unarrived else []
         newest_first = query.order_by(*by_time, Message.id.desc())

@@ -35,7 +35,7 @@ from models.database import (
     write,
     writing,
 )
-from models.messages.message import Message
+from models.messages.message import CONTENT, Message
 from models.messages.words import has_all, is_prefix, may_have, words_in
 from models.page import Newest
 
@@ -43,8 +43,8 @@ from models.page import Newest
 BLOCK_SIZE = 64
 # The most bytes of one message in the index: PostgreSQL accepts 1 MB for a block.
 MOST_BYTES = 8_000
-# The most messages that a search reads in all, and in one query.
-MOST_READ = 3_000
+# The most messages and characters that a search reads in all, and the most messages of one query.
+MOST_READ, MOST_READ_CHARACTERS = 3_000, 8_000_000
 PART = 500
 AFTER_ALL = id_bound("msg", 2**48 - 1)
 # The lock against two workers adding the same messages.
@@ -118,26 +118,35 @@ def find(
 ) -> Newest[Message]:
     """The account's messages with all these words (models.messages.words), older than ``before``, a message.
 
-    It ends early, with fewer than ``limit``, after MOST_READ messages.
+    It ends early, with fewer than ``limit``, after MOST_READ messages or MOST_READ_CHARACTERS.
     """
     found: list[str] = []
+    characters = 0
     with reading():
-        for read, (message_id, content) in enumerate(_candidates(account_id, words, before), 1):
+        for read, row in enumerate(_candidates(account_id, words, before), 1):
+            message_id, content = row[0], _content(*row)
+            characters += len(content)
             if may_have(content, words) and has_all(words_in(content), words):
                 found.append(message_id)
-            if len(found) == limit or read == MOST_READ:
+            if len(found) == limit or read == MOST_READ or characters > MOST_READ_CHARACTERS:
                 return Newest(_messages(found), message_id)
         return Newest(_messages(found), None)
 
 
 def _messages(ids: list[str]) -> list[Message]:
-    return list(Message.select().where(Message.id.in_(ids)).order_by(Message.id.desc()))
+    query = Message.select(*CONTENT.columns).where(Message.id.in_(ids))
+    return list(query.order_by(Message.id.desc()))
+
+
+def _content(message_id: str, short: str | None) -> str:
+    """The content of a message. One that is too long to show has no words."""
+    return (CONTENT.read(message_id) if short is None else short) or "{}"
 
 
 def _candidates(
     account_id: str, words: Sequence[str], before: str | None
-) -> Iterator[tuple[str, str]]:
-    """Identifier and content of messages that may match, newest first."""
+) -> Iterator[tuple[str, str | None]]:
+    """Identifier and short content of messages that may match, newest first."""
     newest = SearchBlock.newest()
     above, below = newest.last_id if newest else "", before or AFTER_ALL
     while part := list(_above.execute(account_id, above, below, PART)):
@@ -182,7 +191,7 @@ def add(until: int, hurry_until: int, count: int) -> int:
             Message.id > (newest.last_id if newest else ""),
             Message.id < id_bound("msg", until),
         )
-        query = Message.select(Message.id, Message.account, Message.body_json).where(*is_next)
+        query = Message.select(Message.id, Message.account, CONTENT.short).where(*is_next)
         rows = fetch(query.order_by(Message.id).limit(count).tuples())
     is_old = bool(rows) and rows[0][0] < id_bound("msg", hurry_until)
     if len(rows) < count and not is_old:
@@ -196,7 +205,7 @@ def forget(account_id: str, removed: Sequence[str]) -> None:
     """Rewrite the words of the blocks of removed messages, inside the transaction that removed them."""
     for block in _blocks_with(account_id, removed):
         rows = _between.execute(account_id, block.id, block.last_id, AFTER_ALL)
-        words = {word for _, content in rows for word in _indexed(words_in(content))}
+        words = {word for row in rows for word in _indexed(words_in(_content(*row)))}
         SearchWords.delete().where(SearchWords.rowid == block.number).execute()
         _store_words(block.number, [_token(account_id), *sorted(words)])
 
@@ -230,14 +239,15 @@ def merge() -> bool:
 
 
 def _blocks_of(
-    rows: Sequence[tuple[str, str, str]],
+    rows: Sequence[tuple[str, str, str | None]],
 ) -> Iterator[tuple[SearchBlock, list[str]]]:
-    """New blocks with their words. Rows are identifier, account and content, in the order of identifiers."""
+    """New blocks with their words. Rows are identifier, account and short content, by identifier."""
     for account_id, group in groupby(sorted(rows, key=lambda row: row[1]), lambda row: row[1]):
         theirs = list(group)
         for start in range(0, len(theirs), BLOCK_SIZE):
             part = theirs[start : start + BLOCK_SIZE]
-            words = {word for _, _, content in part for word in _indexed(words_in(content))}
+            contents = (_content(message_id, short) for message_id, _, short in part)
+            words = {word for content in contents for word in _indexed(words_in(content))}
             block = SearchBlock(id=part[0][0], last_id=part[-1][0], account_id=account_id)
             yield block, [_token(account_id), *sorted(words)]
 
@@ -278,7 +288,7 @@ _COUNT = Prepared(lambda ids: Message.select(fn.COUNT(Message.id)).where(is_in(M
 
 
 def _newest_first(account_id: Any, below: Any) -> Any:
-    query = Message.select(Message.id, Message.body_json).order_by(Message.id.desc())
+    query = Message.select(Message.id, CONTENT.short).order_by(Message.id.desc())
     return query.where(Message.account == account_id, Message.id < below)
 
 

@@ -14,6 +14,7 @@ from peewee import SQL, BigIntegerField, IntegerField, ModelSelect, TextField
 from models import clock
 from models.accounts.account import Owned
 from models.database import Prepared, fetch, matching
+from models.long_text import LongText
 from models.numbers.number import Number, NumberStatus
 from models.page import Page, fetch_page
 from models.work import Work
@@ -119,7 +120,7 @@ class Template(Owned):
     @property
     def components(self) -> list[Any]:
         """Its components in the network's format."""
-        return list(json.loads(self.components_json))
+        return list(json.loads(COMPONENTS.of(self) or "[]"))
 
     def part(self, kind: str) -> dict[str, Any]:
         """The component of this type, or an empty one."""
@@ -156,8 +157,9 @@ class Template(Owned):
 
     @classmethod
     def search(cls, number: Number, limit: int, offset: int, **wanted: str | None) -> Page[Self]:
-        """A page of the rows that ``rows_of`` finds."""
-        return fetch_page(cls._having(number, wanted), limit, offset)
+        """A page of the rows that ``rows_of`` finds, without long components."""
+        query = cls._having(number, wanted).select(*COMPONENTS.columns)
+        return fetch_page(query, limit, offset)
 
     @classmethod
     def _having(
@@ -178,6 +180,7 @@ def active_numbers(account_id: str, waba_id: str) -> list[Number]:
     return fetch(query.order_by(Number.id))
 
 
+COMPONENTS = LongText(Template.components_json)
 _LIST = matching(TemplateList, "account", "waba_id")
 _ASK = Prepared(
     lambda row_id, account_id, waba_id, now: TemplateList.insert(

@@ -50,7 +50,7 @@ def has_all(found: Iterable[str], wanted: Iterable[str]) -> bool:
 
 def may_have(content: str, wanted: Iterable[str]) -> bool:
     """Whether a message may have all wanted words: a quick check before it is parsed."""
-    if "\\u" in content:
+    if "\\u" in content or not content.isascii():
         return True
     lower = content.lower()
     return all(word in lower for word in wanted)

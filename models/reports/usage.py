@@ -18,13 +18,16 @@ from peewee import (
     CompositeKey,
     ModelSelect,
     TextField,
+    Tuple,
 )
 
-from models.database import BaseModel, Prepared, reading
+from models.database import BaseModel, Prepared, fetch, reading
 from models.messages.message import Message
 
 KEY = ("account_id", "day", "number_id", "direction", "category", "billable")
 NO_CATEGORY = ""
+# The rows of one query for all rows.
+PART = 1_000
 
 
 class UsageTotal(BaseModel):
@@ -59,6 +62,20 @@ class UsageTotal(BaseModel):
         if number_id is not None:
             query = query.where(cls.number_id == number_id)
         return query.order_by(*(getattr(cls, name) for name in KEY))
+
+    @classmethod
+    def each_of_days(
+        cls, account_id: str, number_id: str | None, *, since: str, until: str
+    ) -> Iterator[Self]:
+        """The rows of ``of_days``, read in parts."""
+        query = cls.of_days(account_id, number_id, since=since, until=until).limit(PART)
+        key = Tuple(*(getattr(cls, name) for name in KEY))
+        rows = fetch(query)
+        yield from rows
+        while len(rows) == PART:
+            last = Tuple(*(getattr(rows[-1], name) for name in KEY))
+            rows = fetch(query.where(key > last))
+            yield from rows
 
 
 class UsageCount(Counter[tuple[Any, ...]]):

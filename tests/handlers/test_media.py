@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
@@ -26,6 +27,7 @@ from tests import factories
 from tests.asgi import http_scope, one_message
 
 SENDER = Sender("1001", "token-1")
+MOST_FIELDS = media.MOST_PARTS["max_fields"]
 ACTIVE, BANNED, DISCONNECTED = NumberStatus.ACTIVE, NumberStatus.BANNED, NumberStatus.DISCONNECTED
 
 
@@ -171,6 +173,20 @@ def test_each_error_of_the_network_has_its_answer_and_its_effect_on_the_number(
     assert (caught.value.retry_after is not None) == (status == 429)
     assert Number.get_by_id(number.id).status == becomes
     assert [event.kind for event in Event.select()] == kinds
+
+
+@pytest.mark.parametrize(
+    "header", ['name="a"', 'name="file"; filename="a"'], ids=["fields", "files"]
+)
+def test_a_form_of_many_parts_is_refused(number: Number, network: Network, header: str) -> None:
+    part = f"--x\r\nContent-Disposition: form-data; {header}\r\n\r\n\r\n".encode()
+    form = {"Content-Type": "multipart/form-data; boundary=x"}
+    scope = {**http_scope("POST", headers=form), "app": None}
+    request = Request(scope, one_message(part * (MOST_FIELDS + 1) + b"--x--\r\n"))
+    with pytest.raises(HTTPException) as caught:
+        asyncio.run(media.upload_media(number.account_id, number.id, request))
+    assert caught.value.status_code == 400
+    assert network.uploaded == []
 
 
 def test_an_upload_hands_the_whole_file_over(number: Number, network: Network) -> None:

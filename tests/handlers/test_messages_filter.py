@@ -1,5 +1,6 @@
 """GET /messages filters by the other party, type, network identifier, error and time."""
 
+import json
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from models.messages.contact import Contact, Source
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number
 from tests import factories
+from tests.asgi import content_of
 from tests.conftest import Clock
 
 PERSON, OTHER, USER_ID = "15551234567", "15557654321", "US.13491208655302741918"
@@ -42,11 +44,16 @@ def _failed(number: Number, code: str, text: str, to: str = PERSON) -> str:
     return str(message.id)
 
 
+def _page(number: Number, limit: int, offset: int, **filters: Any) -> Any:
+    listed = messages.list_messages(number.account_id, limit, offset, **filters)
+    return json.loads(content_of(listed))
+
+
 def _found(number: Number, **filters: Any) -> list[str]:
-    page = messages.list_messages(number.account_id, 100, 0, **filters)
+    page = _page(number, 100, 0, **filters)
     found = [message["id"] for message in page["data"]]
     assert page["pagination"]["total"] == len(found)
-    assert messages.list_messages(number.account_id, 1, len(found), **filters)["data"] == []
+    assert _page(number, 1, len(found), **filters)["data"] == []
     return found
 
 

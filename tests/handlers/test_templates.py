@@ -20,6 +20,7 @@ from resources.error import STATUS
 from services import network_failures, template_copy
 from services import templates as service
 from tests import factories
+from tests.asgi import content_of
 from tests.conftest import Clock
 from tests.fake_templates import BODY, Network, definition
 
@@ -40,9 +41,8 @@ def network(monkeypatch: pytest.MonkeyPatch) -> Network:
 
 
 def _list(number: Number, limit: int = 20, offset: int = 0, **wanted: Any) -> Any:
-    return asyncio.run(
-        handlers.list_templates(number.account_id, number.id, limit, offset, **wanted)
-    )
+    listed = handlers.list_templates(number.account_id, number.id, limit, offset, **wanted)
+    return json.loads(content_of(asyncio.run(listed)))
 
 
 def _create(number: Number, **changes: Any) -> Any:

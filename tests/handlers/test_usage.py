@@ -12,6 +12,7 @@ from models.database import writing
 from models.errors import ForbiddenError, InvalidError, NotFoundError
 from models.messages.message import Message
 from models.numbers.number import Number
+from models.reports import usage as module
 from models.reports.usage import counting
 from tests import factories
 
@@ -127,7 +128,11 @@ def test_usage_covers_one_number_or_the_whole_account(account: Account, number: 
             ask(account, number_id="num_nothing")
 
 
-def test_an_export_has_all_of_it_in_one_file(account: Account, number: Number) -> None:
+@pytest.mark.parametrize("part", [1, 2, 1000])
+def test_an_export_has_all_of_it_in_one_file(
+    account: Account, number: Number, monkeypatch: pytest.MonkeyPatch, part: int
+) -> None:
+    monkeypatch.setattr(module, "PART", part)
     _count(number, "2026-11-02", "2026-11-02")
     _count(number, "2026-11-03", direction="OUTBOUND", category="utility", billable=True)
     exported = export_usage(account.id)

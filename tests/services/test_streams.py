@@ -14,7 +14,7 @@ from models.accounts.account import Account, ApiKey
 from models.database import writing
 from models.deliveries.attempt import record_outcomes
 from models.deliveries.claim import Terms
-from models.deliveries.event import Event
+from models.deliveries.event import ErasedEvent, Event
 from models.deliveries.event_history import EventHistory
 from models.deliveries.feed import START, Place, Wanted
 from models.errors import RateLimitedError
@@ -365,6 +365,57 @@ def test_a_place_is_free_again_when_its_client_has_left(account: Account, key: A
     _run(follow)
 
 
+class SlowClient(Client):
+    """Reads one piece each time it is allowed to."""
+
+    async def _send(self, message: Message) -> None:
+        await super()._send(message)
+        if message["type"] == "http.response.body":
+            self.stuck.clear()
+
+    async def read_piece(self) -> None:
+        """Read the next piece."""
+        wanted = len(self.pieces) + 1
+        self.stuck.set()
+        await _until(lambda: len(self.pieces) == wanted)
+
+
+def test_long_events_are_read_one_by_one_after_the_client_has_taken_the_earlier_ones(
+    account: Account, key: ApiKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payload = json.dumps({"data": "x" * module.PART})
+    rows = [factories.event(account, payload=payload) for _ in range(4)]
+    read: list[str] = []
+
+    def record(event: Event, history: str) -> str | None:
+        read.append(event.id)
+        return event_record(event, history)
+
+    monkeypatch.setattr(module, "event_record", record)
+
+    async def follow() -> None:
+        client = SlowClient(account, key.id)
+        # The beginning of the response.
+        await client.read_piece()
+        for count in (1, 2):
+            await client.read_piece()
+            assert client.count == count
+            await asyncio.sleep(0.05)
+            assert len(read) <= count + 1
+        with writing():
+            ErasedEvent.note([Event.get_by_id(rows[3].id)])
+            Event.delete().where(Event.id == rows[3].id).execute()
+        client.stuck.set()
+        await _until(lambda: client.count == 3)
+        client.stuck.set()
+        factories.event(account)
+        await _until(lambda: len(read) == 5)
+        await client.leave()
+        assert max(map(len, client.pieces)) < 2 * module.PART
+
+    _run(follow)
+
+
 @pytest.mark.parametrize("code", [0x85, 0x2028, 0x2029])
 def test_no_event_has_a_character_that_libraries_take_for_a_line_end(
     account: Account, code: int
@@ -374,6 +425,7 @@ def test_no_event_has_a_character_that_libraries_take_for_a_line_end(
     payload = json.dumps({"data": text}, ensure_ascii=False)
     event = Event.get_by_id(factories.event(account, payload=payload).id)
     line = event_record(event, "")
+    assert line is not None
     assert line.splitlines() == [line]
     assert json.loads(line)["data"] == text
     assert event.payload == payload
