@@ -25,9 +25,9 @@ from dashboard.urls import blueprint
 from gateway.settings import get_settings
 from models import database
 from models.accounts import secret
-from models.accounts.user import User
 from models.accounts.user_session import UserSession
 from models.reports.activity import SPANS
+from services import members
 
 MESSAGES = int(os.environ.get("BENCH_MESSAGES", "1000000"))
 ROUNDS, REPEATS, MOST_MS = 5, 5, 200
@@ -44,7 +44,7 @@ def pages(owner: Owner) -> dict[str, Operation]:
     app.extensions[EXTENSION] = lambda _account: (500, 500, 0)
     browser = app.test_client()
     token = UserSession.begin(
-        User.enrol(owner.account, "bench@example.com", "correct horse battery")
+        members.create(owner.account, "bench@example.com", "correct horse battery")
     )
     app.extensions[guard.EXTENSION] = lambda _environ: UserSession.resume(token)
     browser.set_cookie("gateway_session", token)

@@ -25,13 +25,13 @@ from gateway.settings import get_settings
 from models import clock, database
 from models.accounts import secret
 from models.accounts.account import Account
-from models.accounts.user import User
 from models.accounts.user_session import UserSession
 from models.database import database as connected
 from models.database import writing
 from models.messages import contact_search, search
 from models.messages.search import find
 from models.messages.words import words_of
+from services import members
 from tasks.indexing import BATCH_SIZE, SETTLED_MS
 
 MESSAGES = int(os.environ.get("BENCH_MESSAGES", "1000000"))
@@ -153,7 +153,7 @@ def _used(pid: int | None) -> float:
 
 def _pages(account: Account) -> Mapping[str, Work]:
     """The search page, with all its queries."""
-    user = User.enrol(account, "bench@example.com", "correct horse battery")
+    user = members.create(account, "bench@example.com", "correct horse battery")
     app = Flask("pages")
     app.register_blueprint(blueprint)
     token = UserSession.begin(user)

@@ -1,4 +1,4 @@
-"""Checks before every page of the dashboard: session, role, and for a POST the CSRF token.
+"""Checks before every page of the dashboard: session, role, second factor, and for a POST the CSRF token.
 
 Writes a row to the audit log for each change. A refused change has no row: its view returns an error, or
 calls ``unchanged``. The row of an atomic view is written in the same transaction. Other actions hold no
@@ -31,6 +31,7 @@ EXTENSION = "session"
 Look = Callable[[Mapping[str, Any]], UserSession | None]
 HOME = "/dashboard/"
 SIGN_IN = "/dashboard/sign-in"
+SET_UP = "/dashboard/you/two-factor"
 CLIENT_ERROR = 400
 TOKEN_FIELD = "csrf_token"  # noqa: S105 - a field's name
 
@@ -59,6 +60,13 @@ class Rule:
 NOBODY, PUBLIC = Rule(frozenset()), Rule(frozenset(), is_public=True)
 # By the name of the view. Complete once dashboard.urls is imported.
 RULES = {"static": PUBLIC}
+# The private views of a user who must set up two-factor authentication before anything else.
+BEFORE_TWO_FACTOR = frozenset(
+    {
+        *("two_factor", "set_up_two_factor", "turn_on_two_factor"),
+        *("accounts", "switch_account", "sign_out"),
+    }
+)
 
 
 class NotAllowedError(Exception):
@@ -116,8 +124,10 @@ def check_request() -> Response | None:
         target = request.full_path.rstrip("?") if request.method in {"GET", "HEAD"} else HOME
         query = "" if target == HOME else f"?next={quote(target, safe='/')}"
         return redirect(SIGN_IN + query)
-    if not _is_allowed(rule):
+    if not _has_role(rule):
         raise NotAllowedError(rule)
+    if _waits_for_two_factor(_view_of(request.endpoint)):
+        return redirect(SET_UP)
     if request.method not in {"GET", "HEAD", "OPTIONS"} and not _is_our_form():
         abort(403)
     return None
@@ -130,16 +140,27 @@ def redirect(path: str) -> Response:
 
 def rule_of(endpoint: str | None) -> Rule:
     """The rule of an endpoint."""
-    return RULES.get((endpoint or "").removeprefix("dashboard."), NOBODY)
+    return RULES.get(_view_of(endpoint), NOBODY)
 
 
 def may(view: str) -> bool:
     """True if the user may use the view of this name, a key of RULES. Pages hide the others."""
-    return _is_allowed(RULES[view])
+    return _has_role(RULES[view]) and not _waits_for_two_factor(view)
 
 
-def _is_allowed(rule: Rule) -> bool:
+def _view_of(endpoint: str | None) -> str:
+    return (endpoint or "").removeprefix("dashboard.")
+
+
+def _has_role(rule: Rule) -> bool:
     return rule.is_public or (g.session is not None and g.session.user.role in rule.roles)
+
+
+def _waits_for_two_factor(view: str) -> bool:
+    """Whether the user, who has the role for the view, must set up two-factor authentication before it."""
+    if RULES[view].is_public or view in BEFORE_TWO_FACTOR:
+        return False
+    return bool(g.session.user.must_set_up_two_factor)
 
 
 def account() -> Account:

@@ -1,22 +1,19 @@
 """/dashboard/notifications: recipients of notifications, and the incidents."""
 
-import re
 from urllib.parse import urlsplit
 
 from flask import Response, request
 
 from dashboard.guard import DEVELOPERS, account
 from dashboard.site import PER_PAGE, FormError, blueprint, go, offset, show
-from gateway.settings import get_settings
 from models.errors import UnavailableError
 from models.reports.incident import AlertTarget, Incident
-from services import notify
+from services import mailing, notify
 from services import webhooks as service
 from webhooks.address import AddressRefusedError
 
 PATH = "/dashboard/notifications"
-MAX_ADDRESSES, MAX_ADDRESS = 10, 254
-ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*", re.ASCII)
+MAX_ADDRESSES = 10
 
 
 @blueprint.page("/notifications", DEVELOPERS)
@@ -50,10 +47,9 @@ def _check(emails: list[str]) -> None:
     if len(emails) > MAX_ADDRESSES:
         raise ValueError(f"{len(emails)} addresses are too many. Give at most {MAX_ADDRESSES}.")
     for email in emails:
-        if len(email) > MAX_ADDRESS or not ADDRESS.fullmatch(email):
-            raise ValueError(
-                f"{email[:MAX_ADDRESS]} is not an email address. Correct or remove it."
-            )
+        if not mailing.is_address(email):
+            shown = email[: mailing.MAX_ADDRESS]
+            raise ValueError(f"{shown} is not an email address. Correct or remove it.")
 
 
 def _chosen_url(target: AlertTarget) -> str | None:
@@ -75,7 +71,7 @@ def _page(results: dict[str, str] | None) -> Response:
         chat_host=urlsplit(target.url or "").hostname,
         chat=notify.CHAT,
         has_target=bool(notify.names_of(target)),
-        has_mail=bool(get_settings().smtp_url.get_secret_value()),
+        has_mail=mailing.is_possible(),
         max_addresses=MAX_ADDRESSES,
         results=results,
     )

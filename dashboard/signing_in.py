@@ -1,18 +1,20 @@
-"""/dashboard/sign-in, its second step for two-factor authentication, and /dashboard/sign-out."""
+"""/dashboard/sign-in with its steps for code and account, /dashboard/accounts and /dashboard/sign-out."""
 
 from urllib.parse import quote
 
-from flask import Response, g, request
+from flask import Response, abort, g, request
 
 from dashboard import cookies, guard
 from dashboard.site import FormError, blueprint, go, show
-from models.accounts.sign_in import Client, PendingSignIn
+from models.accounts.sign_in import Client, Entry, PendingSignIn, Step, switch
 from models.accounts.sign_in import sign_in as open_by_password
+from models.accounts.user import User
 from models.accounts.user_session import UserSession
 
 WRONG = "Wrong email or password."
 WRONG_CODE = "This code is wrong, or was used already. Wait for the next one."
-CODE = "/dashboard/sign-in/code"
+STEPS = {Step.CODE: "/dashboard/sign-in/code", Step.ACCOUNT: "/dashboard/sign-in/account"}
+ACCOUNTS = "/dashboard/accounts"
 # The first match wins: most browsers name other browsers as well.
 _BROWSERS = (
     ("Edg", "Edge"),
@@ -42,34 +44,62 @@ def sign_in_form() -> Response:
 
 @blueprint.public("/sign-in", "POST")
 def sign_in() -> Response:
-    """Begin a new session, which invalidates an earlier token, or ask for the code."""
+    """Begin a new session, which invalidates an earlier token, or ask for the code or the account."""
     email, password = request.form.get("email", ""), request.form.get("password", "")
     entry = open_by_password(email, password, client())
     if entry is None:
         raise FormError(WRONG)
-    if not entry.needs_code:
-        return enter(entry.token, _target())
-    response = go(f"{CODE}?next={quote(_target(), safe='/')}")
-    cookies.set_cookie(response, cookies.PENDING, entry.token)
-    return response
+    return _go_on(entry)
 
 
 @blueprint.public("/sign-in/code")
 def code_form() -> Response:
-    """The second step, or the first if the sign-in expired."""
-    return go(guard.SIGN_IN) if _pending() is None else show("sign_in_code.html", target=_target())
+    """The step for the code, or the first if the sign-in expired."""
+    is_open = _pending(Step.CODE) is not None
+    return show("sign_in_code.html", target=_target()) if is_open else go(guard.SIGN_IN)
 
 
 @blueprint.public("/sign-in/code", "POST")
 def enter_code() -> Response:
-    """Begin the session if the code is right."""
-    pending = _pending()
+    """Begin the session if the code is right, or ask for the account."""
+    pending = _pending(Step.CODE)
     if pending is None:
         return go(guard.SIGN_IN, say="sign-in-again")
-    token = pending.finish(request.form.get("code", "")[:100], client())
-    if token is None:
+    entry = pending.finish(request.form.get("code", "")[:100], client())
+    if entry is None:
         raise FormError(WRONG_CODE)
-    return enter(token, _target())
+    return _go_on(entry)
+
+
+@blueprint.public("/sign-in/account")
+def account_form() -> Response:
+    """The accounts of a person who has proven who they are, or the first step if the sign-in expired."""
+    pending = _pending(Step.ACCOUNT)
+    return go(guard.SIGN_IN) if pending is None else _show(STEPS[Step.ACCOUNT], pending.choices())
+
+
+@blueprint.public("/sign-in/account", "POST")
+def choose_account() -> Response:
+    """Begin the session in the account."""
+    pending = _pending(Step.ACCOUNT)
+    token = pending.choose(request.form.get("user_id", ""), client()) if pending else None
+    return enter(token, _target()) if token else go(guard.SIGN_IN, say="sign-in-again")
+
+
+@blueprint.page("/accounts", guard.ALL)
+def accounts() -> Response:
+    """The accounts of the person, to switch to."""
+    return _show(ACCOUNTS, User.admitted(g.session.user.email))
+
+
+@blueprint.action("/accounts", guard.ALL, "session.ended")
+def switch_account() -> Response:
+    """End the session, and continue in another account without a new sign-in.
+
+    Forms of the old session are refused, so none of them changes the other account.
+    """
+    token = switch(g.session, request.form.get("user_id", ""), client())
+    return enter(token, _target()) if token else abort(404)
 
 
 @blueprint.action("/sign-out", guard.ALL, "session.ended")
@@ -97,9 +127,22 @@ def _target() -> str:
     return guard.safe_next(request.values.get("next", ""))
 
 
-def _pending() -> PendingSignIn | None:
+def _pending(step: Step) -> PendingSignIn | None:
     token = cookies.cookie(cookies.PENDING)
-    return PendingSignIn.find(token, g.form_secret or "") if token else None
+    return PendingSignIn.find(token, g.form_secret or "", step) if token else None
+
+
+def _go_on(entry: Entry) -> Response:
+    """The session, or the next step."""
+    if entry.needs is None:
+        return enter(entry.token, _target())
+    response = go(f"{STEPS[entry.needs]}?next={quote(_target(), safe='/')}")
+    cookies.set_cookie(response, cookies.PENDING, entry.token)
+    return response
+
+
+def _show(action: str, choices: list[User]) -> Response:
+    return show("accounts.html", action=action, choices=choices, target=_target())
 
 
 def _end_session() -> None:

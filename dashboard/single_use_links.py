@@ -1,4 +1,4 @@
-"""Pages behind single-use links: /dashboard/invitation/<token> and /dashboard/password/<token>.
+"""Pages behind the single-use links of mails: /dashboard/invitation/<token> and /dashboard/password/<token>.
 
 The token is in the path, so that the link works without scripts. The request log has the route instead of the
 path, and no other page or host gets the URL (Referrer-Policy). Opening the page does not use up the link,
@@ -10,26 +10,32 @@ from typing import TypeVar
 from flask import Response, request
 
 from dashboard import guard
-from dashboard.signing_in import client, enter
+from dashboard.signing_in import WRONG, client, enter
 from dashboard.site import FormError, blueprint, go, show
 from models.accounts.invitation import Invitation, LinkClosedError
 from models.accounts.password import PasswordReset
-from models.accounts.sign_in import enter as begin_session
-from models.accounts.user import MAX_PASSWORD, MIN_PASSWORD, EmailTakenError
+from models.accounts.user import MAX_PASSWORD, MIN_PASSWORD, EmailTakenError, User
+from services import members
 
 Link = TypeVar("Link")
-TAKEN = "This email is in use already. Ask an owner of the account to invite another address."
+WRONG_PROOF = "Wrong password or code."
+TAKEN = "You have a user in this account already. Sign in."
 
 
 @blueprint.public("/invitation/<token>")
 def invitation(token: str) -> Response:
-    """The invitation's account and role, and the form for a password."""
+    """The invitation's account and role. A new person chooses a password, a known one enters theirs.
+
+    The page shows which, because only the mailbox has the link.
+    """
     found = _open(Invitation.find(token))
+    known = User.person(found.email)
     return show(
-        "choose_password.html",
+        "join.html" if known else "choose_password.html",
         title=f"Join {found.account.name}",
         email=found.email,
         role=found.role,
+        needs_code=any(user.has_two_factor for user in known),
         action="Create my user",
     )
 
@@ -39,10 +45,10 @@ def accept_invitation(token: str) -> Response:
     """Create the user, and sign in."""
     found = _open(Invitation.find(token))
     try:
-        user = found.accept(new_password(), guard.address())
+        session = _joined(found)
     except EmailTakenError:
         raise FormError(TAKEN, 409) from None
-    return enter(begin_session(user, client()), guard.HOME)
+    return enter(session, guard.HOME)
 
 
 @blueprint.public("/password/<token>")
@@ -63,6 +69,18 @@ def reset_password(token: str) -> Response:
     """Set the password. The next sign-in asks for the code if two-factor is on."""
     _open(PasswordReset.find(token)).use(new_password(), guard.address())
     return go(guard.SIGN_IN, say="password-reset")
+
+
+def _joined(found: Invitation) -> str:
+    """The token of the invited person's session."""
+    known = User.person(found.email)
+    if not known:
+        return members.join_new(found, new_password(), client())
+    password, code = request.form.get("password", ""), request.form.get("code", "")[:100]
+    token = members.join_known(found, password, code, client())
+    if token is None:
+        raise FormError(WRONG_PROOF if known[0].has_two_factor else WRONG)
+    return token
 
 
 def _open(link: Link | None) -> Link:

@@ -86,11 +86,12 @@ def show(template: str, status: int = 200, **values: Any) -> Response:
         ],
         may=guard.may,
         section=section(),
-        search_path=SEARCH,
+        search_path=SEARCH if g.session and guard.may("search") else "",
         before=request.args.get("before", ""),
         address_of=address_of,
         said=said,
         user=g.session.user if g.session else None,
+        has_others=g.session is not None and g.session.has_others,
         **{"typed": request.form, "problem": "", "problems": {}, **g.get("refused", {}), **values},
     )
     if said:

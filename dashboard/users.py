@@ -1,13 +1,19 @@
-"""/dashboard/users: users and their roles, invitations and password links."""
+"""/dashboard/users: users and their roles. Invitations and password links go by mail and are not shown."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
 
 from flask import Response, abort, g, request
 
 from dashboard.guard import OWNERS, about, account, unchanged
 from dashboard.site import PER_PAGE, FormError, blueprint, confirm, go, mine, offset, show
-from gateway.settings import get_settings
+from models import clock
 from models.accounts.invitation import Invitation
-from models.accounts.password import PasswordReset
-from models.accounts.user import EMAIL, EmailTakenError, LastOwnerError, Role, User, normalise
+from models.accounts.user import EmailTakenError, LastOwnerError, Role, User, normalise
+from models.accounts.user_session import TooManyAttemptsError
+from services import mailing, members
+from webhooks.mail import MailError
 
 PATH = "/dashboard/users"
 MAY = {
@@ -17,6 +23,8 @@ MAY = {
     Role.VIEWER: "Read all but signup links and API requests; change nothing.",
 }
 LAST_OWNER = "This is the only owner. Make somebody else an owner first."
+TOO_MANY_MAILS = "This address or this account has had too many mails today. Try again tomorrow."
+OWN_FIRST = "Set up two-factor authentication for yourself first, under Your account."
 
 
 @blueprint.page("/users", OWNERS)
@@ -27,22 +35,38 @@ def users() -> Response:
         found=User.page(account().id, PER_PAGE, offset()),
         invitations=Invitation.pending(account().id),
         roles=MAY,
+        has_mail=mailing.is_possible(),
     )
 
 
-@blueprint.atomic("/users", OWNERS, "user.invited")
+@blueprint.action("/users", OWNERS, "user.invited")
 def invite() -> Response:
-    """Create an invitation and show its link once: it is not stored."""
-    email, role = request.form.get("email", "").strip(), _role()
-    if not EMAIL.fullmatch(normalise(email)):
+    """Mail an invitation."""
+    email, role = normalise(request.form.get("email", "")), _role()
+    if not mailing.is_address(email):
         raise FormError("This is not an email address. Correct it.")
-    try:
-        row, token = Invitation.open(account(), email, role)
-    except EmailTakenError:
-        problem = "This email is already a user of this account. Change their role instead."
-        raise FormError(problem, 409) from None
+    with _mailing(users):
+        try:
+            row = members.invite(g.session.user, email, role)
+        except EmailTakenError:
+            problem = "This email is already a user of this account. Change their role instead."
+            raise FormError(problem, 409) from None
     about(row.id, email=row.email, role=role)
-    return show("user_link.html", invitation=row, email=row.email, url=_url("invitation", token))
+    return go(PATH, say="invitation-sent")
+
+
+@blueprint.atomic("/users/two-factor", OWNERS, "account.two_factor_changed")
+def require_two_factor() -> Response:
+    """Require two-factor authentication of all users of the account, or no longer."""
+    is_required = bool(request.form.get("required"))
+    if is_required == (account().two_factor_since is not None):
+        unchanged()
+    elif is_required and not g.session.user.has_two_factor:
+        raise FormError(status=409, problems={"two_factor": OWN_FIRST}, view=users)
+    else:
+        account().amend(two_factor_since=clock.now() if is_required else None)
+    about(account().id, required=is_required)
+    return go(PATH, say="two-factor-required" if is_required else "two-factor-optional")
 
 
 @blueprint.atomic(
@@ -62,7 +86,8 @@ def withdraw_invitation(invitation_id: str) -> Response:
 def user(user_id: str) -> Response:
     """One user, with the possible actions."""
     row = mine(User.by_id(user_id))
-    return show("user.html", row=row, is_self=row.id == g.session.user.id, roles=MAY)
+    is_self, has_mail = row.id == g.session.user.id, mailing.is_possible()
+    return show("user.html", row=row, is_self=is_self, has_mail=has_mail, roles=MAY)
 
 
 @blueprint.atomic("/users/<user_id>", OWNERS, "user.role_changed")
@@ -79,17 +104,18 @@ def change_role(user_id: str) -> Response:
     return go(PATH, say="role-changed")
 
 
-@blueprint.atomic("/users/<user_id>/reset", OWNERS, "user.reset_link_created", asks=True)
+@blueprint.action("/users/<user_id>/reset", OWNERS, "user.reset_link_created", asks=True)
 def create_reset(user_id: str) -> Response:
-    """Create a password link and show it once. Users change their own password with the old one instead."""
+    """Mail a password link. Users change their own password with the old one instead."""
     row = mine(User.by_id(user_id))
     if row.id == g.session.user.id:
         abort(404)
     if question := confirm("reset-password", row.email, back=f"{PATH}/{row.id}"):
         return question
-    url = _url("password", PasswordReset.open(row))
+    with _mailing(user):
+        members.send_password_link(row)
     about(email=row.email)
-    return show("user_link.html", invitation=None, email=row.email, url=url)
+    return go(PATH, say="password-link-sent")
 
 
 @blueprint.atomic("/users/<user_id>/remove", OWNERS, "user.removed", asks=True)
@@ -99,7 +125,7 @@ def remove_user(user_id: str) -> Response:
     if question := confirm("remove-user", row.email, back=f"{PATH}/{row.id}"):
         return question
     try:
-        row.dismiss()
+        members.dismiss(row)
     except LastOwnerError:
         raise FormError(LAST_OWNER, 409, view=user) from None
     about(email=row.email)
@@ -110,5 +136,12 @@ def _role() -> Role:
     return request.form.get("role", type=Role) or abort(422)
 
 
-def _url(kind: str, token: str) -> str:
-    return f"{get_settings().public_url}/dashboard/{kind}/{token}"
+@contextmanager
+def _mailing(view: Callable[..., Response]) -> Iterator[None]:
+    """Show a refused mail on the page of this view."""
+    try:
+        yield
+    except TooManyAttemptsError:
+        raise FormError(TOO_MANY_MAILS, 429, view=view) from None
+    except MailError as error:
+        raise FormError(str(error), HTTPStatus.BAD_GATEWAY, view=view) from None

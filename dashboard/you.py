@@ -2,7 +2,7 @@
 
 from flask import Response, g, request
 
-from dashboard.guard import ALL, unchanged
+from dashboard.guard import ALL, account, unchanged
 from dashboard.signing_in import WRONG_CODE
 from dashboard.single_use_links import new_password
 from dashboard.site import FormError, blueprint, existing, go, show
@@ -20,6 +20,7 @@ from models.accounts.user_session import (
 PATH = "/dashboard/you"
 TWO_FACTOR = f"{PATH}/two-factor"
 WRONG = "The current password is wrong."
+REQUIRED = "This account requires two-factor authentication of its users."
 
 
 @blueprint.page("/you", ALL)
@@ -39,16 +40,15 @@ def change_own_password() -> Response:
 
 @blueprint.atomic("/you/sessions/<session_id>/revoke", ALL, "session.revoked")
 def revoke_session(session_id: str) -> Response:
-    """End one of the user's sessions."""
-    row = UserSession.by_id(session_id)
-    row = existing(row if row is not None and row.user_id == _me().id else None)
+    """End one of the person's sessions."""
+    row = existing(next((row for row in UserSession.of(_me()) if row.id == session_id), None))
     row.delete_instance()
     return go(PATH, say="session-revoked")
 
 
 @blueprint.atomic("/you/sessions/revoke", ALL, "session.others_revoked")
 def revoke_other_sessions() -> Response:
-    """End all sessions of the user except this one."""
+    """End all sessions of the person except this one."""
     UserSession.end_all(_me(), but=g.session.id)
     return go(PATH, say="sessions-revoked")
 
@@ -93,7 +93,9 @@ def two_factor_off() -> Response:
 
 @blueprint.action("/you/two-factor/off", ALL, "two_factor.disabled")
 def turn_off_two_factor() -> Response:
-    """Turn it off."""
+    """Turn it off, unless the account requires it."""
+    if account().two_factor_since is not None:
+        raise FormError(REQUIRED, 409)
     _check_password()
     _check_code()
     factor.turn_off(_me())

@@ -20,15 +20,15 @@ from models.numbers.number import Number, NumberStatus
 from models.reports.incident import AlertTarget, Incident, IncidentKind
 from networks.registry import network_of
 from resources.number import status_reason
+from services import mailing
 from services.fair_share import Share
 from services.webhooks import post_once
-from webhooks.mail import MailError, send_mail
+from webhooks.mail import MailError
 
 logger = logging.getLogger(__name__)
 
 # The name of the chat's incoming webhook among the targets. The others are email addresses.
 CHAT = "chat"
-MAIL_SECONDS = 20.0
 # Longer than it takes to notify all targets of one account.
 LEASE_MS = 10 * 60_000
 # Back-off between two tries, in seconds. Only recipients without the notification are retried.
@@ -36,7 +36,6 @@ PAUSES = (30, 120, 600, 1_800, 3_600, 3 * 3_600)
 # Bounds a round, so that a worker that gets SIGTERM can stop in time.
 MOST_IN_A_ROUND = 20
 TESTS = Share("tests of notifications", 2)
-NO_MAIL = "The service has no mail server (GATEWAY_SMTP_URL)."
 # Debounce for webhooks that fail intermittently: their incident ends after this time without a failure.
 # The other kinds do not flap.
 HOLD_MS = {IncidentKind.WEBHOOK_FAILING: 10 * 60_000}
@@ -104,8 +103,6 @@ def _notify(incident: Incident) -> None:
 def _try(target: AlertTarget, name: str, title: str, text: str) -> str:
     """Notify one target. Returns the error, empty for a success."""
     progress()
-    settings = get_settings()
-    server = settings.smtp_url.get_secret_value()
     try:
         if name == CHAT:
             # The format of Slack's incoming webhooks:
@@ -113,10 +110,7 @@ def _try(target: AlertTarget, name: str, title: str, text: str) -> str:
             words = escape(f"{title}\n{text}", quote=False)
             body = json.dumps({"text": words}).encode()
             return asyncio.run(post_once(target.url or "", body, {})).error or ""
-        if not server:
-            return NO_MAIL
-        subject = f"[Messaging Gateway] {title}"
-        send_mail(server, settings.smtp_from, name, subject, text, MAIL_SECONDS)
+        mailing.send(name, title, text)
     except (MailError, SecretUnreadableError) as error:
         return str(error)
     return ""

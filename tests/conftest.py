@@ -24,6 +24,7 @@ from models.numbers.number import Number
 from networks import registry
 from tasks import queue
 from tests import factories
+from tests.mail_server import MailServer
 from tests.receiver import Receiver
 
 Configure = Callable[..., Settings]
@@ -171,6 +172,23 @@ def account(state: Stored) -> Account:
 def number(account: Account) -> Number:
     """An active number of the account."""
     return factories.active_number(account)
+
+
+@pytest.fixture(scope="session")
+def mail_server() -> Iterator[MailServer]:
+    """One mail server for all tests of this process, because its end takes time."""
+    with MailServer() as server:
+        yield server
+
+
+@pytest.fixture
+def mail(state: Stored, configure: Configure, mail_server: MailServer) -> MailServer:
+    """The operator's mail server, without a mail."""
+    assert state.environment
+    mail_server.mails.clear()
+    mail_server.refused.clear()
+    configure(SMTP_URL=mail_server.url(), SMTP_FROM="gateway@example.com")
+    return mail_server
 
 
 @pytest.fixture

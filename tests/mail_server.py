@@ -1,12 +1,15 @@
 """A mail server on loopback that stores mails, and refuses on demand."""
 
 import base64
+import re
 import socketserver
 import threading
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default
 from typing import Self
+
+LINK = re.compile(r"https?://[^/\s]+(/\S+)")
 
 
 class _Session(socketserver.StreamRequestHandler):
@@ -90,6 +93,13 @@ class MailServer:
         assert isinstance(mail, EmailMessage)
         assert [mail["To"]] == recipients
         self.mails.append(mail)
+
+    @property
+    def link(self) -> str:
+        """The path of the link in the newest mail."""
+        found = LINK.search(self.mails[-1].get_content())
+        assert found is not None
+        return found[1]
 
     @property
     def subjects(self) -> list[tuple[str, str]]:

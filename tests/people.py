@@ -7,6 +7,7 @@ from models.accounts import secret, totp, two_factor
 from models.accounts.account import Account
 from models.accounts.user import Role, User, hash_password
 from models.database import writing
+from services import members
 
 PASSWORD = "correct horse battery"
 
@@ -16,10 +17,21 @@ def _hash() -> str:
     return hash_password(PASSWORD)
 
 
+def enrol(account: Account, email: str, password: str = PASSWORD, role: Role = Role.OWNER) -> User:
+    """A user with this email and password."""
+    return members.create(account, email, password, role)
+
+
 def member(account: Account, role: Role, name: str = "") -> User:
     """A user with this role."""
     with writing():
         return User.enrol_hashed(account, f"{name or role}@example.com", _hash(), role)
+
+
+def elsewhere(user: User, name: str = "Other", role: Role = Role.VIEWER) -> User:
+    """Another user of the same person, in a new account."""
+    with writing():
+        return User.enrol_hashed(Account.open(name, "pro"), user.email, _hash(), role)
 
 
 def app_code(user: User, later: int = 0) -> str:

@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page
 from contract_tests.chromium import Witness, launched
 from contract_tests.dashboard.person import Person
 from contract_tests.harness import Customer, Gateway, running
+from tests.mail_server import MailServer
 
 # All tests of a module have one address and may open many pages.
 LIMITS = "anonymous=100000,starter=100000,pro=100000"
@@ -19,13 +20,25 @@ Enrol = Callable[..., Person]
 _counter = itertools.count(1)
 
 
+@pytest.fixture(scope="package")
+def mail() -> Iterator[MailServer]:
+    """The operator's mail server."""
+    with MailServer() as server:
+        yield server
+
+
+def mailing(mail: MailServer) -> dict[str, str]:
+    """The settings of a service that uses this mail server."""
+    return {"GATEWAY_SMTP_URL": mail.url(), "GATEWAY_SMTP_FROM": "gateway@example.com"}
+
+
 # One for all modules, because a start takes seconds. A module that counts or breaks things
 # of the service has its own fixture of this name.
 @pytest.fixture(scope="package")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+def gateway(tmp_path_factory: pytest.TempPathFactory, mail: MailServer) -> Iterator[Gateway]:
     """A running service with a short retry schedule."""
     folder: Path = tmp_path_factory.mktemp("gateway")
-    with running(folder, **SETTINGS) as service:
+    with running(folder, **SETTINGS, **mailing(mail)) as service:
         yield service
 
 

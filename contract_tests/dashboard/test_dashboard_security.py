@@ -8,11 +8,12 @@ import pytest
 import requests
 from flask import Flask
 
-from contract_tests.dashboard.conftest import SETTINGS, Enrol
+from contract_tests.dashboard.conftest import SETTINGS, Enrol, mailing
 from contract_tests.dashboard.person import SESSION, Person
 from contract_tests.dashboard.world import logged
 from contract_tests.harness import WAIT_SECONDS, Customer, Gateway, Receiver, running, wait_for
 from dashboard.urls import RULES, blueprint
+from tests.mail_server import MailServer
 
 SIGN_IN = "/dashboard/sign-in"
 PUBLIC = {name for name, rule in RULES.items() if rule.is_public}
@@ -41,9 +42,9 @@ OF_A_RESOURCE = [
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+def gateway(tmp_path_factory: pytest.TempPathFactory, mail: MailServer) -> Iterator[Gateway]:
     """A separate service: failed sign-ins here would lock out other users of this address."""
-    with running(tmp_path_factory.mktemp("gateway"), **SETTINGS) as service:
+    with running(tmp_path_factory.mktemp("gateway"), **SETTINGS, **mailing(mail)) as service:
         yield service
 
 
@@ -362,7 +363,9 @@ def _state(gateway: Gateway) -> list[list[tuple[object, ...]]]:
         gateway.stored.rows("SELECT id FROM audit ORDER BY id"),
         gateway.stored.rows("SELECT id FROM message ORDER BY id"),
         gateway.stored.rows("SELECT id, note, opted_out_at FROM contact ORDER BY id"),
-        gateway.stored.rows("SELECT id, stop_text, start_text FROM account ORDER BY id"),
+        gateway.stored.rows(
+            "SELECT id, stop_text, start_text, two_factor_since FROM account ORDER BY id"
+        ),
         gateway.stored.rows(
             "SELECT id, url, sealed_secret, events_json, number_ids_json, active FROM webhook"
             " ORDER BY id",

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from contract_tests.dashboard.conftest import SETTINGS, Enrol
+from contract_tests.dashboard.conftest import SETTINGS, Enrol, mailing
 from contract_tests.dashboard.looks import faults
 from contract_tests.dashboard.person import signed_in
 from contract_tests.harness import Gateway, Receiver, running, wait_for
@@ -25,8 +25,7 @@ def mail() -> Iterator[MailServer]:
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory, mail: MailServer) -> Iterator[Gateway]:
     """A service that may send mail."""
-    server = {"GATEWAY_SMTP_URL": mail.url(), "GATEWAY_SMTP_FROM": "gateway@example.com"}
-    with running(tmp_path_factory.mktemp("gateway"), **SETTINGS, **server) as service:
+    with running(tmp_path_factory.mktemp("gateway"), **SETTINGS, **mailing(mail)) as service:
         yield service
 
 

@@ -11,6 +11,7 @@ from contract_tests.dashboard.looks import faults
 from contract_tests.dashboard.person import Person, let_in, signed_in
 from contract_tests.harness import Gateway
 from models.accounts import totp
+from tests.mail_server import MailServer
 
 PASSWORD = "a password of one's own"
 
@@ -27,12 +28,15 @@ def _press(page: Page, name: str) -> None:
     page.wait_for_load_state()
 
 
-def _invite(page: Page, person: Person, email: str, role: str) -> str:
+def _invite(page: Page, person: Person, mail: MailServer, email: str, role: str) -> str:
+    """The link in the mail."""
     signed_in(page, person, "/dashboard/users")
     page.get_by_label("Email").fill(email)
     page.get_by_role("combobox", name="Role").select_option(role)
     _press(page, "Invite")
-    return page.locator("#url").inner_text()
+    expect(page.get_by_role("status")).to_be_visible()
+    assert mail.mails[-1]["To"] == email
+    return person.url + mail.link
 
 
 def _code(secret: str, later: int = 0) -> str:
@@ -57,17 +61,17 @@ def _turn_on(page: Page) -> tuple[str, list[str]]:
     return secret, page.locator("#codes").inner_text().split()
 
 
-def _give_password(page: Page, email: str) -> None:
+def _give_password(page: Page, email: str, password: str = PASSWORD) -> None:
     page.goto("/dashboard/sign-in")
     page.get_by_label("Email").fill(email)
-    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_label("Password").fill(password)
     _press(page, "Sign in")
 
 
 def test_an_invited_user_signs_in_with_a_code(
-    page: Page, browser: Browser, gateway: Gateway, person: Person
+    page: Page, browser: Browser, gateway: Gateway, person: Person, mail: MailServer
 ) -> None:
-    link = _invite(page, person, "invited@example.com", "agent")
+    link = _invite(page, person, mail, "invited@example.com", "agent")
     assert re.fullmatch(rf"{gateway.url}/dashboard/invitation/[\w-]{{43}}", link)
     context = browser.new_context(base_url=gateway.url)
     guest = context.new_page()
@@ -97,9 +101,9 @@ def test_an_invited_user_signs_in_with_a_code(
 
 
 def test_no_token_or_secret_of_people_is_in_the_log(
-    page: Page, browser: Browser, gateway: Gateway, person: Person
+    page: Page, browser: Browser, gateway: Gateway, person: Person, mail: MailServer
 ) -> None:
-    link = _invite(page, person, "logged@example.com", "viewer")
+    link = _invite(page, person, mail, "logged@example.com", "viewer")
     context = browser.new_context(base_url=gateway.url)
     guest = context.new_page()
     _join(guest, link)
@@ -113,10 +117,10 @@ def test_no_token_or_secret_of_people_is_in_the_log(
 
 
 def test_pages_of_people_have_no_fault_in_any_look(
-    page: Page, browser: Browser, gateway: Gateway, person: Person
+    page: Page, browser: Browser, gateway: Gateway, person: Person, mail: MailServer
 ) -> None:
-    link = _invite(page, person, "looked-at@example.com", "developer")
-    found = faults(page, "invitation-made")
+    link = _invite(page, person, mail, "looked-at@example.com", "developer")
+    found = faults(page, "invitation-sent")
     context = browser.new_context(base_url=gateway.url)
     guest = context.new_page()
     guest.goto(link)
@@ -143,10 +147,44 @@ def test_pages_of_people_have_no_fault_in_any_look(
     assert found == []
 
 
-def test_an_invitation_is_accepted_without_scripts(
-    page: Page, browser: Browser, gateway: Gateway, person: Person
+def test_a_person_joins_a_second_account_and_switches(
+    page: Page, browser: Browser, gateway: Gateway, enrol: Enrol, person: Person, mail: MailServer
 ) -> None:
-    link = _invite(page, person, "plain@example.com", "viewer")
+    """An account that requires two factors leads them to the set-up first."""
+    other = gateway.customer(with_number=False).account_id
+    stranger = enrol(other)
+    link = _invite(page, person, mail, stranger.email, "developer")
+    context = browser.new_context(base_url=gateway.url)
+    guest = context.new_page()
+    guest.goto(link)
+    found = faults(guest, "invitation-of-a-known-person")
+    guest.get_by_label("Password").fill(stranger.password)
+    _press(guest, "Sign in and join")
+    expect(guest.get_by_role("heading", level=1)).to_have_text("Overview")
+    _press(guest, "Sign out")
+    _give_password(guest, stranger.email, stranger.password)
+    expect(guest.get_by_role("heading", level=1)).to_have_text("Choose an account")
+    found += faults(guest, "choose-account")
+    guest.get_by_role("button", name="developer").click()
+    guest.set_viewport_size({"width": 1280, "height": 800})
+    guest.get_by_role("link", name="Switch account").click()
+    found += faults(guest, "switch-account")
+    guest.get_by_role("button", name="owner").click()
+    expect(guest.get_by_role("heading", level=1)).to_have_text("Overview")
+    guest.goto("/dashboard/users")
+    found += faults(guest, "users-two-factor-optional")
+    gateway.stored.change("UPDATE account SET two_factor_since = 1 WHERE id = ?", other)
+    guest.goto("/dashboard/inbox")
+    expect(guest.get_by_role("heading", level=1)).to_contain_text("Two-factor authentication")
+    found += faults(guest, "two-factor-required")
+    context.close()
+    assert found == []
+
+
+def test_an_invitation_is_accepted_without_scripts(
+    page: Page, browser: Browser, gateway: Gateway, person: Person, mail: MailServer
+) -> None:
+    link = _invite(page, person, mail, "plain@example.com", "viewer")
     context = browser.new_context(base_url=gateway.url, java_script_enabled=False)
     guest = context.new_page()
     _join(guest, link)

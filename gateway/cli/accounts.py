@@ -22,6 +22,7 @@ from models.accounts.user import (
     new_password,
     normalise,
 )
+from services import members
 
 accounts = group("accounts")
 keys = group("keys")
@@ -201,15 +202,23 @@ def _rendered(user: User, shown: dict[str, str]) -> dict[str, Any]:
 @password_option
 @prints()
 def create(email: str, account_id: str, role: str, *, password_stdin: bool) -> dict[str, Any]:
-    """Create a user. A generated password is shown only once."""
-    account = find_account(account_id)
+    """Create a user. A generated password is shown only once.
+
+    The command sends no mail: make sure that the email belongs to the person. A person with a user in another
+    account keeps their password.
+    """
+    account, is_known = find_account(account_id), bool(User.person(email))
+    if is_known and password_stdin:
+        text = f"409 CONFLICT: {email} has a password already. Leave --password-stdin out."
+        raise click.ClickException(text)
     password, shown = _choose_password(from_stdin=password_stdin)
     try:
-        user = User.enrol(account, email, password, Role(role))
+        user = members.create(account, email, password, Role(role))
     except EmailTakenError:
-        raise click.ClickException(f"409 CONFLICT: there is a user {email} already.") from None
+        text = f"409 CONFLICT: {account_id} has a user {email} already."
+        raise click.ClickException(text) from None
     Audit.note_operator(user, "user.created", email=user.email, role=role)
-    return _rendered(user, shown)
+    return _rendered(user, {} if is_known else shown)
 
 
 @users.command("list")
@@ -224,33 +233,50 @@ def list_() -> list[dict[str, Any]]:
 @password_option
 @prints()
 def reset_password(email: str, *, password_stdin: bool) -> dict[str, Any]:
-    """Set a new password for a user and end their sessions."""
-    user = found(User.find(email), "user", email)
+    """Set a new password for a person and end their sessions, in all their accounts."""
+    users = _person(email)
     password, shown = _choose_password(from_stdin=password_stdin)
-    change_password(user, password)
-    Audit.note_operator(user, "user.password_reset")
-    return _rendered(user, shown)
+    change_password(users[0], password)
+    return _noted(users, "user.password_reset", shown)
 
 
 @users.command("disable-two-factor")
 @email_argument
 @prints()
 def disable_two_factor(email: str) -> dict[str, Any]:
-    """Turn off a user's two-factor authentication."""
-    user = found(User.find(email), "user", email)
-    two_factor.turn_off(user)
-    Audit.note_operator(user, "user.two_factor_disabled")
-    return _rendered(user, {})
+    """Turn off a person's two-factor authentication, in all their accounts."""
+    users = _person(email)
+    two_factor.turn_off(users[0])
+    return _noted(users, "user.two_factor_disabled", {})
 
 
 @users.command()
 @email_argument
+@click.option("--account", "account_id", help="Which user, if the person has several.")
 @click.option("--yes", is_flag=True, help="Do not ask for a confirmation.")
 @prints()
-def remove(email: str, *, yes: bool) -> dict[str, Any]:
-    """Remove a user and end their sessions."""
-    user = found(User.find(email), "user", email)
+def remove(email: str, account_id: str | None, *, yes: bool) -> dict[str, Any]:
+    """Remove a user and end their sessions. Users of the person in other accounts stay."""
+    users = [user for user in _person(email) if account_id in {None, user.account_id}]
+    if len(users) > 1:
+        accounts_ = ", ".join(str(user.account_id) for user in users)
+        raise click.UsageError(f"{email} has users in {accounts_}. Choose one with --account.")
+    user = found(next(iter(users), None), "user", f"{email} in {account_id}")
     if not yes:
         click.confirm(f"Remove {user.email} of {user.account_id}?", abort=True, err=True)
-    user.remove()
+    members.remove(user)
     return {"id": user.id, "email": user.email, "removed": True}
+
+
+def _person(email: str) -> list[User]:
+    """The users of a person, at least one."""
+    users = User.person(email)
+    found(next(iter(users), None), "user", email)
+    return users
+
+
+def _noted(users: list[User], action: str, shown: dict[str, str]) -> dict[str, Any]:
+    """The result of a change of a person, which is in the audit log of each account."""
+    for user in users:
+        Audit.note_operator(user, action)
+    return _rendered(users[0], shown) | {"accountIds": [user.account_id for user in users]}

@@ -27,6 +27,7 @@ from models.accounts.account import Account, ApiKey
 from models.accounts.password import change_password
 from models.accounts.user import User, new_password
 from models.numbers.number import Number
+from services import members
 
 NETWORKS = get_args(Settings.model_fields["network"].annotation)
 # Seconds between two lines about parts that have not started.
@@ -244,12 +245,12 @@ def _new_credentials(account: Account) -> dict[str, Any]:
 
 
 def _sign_in(account: Account) -> dict[str, str]:
-    """Email and password of the demo user. Empty if the email belongs to another account."""
-    user, password = User.find(EMAIL), new_password()
-    if user is None:
-        User.enrol(account, EMAIL, password)
-    elif user.account_id == account.id:
-        change_password(user, password)
+    """Email and a new password of the demo user. Empty if the email belongs to other accounts."""
+    users, password = User.person(EMAIL), new_password()
+    if not users:
+        members.create(account, EMAIL, password)
+    elif account.id in {user.account_id for user in users}:
+        change_password(users[0], password)
     else:
         return {}
     return {"email": EMAIL, "password": password}

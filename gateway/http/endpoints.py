@@ -66,7 +66,8 @@ async def _answer(scope: Scope) -> Response:
         return Response(status_code=HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": "GET"})
     if caller.user is None or caller.session is None:
         return Response(status_code=HTTPStatus.UNAUTHORIZED)
-    if Role(caller.user.role) not in RULES["live"].roles:
+    is_allowed = Role(caller.user.role) in RULES["live"].roles
+    if not is_allowed or caller.user.must_set_up_two_factor:
         return Response(status_code=HTTPStatus.FORBIDDEN)
     account_id = caller.user.account_id
     wanted = Wanted(account_id)

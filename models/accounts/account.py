@@ -28,7 +28,8 @@ class Account(BaseModel):
     """An account. ``plan`` is one of PLANS.
 
     While it is suspended, its keys and its users' passwords are refused. Callbacks about its numbers are
-    still ingested, and its events are still delivered.
+    still ingested, and its events are still delivered. Since ``two_factor_since``, all its users must have
+    two-factor authentication.
     """
 
     id = TextField(primary_key=True)
@@ -36,6 +37,7 @@ class Account(BaseModel):
     plan = TextField()
     created_at = BigIntegerField()
     suspended_at = BigIntegerField(null=True)
+    two_factor_since = BigIntegerField(null=True)
     # The words by which people opt out of marketing, or in again: lines, in lower case. None without words.
     stop_text = TextField(default="")
     start_text = TextField(default="")

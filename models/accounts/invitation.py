@@ -1,4 +1,4 @@
-"""Invitations: a single-use link with which one person joins an account.
+"""Invitations: a single-use link with which one person joins an account (services.members).
 
 The database has only the SHA-256 of a link's token, which is 32 random bytes. Using a link removes its row,
 so only one of two concurrent uses succeeds.
@@ -12,12 +12,10 @@ from peewee import BigIntegerField, TextField
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Account, Owned
-from models.accounts.audit import Audit
-from models.accounts.user import EmailTakenError, Role, User, hash_password, normalise
+from models.accounts.user import EmailTakenError, Role, User, normalise
 from models.database import BaseModel, fetch, reading, writing
 
 LIFETIME_MS = 7 * 24 * 3_600_000
-ACCEPTED = "invitation.accepted"
 
 
 class LinkClosedError(Exception):
@@ -35,16 +33,15 @@ class Invitation(Owned):
 
     @classmethod
     def open(cls, account: Account, email: str, role: Role) -> tuple[Self, str]:
-        """Invite a person and replace an earlier invitation. Also returns the token.
+        """Invite a person. Also returns the token, which is for their mailbox alone.
 
-        Raises EmailTakenError if the account has this user already.
+        An earlier invitation works until ``replace_earlier``. Raises EmailTakenError if the account has this
+        user already.
         """
         token, now, email = secrets.token_urlsafe(32), clock.now(), normalise(email)
         with writing():
-            known = User.find(email)
-            if known is not None and known.account_id == account.id:
+            if account.id in {user.account_id for user in User.person(email)}:
                 raise EmailTakenError(email)
-            cls.delete().where(cls.account == account.id, cls.email == email).execute()
             row = cls.create(
                 id=clock.new_id("inv"),
                 account=account,
@@ -74,14 +71,11 @@ class Invitation(Owned):
         is_open = (cls.account == account_id) & (cls.expires_at > clock.certain())
         return fetch(cls.select().where(is_open).order_by(cls.id.desc()))
 
-    def accept(self, password: str, address: str) -> User:
-        """Create the user. Raises LinkClosedError, or EmailTakenError if another account has the user."""
-        hashed = hash_password(password)
+    def replace_earlier(self) -> None:
+        """Close earlier invitations of the person to the account."""
+        is_earlier = (Invitation.email == self.email) & (Invitation.id < self.id)
         with writing():
-            spend(self, self.expires_at)
-            user = User.enrol_hashed(self.account, self.email, hashed, Role(self.role))
-            Audit.note(user, ACCEPTED, address, user.id, role=self.role)
-        return user
+            Invitation.delete().where(Invitation.account == self.account_id, is_earlier).execute()
 
 
 def spend(link: BaseModel, expires_at: int) -> None:

@@ -1,4 +1,4 @@
-"""New passwords, set by a single-use link or by the user. A new password ends the old sessions.
+"""New passwords, set by a single-use link or by the user. A new password ends the person's old sessions.
 
 A link is stored like an invitation (models.accounts.invitation).
 """
@@ -28,7 +28,7 @@ class PasswordReset(OfUser):
 
     @classmethod
     def open(cls, user: User) -> str:
-        """Replace the user's link with a new one. Returns its token."""
+        """Replace the person's link with a new one. Returns its token, which is for their mailbox alone."""
         token = secrets.token_urlsafe(32)
         with writing():
             cls.end_all(user)
@@ -48,7 +48,7 @@ class PasswordReset(OfUser):
         )
 
     def use(self, password: str, address: str) -> User:
-        """Set the password, and end every session of the user. Raises LinkClosedError."""
+        """Set the password, and end every session of the person. Raises LinkClosedError."""
         user: User = self.user
         hashed = hash_password(password)
         with writing():
@@ -59,14 +59,14 @@ class PasswordReset(OfUser):
 
 
 def change_password(user: User, password: str, keep: str | None = None) -> None:
-    """Set another password, and end all sessions but the one to keep."""
+    """Set another password of the person, and end all sessions but the one to keep."""
     hashed = hash_password(password)
     with writing():
         _replace(user, hashed, keep)
 
 
 def _replace(user: User, hashed: str, keep: str | None = None) -> None:
-    user.amend(password_hash=hashed)
+    user.amend_person(password_hash=hashed)
     UserSession.end_all(user, keep)
     PendingSignIn.end_all(user)
     PasswordReset.end_all(user)

@@ -1,17 +1,20 @@
-"""Two-factor authentication of a user: an authenticator app, and recovery codes for when it is lost.
+"""Two-factor authentication of a person: an authenticator app, and recovery codes for when it is lost.
 
-No code works twice: the time step of a code is stored, and a used recovery code is deleted.
+No code works twice: the time step of a code is stored, and a used recovery code is deleted. The secret is in
+all users of the person (models.accounts.user). The recovery codes belong to one of them, and work for all.
 """
 
 import base64
 import re
 import secrets
-from typing import Any
+from typing import Any, Self
+
+from peewee import TextField, fn
 
 from models import clock
 from models.accounts import secret, totp
 from models.accounts.user import OfUser, User
-from models.database import reading, writing
+from models.database import fetch, writing
 
 RECOVERY_CODES = 10
 # 80 bits, as 16 characters of base32: too many to try, so a plain digest is enough.
@@ -20,30 +23,51 @@ _CODE = re.compile(r"[0-9]{6}", re.ASCII)
 
 
 class RecoveryCode(OfUser):
-    """A code that replaces the app's code in one sign-in."""
+    """A code that replaces the app's code in one sign-in.
+
+    Its digest contains the identifier of ``made_for``, by default that of its user.
+    """
+
+    made_for = TextField(null=True)
 
     @classmethod
     def renew(cls, user: User) -> list[str]:
-        """Replace all codes with new ones. Returns them as the user sees them, once."""
+        """Replace all codes of the person with new ones. Returns them as the person sees them, once."""
         codes = [_readable(secrets.token_bytes(RECOVERY_BYTES)) for _ in range(RECOVERY_CODES)]
         with writing():
             cls.end_all(user)
             for code in codes:
-                cls.create(id=clock.new_id("rec"), user=user, digest=_digest(user, code))
+                cls.create(id=clock.new_id("rec"), user=user, digest=_digest(user.id, code))
         return codes
+
+    @classmethod
+    def of(cls, user: User) -> list[Self]:
+        """The unused codes of the user's person."""
+        return fetch(cls.select().where(cls.is_of_person(user)))
+
+    @classmethod
+    def hand_over(cls, user: User) -> None:
+        """Give the codes to another user of the person, if there is one: this user is about to be removed."""
+        with writing():
+            for other in User.person(user.email):
+                if other.id != user.id:
+                    made_for = fn.COALESCE(cls.made_for, user.id)
+                    cls.update(user=other.id, made_for=made_for).where(
+                        cls.user == user.id
+                    ).execute()
+                    return
 
     @classmethod
     def left(cls, user: User) -> int:
         """The number of unused codes."""
-        with reading():
-            return int(cls.select().where(cls.user == user.id).count())
+        return len(cls.of(user))
 
 
 def set_up(user: User) -> None:
     """Store a new secret. It has no effect until ``turn_on``."""
     with writing():
         if not _refreshed(user).has_two_factor:
-            user.amend(sealed_totp=secret.encrypt(totp.new_secret()), totp_step=0)
+            user.amend_person(sealed_totp=secret.encrypt(totp.new_secret()), totp_step=0)
 
 
 def pending_secret(user: User) -> str | None:
@@ -59,7 +83,7 @@ def turn_on(user: User, code: str) -> list[str] | None:
         present = _refreshed(user)
         if present.has_two_factor or not _is_of_the_app(present, _typed(code)):
             return None
-        user.amend(totp_since=clock.now())
+        user.amend_person(totp_since=clock.now())
         return RecoveryCode.renew(user)
 
 
@@ -76,7 +100,7 @@ def accept(user: User, code: str) -> bool:
 def turn_off(user: User) -> None:
     """Turn two-factor authentication off. Deletes the secret and the recovery codes."""
     with writing():
-        user.amend(sealed_totp=None, totp_since=None)
+        user.amend_person(sealed_totp=None, totp_since=None)
         RecoveryCode.end_all(user)
 
 
@@ -90,13 +114,15 @@ def _is_of_the_app(user: User, code: str) -> bool:
     step = totp.matching_step(secret.decrypt(user.sealed_totp), code, clock.now())
     if step is None:
         return False
-    # Of two concurrent sign-ins with the same code, only one updates the row.
-    unused = User.update(totp_step=step).where(User.id == user.id, User.totp_step < step)
+    # Of two concurrent sign-ins with the same code, only one updates the person's rows.
+    unused = User.update(totp_step=step).where(User.email == user.email, User.totp_step < step)
     return bool(unused.execute())
 
 
 def _recovers(user: User, code: str) -> bool:
-    used: Any = RecoveryCode.delete().where(RecoveryCode.digest == _digest(user, code))
+    makers = {row.made_for or row.user_id for row in RecoveryCode.of(user)}
+    digests = [_digest(maker, code) for maker in makers]
+    used: Any = RecoveryCode.delete().where(RecoveryCode.digest.in_(digests))
     return bool(used.execute())
 
 
@@ -105,8 +131,8 @@ def _typed(code: str) -> str:
     return re.sub(r"[\s-]", "", code).lower()
 
 
-def _digest(user: User, code: str) -> str:
-    return secret.digest(f"recovery {user.id} {_typed(code)}")
+def _digest(user_id: str, code: str) -> str:
+    return secret.digest(f"recovery {user_id} {_typed(code)}")
 
 
 def _readable(random: bytes) -> str:

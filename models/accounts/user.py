@@ -1,4 +1,7 @@
-"""Users: people who sign in to the dashboard. Each belongs to one account.
+"""Users of the dashboard. A user belongs to one account; a person has a user in each account they belong to.
+
+The users of a person have the same email, password and second factor: these columns change in all of them
+together. Only the person who reads the mailbox of an email can add a user to it (services.members).
 
 Passwords are stored as argon2id hashes with the first parameters of OWASP's password storage cheat sheet:
 19 MiB, 2 passes, 1 lane.
@@ -12,11 +15,11 @@ from typing import Any, Self
 
 from argon2 import PasswordHasher
 from argon2.exceptions import VerifyMismatchError
-from peewee import BigIntegerField, ForeignKeyField, TextField
+from peewee import BigIntegerField, ForeignKeyField, TextField, fn
 
 from models import clock
 from models.accounts.account import Account, Owned
-from models.database import BaseModel, reading, writing
+from models.database import BaseModel, exclusively, fetch, reading, writing
 
 MIN_PASSWORD, MAX_PASSWORD = 12, 1024
 # Text without blanks around one at sign. Whether mail arrives there is unknown.
@@ -24,6 +27,8 @@ EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}")
 _hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 # The hash of a random password: checking an unknown user takes as long as checking a known one.
 _NOBODY = "$argon2id$v=19$m=19456,t=2,p=1$UliTmA7UkcGZhohD1xlwAw$NZMR2QvtGrflVCxDzX4Hr+KyH40HVpdezJViL8AfjUE"
+# The columns that all users of a person have in common.
+PERSONAL = ("password_hash", "sealed_totp", "totp_since", "totp_step")
 # The most hashes at the same time: each takes memory and a core.
 _slots = threading.BoundedSemaphore(4)
 
@@ -38,7 +43,7 @@ class Role(StrEnum):
 
 
 class EmailTakenError(Exception):
-    """A user with this email exists already."""
+    """The account has a user with this email already."""
 
 
 class LastOwnerError(Exception):
@@ -46,13 +51,13 @@ class LastOwnerError(Exception):
 
 
 class User(Owned):
-    """A user. ``email`` is kept in lower case, so that it is unique regardless of case.
+    """A user. ``email`` is kept in lower case, so that a person is the same regardless of case.
 
     ``sealed_totp`` is the secret of two-factor authentication, which is on since ``totp_since``, or in set-up
     while that is null. Codes of ``totp_step`` and earlier steps are refused.
     """
 
-    email = TextField(unique=True)
+    email = TextField(index=True)
     password_hash = TextField()
     created_at = BigIntegerField()
     role = TextField(default=Role.OWNER)
@@ -61,42 +66,48 @@ class User(Owned):
     totp_since = BigIntegerField(null=True)
     totp_step = BigIntegerField(default=0)
 
-    @classmethod
-    def enrol(cls, account: Account, email: str, password: str, role: Role = Role.OWNER) -> Self:
-        """Create a user. Raises EmailTakenError."""
-        # Hash before the transaction, so that no writer waits for it.
-        return cls.enrol_hashed(account, email, hash_password(password), role)
+    class Meta:
+        indexes = ((("account", "email"), True),)
 
     @classmethod
     def enrol_hashed(cls, account: Account, email: str, hashed: str, role: Role) -> Self:
-        """Create a user with the hash of a password. Raises EmailTakenError."""
+        """Create a user. A new person gets this hash of a password, a known one keeps password and factor.
+
+        Raises EmailTakenError.
+        """
         with writing():
-            if cls.find(email) is not None:
+            known = cls.person(email)
+            if account.id in {user.account_id for user in known}:
                 raise EmailTakenError(email)
+            own = {name: getattr(known[0], name) for name in PERSONAL} if known else {}
             return cls.create(
                 id=clock.new_id("usr"),
                 account=account,
                 email=normalise(email),
-                password_hash=hashed,
                 created_at=clock.now(),
                 role=role,
+                **{"password_hash": hashed, **own},
             )
 
     @classmethod
-    def find(cls, email: str) -> Self | None:
-        with reading():
-            return cls.get_or_none(cls.email == normalise(email))
+    def person(cls, email: str) -> list[Self]:
+        """The users with this email and their accounts, oldest first. Empty for an unknown person."""
+        query = cls.select(cls, Account).join(Account).where(cls.email == normalise(email))
+        return fetch(query.order_by(cls.id))
 
     @classmethod
-    def authenticate(cls, email: str, password: str) -> Self | None:
-        """The user with this password, or None. A wrong password takes the same time.
+    def admitted(cls, email: str) -> list[Self]:
+        """The users of the person in accounts that are not suspended."""
+        return [user for user in cls.person(email) if user.account.suspended_at is None]
 
-        Users of a suspended account are refused.
-        """
-        user = cls.find(email)
-        if not _is_hash_of(password, user.password_hash if user else _NOBODY):
-            return None
-        return user if user and Account.get_by_id(user.account_id).suspended_at is None else None
+    @classmethod
+    def authenticate(cls, email: str, password: str) -> list[Self]:
+        """The admitted users of the person with this password. Empty for a wrong one, after the same time."""
+        users = cls.person(email)
+        # One hash, however many users the person has.
+        if not _is_hash_of(password, users[0].password_hash if users else _NOBODY):
+            return []
+        return [user for user in users if user.account.suspended_at is None]
 
     @classmethod
     def owners(cls, account_id: str) -> list[Self]:
@@ -110,34 +121,43 @@ class User(Owned):
     def has_two_factor(self) -> bool:
         return self.totp_since is not None
 
+    @property
+    def must_set_up_two_factor(self) -> bool:
+        """Whether the account requires it. The user needs to be selected with the account."""
+        return self.account.two_factor_since is not None and not self.has_two_factor
+
+    @exclusively
+    def amend_person(self, **values: Any) -> None:
+        """Change these columns of all users of the person, so of PERSONAL."""
+        model = type(self)
+        model.update(values).where(model.email == self.email).execute()
+        for name, value in values.items():
+            setattr(self, name, value)
+
     def become(self, role: Role) -> None:
         """Set another role, effective from the next request. Raises LastOwnerError."""
         with writing():
             if role != Role.OWNER:
-                self._leave_an_owner()
+                self.check_an_owner_stays()
             self.amend(role=role)
 
-    def dismiss(self) -> None:
-        """Remove the user like ``remove``. Raises LastOwnerError."""
-        with writing():
-            self._leave_an_owner()
-            self.remove()
+    def check_an_owner_stays(self) -> None:
+        """Raises LastOwnerError if the account has no other owner.
 
-    def remove(self) -> None:
-        """Remove the user, which ends their sessions."""
-        with writing():
-            self.delete_instance()
-
-    def _leave_an_owner(self) -> None:
-        # Read inside the transaction: if two owners remove each other at the same time, one stays.
+        Call it in the transaction of the change: if two owners remove each other at the same time, one stays.
+        """
         if [owner.id for owner in self.owners(self.account_id)] == [self.id]:
             raise LastOwnerError(self.email)
 
 
 class OfUser(BaseModel):
-    """A row that is deleted with its user. ``digest`` is of a secret that only the user has."""
+    """A row that is deleted with its user. ``digest`` is of a secret that only the user has.
+
+    ``has_others`` is whether the person had other users when find_with_user() read the row.
+    """
 
     user_id: str
+    has_others: bool = False
     id = TextField(primary_key=True)
     user = ForeignKeyField(User, on_delete="CASCADE")
     digest = TextField(unique=True)
@@ -145,16 +165,24 @@ class OfUser(BaseModel):
     @classmethod
     def find_with_user(cls, *conditions: Any) -> Self | None:
         """The row that meets the conditions, with its user and account. None if the account is suspended."""
-        query = cls.select(cls, User, Account).join(User).join(Account)
+        other = User.alias()
+        is_other = (other.email == User.email) & (other.id != User.id)
+        has_others = fn.EXISTS(other.select(other.id).where(is_other)).alias("has_others")
+        query = cls.select(cls, User, Account, has_others).join(User).join(Account)
         with reading():
             found: Self | None = query.where(*conditions, Account.suspended_at.is_null()).first()
             return found
 
     @classmethod
     def end_all(cls, user: User, but: str | None = None) -> None:
-        """Delete the user's rows, except the one with this identifier if given."""
+        """Delete the rows of the user's person, except the one with this identifier if given."""
         with writing():
-            cls.delete().where(cls.user == user.id, cls.id != (but or "")).execute()
+            cls.delete().where(cls.is_of_person(user), cls.id != (but or "")).execute()
+
+    @classmethod
+    def is_of_person(cls, user: User) -> Any:
+        """The condition of the rows of all users of this user's person."""
+        return cls.user.in_(User.select(User.id).where(User.email == user.email))
 
 
 def normalise(email: str) -> str:

@@ -1,4 +1,4 @@
-"""Sessions of the dashboard, and the rate limits of sign-in attempts (ADR 48).
+"""Sessions of the dashboard, and the limits of sign-in attempts and of mails to strangers (ADR 48).
 
 Failed and running attempts to sign in count for the client's address, for the email, and for the pair. All
 are stored as digests, because people type secrets into the wrong field. An address is refused for its own
@@ -32,6 +32,10 @@ ATTACKED_AT, ATTACKED_PAIR_LIMIT = 20, 1
 # Attempts of one user from all addresses. Only someone with the password or a session gets this far.
 CODE, PASSWORD = "code", "password"
 PROOF_LIMIT = 10
+# The most mails in a day from one account to one address, and from one account. A limit of an address over
+# all accounts would show that others write to it, and let them keep it from being invited.
+MAIL_WINDOW_MS = 24 * 3_600_000
+MAIL_PAIR_LIMIT, MAIL_ACCOUNT_LIMIT = 3, 50
 
 
 class TooManyAttemptsError(Exception):
@@ -43,7 +47,7 @@ class TooManyAttemptsError(Exception):
 
 
 class SignInAttempt(BaseModel):
-    """One attempt under one subject: each attempt writes three of these."""
+    """One attempt or mail under one subject: an attempt writes three of these, a mail two."""
 
     id = TextField(primary_key=True)
     subject = TextField()
@@ -84,20 +88,31 @@ class SignInAttempt(BaseModel):
             cls.delete().where(cls.subject == _proof(user, kind)).execute()
 
     @classmethod
-    def pretend(cls) -> None:
-        """Write a row without effect for an unknown email, which takes the same time."""
+    def begin_mail(cls, account_id: str, email: str) -> None:
+        """Count a mail that a user of the account sends to an address. Raises TooManyAttemptsError."""
+        now, pair = clock.now(), f"{account_id} {normalise(email)}"
+        limits = {f"mail {pair}": MAIL_PAIR_LIMIT, f"mail {account_id}": MAIL_ACCOUNT_LIMIT}
         with writing():
-            cls.create(id=clock.new_id("sia"), subject=secrets.token_hex(32), at=clock.now())
+            for subject, limit in limits.items():
+                cls._bound(secret.digest(subject), limit, now, MAIL_WINDOW_MS)
+                cls.create(id=clock.new_id("sia"), subject=secret.digest(subject), at=now)
 
     @classmethod
-    def _bound(cls, subject: str, limit: int, now: int) -> None:
-        if (since := cls._full_since(subject, limit, now)) is not None:
-            raise TooManyAttemptsError(math.ceil((since + WINDOW_MS - now) / 1000))
+    def pretend(cls) -> None:
+        """Write a row without effect for an unknown email. It takes the time of Audit.note_each()."""
+        row = {"id": clock.new_id("sia"), "subject": secrets.token_hex(32), "at": clock.now()}
+        with writing():
+            cls.insert_many([row]).execute()
 
     @classmethod
-    def _full_since(cls, subject: str, limit: int, now: int) -> int | None:
+    def _bound(cls, subject: str, limit: int, now: int, window: int = WINDOW_MS) -> None:
+        if (since := cls._full_since(subject, limit, now, window)) is not None:
+            raise TooManyAttemptsError(math.ceil((since + window - now) / 1000))
+
+    @classmethod
+    def _full_since(cls, subject: str, limit: int, now: int, window: int = WINDOW_MS) -> int | None:
         """The time of the first of the last ``limit`` attempts; None if the window has fewer."""
-        recent = cls.select(cls.at).where(cls.subject == subject, cls.at > now - WINDOW_MS)
+        recent = cls.select(cls.at).where(cls.subject == subject, cls.at > now - window)
         first: int | None = recent.order_by(cls.at.desc()).offset(limit - 1).limit(1).scalar()
         return first
 
@@ -120,13 +135,14 @@ def _subjects(email: str, address: str) -> list[str]:
 
 
 def _proof(user: User, kind: str) -> str:
-    return secret.digest(f"{kind} {user.id}")
+    return secret.digest(f"{kind} {user.email}")
 
 
 class UserSession(OfUser):
     """A session. It ends 12 h after it began, after 2 h without use, or when its row is removed.
 
     ``digest`` is of the random token in the browser. While the account is suspended, it is refused.
+    A session is of one user; to use another account, the person gets another session (sign_in.switch).
     ``address`` and ``browser`` are those of the sign-in.
     """
 
@@ -136,8 +152,13 @@ class UserSession(OfUser):
     browser = TextField(default="")
 
     @classmethod
-    def begin(cls, user: User, address: str = "", browser: str = "") -> str:
-        """Begin a session. Returns its token, which is not stored."""
+    def begin(
+        cls, user: User, address: str = "", browser: str = "", created_at: int | None = None
+    ) -> str:
+        """Begin a session, or continue with one of another user of the person, which began at ``created_at``.
+
+        Returns its token, which is not stored.
+        """
         token, now = secrets.token_urlsafe(32), clock.now()
         with writing():
             user.amend(signed_in_at=now)
@@ -145,7 +166,7 @@ class UserSession(OfUser):
                 id=clock.new_id("ses"),
                 user=user,
                 digest=secret.digest(token),
-                created_at=now,
+                created_at=now if created_at is None else created_at,
                 last_used_at=now,
                 address=address,
                 browser=browser,
@@ -167,7 +188,8 @@ class UserSession(OfUser):
         given = set(session_ids)
         query = cls.select(cls.id).join(User).join(Account)
         is_one = cls.id.in_(list(given)), Account.suspended_at.is_null()
-        is_open = query.where(cls._is_open(), *is_one)
+        has_proof = Account.two_factor_since.is_null() | ~User.totp_since.is_null()
+        is_open = query.where(cls._is_open(), has_proof, *is_one)
         return given - {row.id for row in fetch(is_open)} if given else given
 
     @classmethod
@@ -182,6 +204,7 @@ class UserSession(OfUser):
 
     @classmethod
     def of(cls, user: User) -> list[Self]:
-        """The user's open sessions, newest first."""
-        is_one = cls.user == user.id, cls._is_open()
-        return fetch(cls.select().where(*is_one).order_by(cls.id.desc()))
+        """The open sessions of the user's person with their accounts, newest first."""
+        query = cls.select(cls, User, Account).join(User).join(Account)
+        is_one = User.email == user.email, cls._is_open()
+        return fetch(query.where(*is_one).order_by(cls.id.desc()))

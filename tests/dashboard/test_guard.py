@@ -6,11 +6,11 @@ from dashboard.cookies import session_token
 from dashboard.guard import safe_next
 from dashboard.site import page_number
 from models.accounts.account import Account, ApiKey
-from models.accounts.user import User
 from models.accounts.user_session import UserSession
 from models.numbers.signup import SignupLink
 from tests.conftest import Configure
 from tests.dashboard.world import application
+from tests.people import enrol
 
 PUBLIC_URL = "https://gateway.example.com"
 PRODUCTION = {
@@ -24,7 +24,7 @@ def test_behind_https_cookies_are_secure_and_bound_to_the_host(
     configure: Configure, account: Account
 ) -> None:
     configure(**PRODUCTION)
-    User.enrol(account, "ada@example.com", "correct horse battery")
+    enrol(account, "ada@example.com", "correct horse battery")
     client = application().test_client()
     form = client.get("/dashboard/sign-in", base_url=PUBLIC_URL)
     token = form.text.partition('name="csrf_token" value="')[2][:64]
@@ -55,7 +55,7 @@ def test_the_edge_finds_the_session_among_other_cookies(configure: Configure) ->
 
 
 def test_a_revoked_key_or_closed_link_is_not_revoked_again(account: Account) -> None:
-    user = User.enrol(account, "ada@example.com", "correct horse battery")
+    user = enrol(account, "ada@example.com", "correct horse battery")
     client = application().test_client()
     client.set_cookie("gateway_session", UserSession.begin(user))
     key, _ = ApiKey.issue(account, "key")

@@ -7,10 +7,10 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from models.accounts.account import Account
-from models.accounts.user import User
 from models.accounts.user_session import UserSession
 from models.numbers.signup import SignupLink
 from tests.dashboard.world import application
+from tests.people import enrol
 
 PATH = "/dashboard/links"
 
@@ -19,7 +19,7 @@ PATH = "/dashboard/links"
 def client(account: Account) -> FlaskClient:
     """A browser whose user is signed in."""
     client = application().test_client()
-    user = User.enrol(account, "ada@example.com", "correct horse battery")
+    user = enrol(account, "ada@example.com", "correct horse battery")
     client.set_cookie("gateway_session", UserSession.begin(user))
     return client
 

@@ -8,7 +8,7 @@ from models.accounts.account import Account
 from models.database import writing
 from models.numbers.number import Number, NumberStatus
 from models.reports.incident import AlertTarget, Incident
-from services import notify
+from services import mailing, notify
 from services.webhooks import NOT_AN_ADDRESS, NOT_CHECKED
 from tests import factories
 from tests.conftest import Configure
@@ -109,7 +109,7 @@ def test_incidents_are_listed_with_their_recipients(
     assert "nobody" in page
     incident = Incident.claim(1_000)
     assert incident is not None
-    incident.record_notified(["ada@example.com"], None, notify.NO_MAIL)
+    incident.record_notified(["ada@example.com"], None, mailing.NO_MAIL)
     page = visit("notifications")
     assert "GATEWAY_SMTP_URL" in page
     assert "ada@example.com</td>" not in page

@@ -19,6 +19,7 @@ from models.numbers.number import Number
 from models.numbers.signup import SignupLink
 from tests.conftest import Configure
 from tests.dashboard.world import VIEWS, View, browser_of, form_token, furnish
+from tests.mail_server import MailServer
 from tests.people import PASSWORD, member
 
 ROOT = "/messaging"
@@ -61,8 +62,9 @@ def _strays(page: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("view", PAGES, ids=lambda view: view.name)
 def test_no_page_and_no_redirect_leaves_the_path(
-    account: Account, number: Number, view: View
+    account: Account, number: Number, mail: MailServer, view: View
 ) -> None:
+    assert mail.mails == []
     member(account, Role.OWNER)
     world = furnish(account, number)
     if RULES[view.name].is_public:

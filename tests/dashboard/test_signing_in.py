@@ -5,8 +5,8 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from models.accounts.account import Account
-from models.accounts.user import User
 from tests.dashboard.world import application
+from tests.people import enrol
 
 EMAIL, PASSWORD = "ada@example.com", "correct horse battery"
 PATH = "/dashboard/sign-in"
@@ -15,7 +15,7 @@ PATH = "/dashboard/sign-in"
 @pytest.fixture
 def client(account: Account) -> FlaskClient:
     """A browser and a user, not signed in."""
-    User.enrol(account, EMAIL, PASSWORD)
+    enrol(account, EMAIL, PASSWORD)
     return application().test_client()
 
 

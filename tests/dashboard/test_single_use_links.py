@@ -13,7 +13,8 @@ from models.accounts.user import Role, User
 from models.accounts.user_session import UserSession
 from tests.conftest import Clock
 from tests.dashboard.world import browser_of, form_token
-from tests.people import app_code, member, with_two_factor
+from tests.mail_server import MailServer
+from tests.people import PASSWORD, app_code, member, with_two_factor
 
 NEW = "a password of one's own"
 
@@ -31,17 +32,18 @@ def _choose(
     return browser.post(path, data={"csrf_token": form_token(browser, path), **form})
 
 
-def _made(owner: User, path: str, **form: str) -> str:
-    """The path of the link on a page after its form was submitted."""
+def _mailed(mail: MailServer, owner: User, path: str, **form: str) -> str:
+    """The path of the link that is mailed when a form is submitted."""
     browser = browser_of(owner)
-    shown = browser.post(path, data={"csrf_token": form_token(browser), **form}).text
-    found = re.search(r'<code id="url">http://[^/]+(/dashboard/[^<]+)</code>', shown)
-    assert found is not None
-    return found[1]
+    answer = browser.post(path, data={"csrf_token": form_token(browser), **form})
+    assert answer.status_code == 303
+    return mail.link
 
 
-def test_an_invited_person_chooses_a_password_and_is_signed_in(owner: User) -> None:
-    path = _made(owner, "/dashboard/users", email="Guest@Example.com", role="agent")
+def test_an_invited_person_chooses_a_password_and_is_signed_in(
+    owner: User, mail: MailServer
+) -> None:
+    path = _mailed(mail, owner, "/dashboard/users", email="Guest@Example.com", role="agent")
     visitor = browser_of(None)
     shown = visitor.get(path)
     assert "guest@example.com" in shown.text
@@ -52,11 +54,13 @@ def test_an_invited_person_chooses_a_password_and_is_signed_in(owner: User) -> N
     home = visitor.get("/dashboard/").text
     assert "guest@example.com" in home
     assert 'href="/dashboard/users"' not in home
-    assert User.find("guest@example.com") is not None
+    assert User.person("guest@example.com")
 
 
-def test_opening_a_link_does_not_use_it_and_accepting_closes_it(owner: User) -> None:
-    path = _made(owner, "/dashboard/users", email="guest@example.com", role="viewer")
+def test_opening_a_link_does_not_use_it_and_accepting_closes_it(
+    owner: User, mail: MailServer
+) -> None:
+    path = _mailed(mail, owner, "/dashboard/users", email="guest@example.com", role="viewer")
     assert [browser_of(None).get(path).status_code for _ in range(3)] == [200] * 3
     late = browser_of(None)
     token = form_token(late, path)
@@ -91,10 +95,10 @@ def test_an_unknown_link_gets_the_same_response_as_a_closed_one(owner: User, kin
     ],
 )
 def test_an_invalid_password_is_requested_again(
-    owner: User, password: str, again: str | None, problem: str
+    owner: User, mail: MailServer, password: str, again: str | None, problem: str
 ) -> None:
     for path in (
-        _made(owner, "/dashboard/users", email="guest@example.com", role="viewer"),
+        _mailed(mail, owner, "/dashboard/users", email="guest@example.com", role="viewer"),
         f"/dashboard/password/{PasswordReset.open(owner)}",
     ):
         answer = _choose(browser_of(None), path, password, again)
@@ -103,12 +107,39 @@ def test_an_invalid_password_is_requested_again(
         assert browser_of(None).get(path).status_code == 200
 
 
-def test_an_email_of_another_account_cannot_join(owner: User) -> None:
-    member(Account.open("Other", "pro"), Role.OWNER, "guest")
-    path = _made(owner, "/dashboard/users", email="guest@example.com", role="viewer")
-    answer = _choose(browser_of(None), path)
-    assert answer.status_code == 409
-    assert "in use already" in answer.text
+@pytest.mark.parametrize("has_factor", [False, True])
+def test_a_known_person_joins_with_password_and_code(
+    owner: User, mail: MailServer, clock: Clock, *, has_factor: bool
+) -> None:
+    guest = member(Account.open("Other", "pro"), Role.OWNER, "guest")
+    if has_factor:
+        with_two_factor(guest)
+        clock.advance(minutes=1)
+    path = _mailed(mail, owner, "/dashboard/users", email=guest.email, role="viewer")
+    visitor = browser_of(None)
+    form = {"csrf_token": form_token(visitor, path), "password": PASSWORD}
+    assert ('name="code"' in visitor.get(path).text) is has_factor
+    assert visitor.post(path, data={**form, "password": NEW}).status_code == 422
+    if has_factor:
+        assert visitor.post(path, data=form).status_code == 422
+        form["code"] = app_code(guest)
+    assert visitor.post(path, data=form).headers["Location"] == "/dashboard/"
+    home = visitor.get("/dashboard/").text
+    assert "<small>Acme</small>" in home
+    assert 'href="/dashboard/accounts"' in home
+    assert browser_of(None).get(path).status_code == 404
+    assert User.authenticate(guest.email, PASSWORD)
+
+
+def test_a_password_of_a_known_person_is_not_guessed_with_an_invitation(
+    owner: User, mail: MailServer
+) -> None:
+    guest = member(Account.open("Other", "pro"), Role.OWNER, "guest")
+    path = _mailed(mail, owner, "/dashboard/users", email=guest.email, role="viewer")
+    visitor = browser_of(None)
+    form = {"csrf_token": form_token(visitor, path), "password": NEW}
+    statuses = [visitor.post(path, data=form).status_code for _ in range(6)]
+    assert statuses == [422] * 5 + [429]
 
 
 def test_a_form_without_its_token_uses_no_link(owner: User) -> None:
@@ -118,8 +149,10 @@ def test_a_form_without_its_token_uses_no_link(owner: User) -> None:
     assert browser_of(None).get(path).status_code == 200
 
 
-def test_a_signed_in_user_who_accepts_gets_the_new_users_session(owner: User) -> None:
-    path = _made(owner, "/dashboard/users", email="guest@example.com", role="viewer")
+def test_a_signed_in_user_who_accepts_gets_the_new_users_session(
+    owner: User, mail: MailServer
+) -> None:
+    path = _mailed(mail, owner, "/dashboard/users", email="guest@example.com", role="viewer")
     browser = browser_of(owner)
     _choose(browser, path)
     assert "guest@example.com" in browser.get("/dashboard/").text
@@ -128,26 +161,26 @@ def test_a_signed_in_user_who_accepts_gets_the_new_users_session(owner: User) ->
 
 
 def test_a_new_password_by_link_ends_all_sessions_and_signs_nobody_in(
-    account: Account, owner: User
+    account: Account, owner: User, mail: MailServer
 ) -> None:
     user = member(account, Role.AGENT)
     theirs = browser_of(user)
-    path = _made(owner, f"/dashboard/users/{user.id}/reset")
+    path = _mailed(mail, owner, f"/dashboard/users/{user.id}/reset")
     visitor = browser_of(None)
     answer = _choose(visitor, path)
     assert answer.headers["Location"] == "/dashboard/sign-in"
     assert "gateway_session" not in " ".join(answer.headers.getlist("Set-Cookie"))
     assert theirs.get("/dashboard/").status_code == 303
-    assert User.authenticate(user.email, NEW) == user
+    assert User.authenticate(user.email, NEW) == [user]
 
 
 def test_after_a_password_reset_the_code_is_still_required(
-    account: Account, owner: User, clock: Clock
+    account: Account, owner: User, mail: MailServer, clock: Clock
 ) -> None:
     user = member(account, Role.AGENT)
     with_two_factor(user)
     clock.advance(minutes=1)
-    path = _made(owner, f"/dashboard/users/{user.id}/reset")
+    path = _mailed(mail, owner, f"/dashboard/users/{user.id}/reset")
     browser = browser_of(None)
     _choose(browser, path)
     sign_in = "/dashboard/sign-in"

@@ -2,13 +2,17 @@
 
 import pytest
 
-from dashboard.users import LAST_OWNER
+from dashboard.guard import SET_UP
+from dashboard.users import LAST_OWNER, OWN_FIRST
 from models.accounts.account import Account
+from models.accounts.audit import Audit
 from models.accounts.invitation import Invitation
 from models.accounts.password import PasswordReset
 from models.accounts.user import Role, User
+from models.accounts.user_session import UserSession
 from tests.dashboard.world import browser_of, form_token
-from tests.people import member, with_two_factor
+from tests.mail_server import MailServer
+from tests.people import PASSWORD, app_code, member, with_two_factor
 
 PATH = "/dashboard/users"
 
@@ -76,6 +80,57 @@ def test_ones_own_password_is_not_changed_by_a_link(owner: User) -> None:
     assert _post(owner, f"{PATH}/{owner.id}/reset")[0] == 404
 
 
+def test_an_invitation_is_in_the_mail_and_in_no_response(owner: User, mail: MailServer) -> None:
+    status, page = _post(owner, PATH, email="guest@example.com", role="viewer")
+    pages = page + browser_of(owner).get(PATH).text
+    assert (status, "guest@example.com" in pages) == (303, True)
+    assert mail.link.rpartition("/")[2] not in pages
+    assert mail.link.startswith("/dashboard/invitation/")
+
+
+def test_a_password_link_is_in_the_mail_and_in_no_response(
+    account: Account, owner: User, mail: MailServer
+) -> None:
+    user = member(account, Role.AGENT)
+    status, page = _post(owner, f"{PATH}/{user.id}/reset")
+    assert (status, mail.subjects[0][0]) == (303, user.email)
+    assert mail.link.rpartition("/")[2] not in page + browser_of(owner).get(PATH).text
+    assert mail.link.startswith("/dashboard/password/")
+
+
+def test_without_a_mail_server_the_pages_name_the_commands(account: Account, owner: User) -> None:
+    user = member(account, Role.AGENT)
+    browser = browser_of(owner)
+    page = browser.get(PATH).text
+    assert f"gateway users create EMAIL --account {account.id}" in page
+    assert 'name="email"' not in page
+    page = browser.get(f"{PATH}/{user.id}").text
+    assert f"gateway users reset-password {user.email}" in page
+    assert "/reset" not in page
+    for path in (PATH, f"{PATH}/{user.id}/reset"):
+        assert _post(owner, path, email="guest@example.com", role="viewer")[0] == 502
+    assert Invitation.select().count() + PasswordReset.select().count() == 0
+
+
+@pytest.mark.parametrize(
+    "email", ["nobody", "a,b@example.com", "<b@example.com>", "ada@exämple.com"]
+)
+def test_an_invitation_needs_an_address(owner: User, mail: MailServer, email: str) -> None:
+    assert _post(owner, PATH, email=email, role="viewer")[0] == 422
+    assert mail.mails == []
+
+
+def test_too_many_mails_are_refused_on_their_page(
+    account: Account, owner: User, mail: MailServer
+) -> None:
+    user = member(account, Role.AGENT)
+    form = {"email": "guest@example.com", "role": "viewer"}
+    assert [_post(owner, PATH, **form)[0] for _ in range(4)] == [303] * 3 + [429]
+    reset = f"{PATH}/{user.id}/reset"
+    assert [_post(owner, reset)[0] for _ in range(4)] == [303] * 3 + [429]
+    assert len(mail.mails) == 6
+
+
 def test_an_existing_user_is_not_invited(account: Account, owner: User) -> None:
     member(account, Role.AGENT)
     status, page = _post(owner, PATH, email="AGENT@example.com", role="viewer")
@@ -83,11 +138,54 @@ def test_an_existing_user_is_not_invited(account: Account, owner: User) -> None:
     assert Invitation.select().count() == 0
 
 
-def test_another_accounts_user_is_invited_like_a_stranger(owner: User) -> None:
+def test_another_accounts_user_is_invited_like_a_stranger(owner: User, mail: MailServer) -> None:
     """Users of other accounts are not revealed."""
     member(Account.open("Other", "pro"), Role.OWNER, "guest")
     for email in ("guest@example.com", "nobody@example.com"):
-        assert _post(owner, PATH, email=email, role="viewer")[0] == 200
+        assert _post(owner, PATH, email=email, role="viewer") == (303, "")
+    assert len(mail.mails) == 2
+
+
+def test_two_factor_can_be_required_of_all_users(account: Account, owner: User) -> None:
+    path, home = f"{PATH}/two-factor", "/dashboard/"
+    status, page = _post(owner, path, required="1")
+    assert (status, OWN_FIRST in page) == (409, True)
+    with_two_factor(owner)
+    assert _post(owner, path, required="1")[0] == 303
+    user = member(account, Role.DEVELOPER)
+    browser = browser_of(user)
+    for view in ("", "inbox", "you", "live"):
+        answer = browser.get(home + view)
+        assert (answer.status_code, answer.headers["Location"]) == (303, SET_UP)
+    form = {"csrf_token": form_token(browser, SET_UP), "present": PASSWORD}
+    contact = {"csrf_token": form["csrf_token"], "stop": "stop"}
+    assert browser.post("/dashboard/contacts", data=contact).headers["Location"] == SET_UP
+    assert Account.get_by_id(account.id).stop_words == []
+    shown = browser.get(SET_UP).text
+    assert 'href="/dashboard/inbox"' not in shown
+    assert 'role="search"' not in shown
+    assert browser.post(f"{SET_UP}/secret", data=form).status_code == 303
+    assert browser.post(SET_UP, data={**form, "code": app_code(user)}).status_code == 200
+    assert browser.get(home).status_code == 200
+    assert browser.get(f"{SET_UP}/off").status_code == 200
+    off = {**form, "csrf_token": form_token(browser), "code": app_code(user, 1)}
+    assert browser.post(f"{SET_UP}/off", data=off).status_code == 409
+    assert User.get_by_id(user.id).has_two_factor
+    assert _post(owner, path)[0] == 303
+    assert browser_of(member(account, Role.VIEWER)).get(home).status_code == 200
+    rows = Audit.select().where(Audit.action == "account.two_factor_changed")
+    assert [row.detail for row in rows] == [{"required": True}, {"required": False}]
+
+
+def test_a_requirement_ends_streams_of_users_without_two_factor(account: Account) -> None:
+    without, having = member(account, Role.AGENT), member(account, Role.OWNER)
+    with_two_factor(having)
+    for user in (without, having):
+        UserSession.begin(user)
+    ids = [UserSession.of(user)[0].id for user in (without, having)]
+    assert UserSession.void_among(ids) == set()
+    account.amend(two_factor_since=1)
+    assert UserSession.void_among(ids) == {ids[0]}
 
 
 def test_a_revoked_invitation_no_longer_works(account: Account, owner: User) -> None:

@@ -12,10 +12,11 @@ from models.accounts.user import Role, User
 from models.accounts.user_session import UserSession
 from tests.conftest import Clock
 from tests.dashboard.world import browser_of, form_token
-from tests.people import PASSWORD, app_code, member, with_two_factor
+from tests.people import PASSWORD, app_code, elsewhere, member, with_two_factor
 
 YOU, FACTOR = "/dashboard/you", "/dashboard/you/two-factor"
 SIGN_IN, CODE = "/dashboard/sign-in", "/dashboard/sign-in/code"
+ACCOUNT, ACCOUNTS = "/dashboard/sign-in/account", "/dashboard/accounts"
 NEW = "a password of one's own"
 
 
@@ -56,7 +57,7 @@ def test_a_new_password_needs_the_old_one_and_ends_other_sessions(
     assert _change(browser, PASSWORD).status_code == 303
     assert browser.get(YOU).status_code == 200
     assert elsewhere.get(YOU).status_code == 303
-    assert User.authenticate(user.email, NEW) == user
+    assert User.authenticate(user.email, NEW) == [user]
 
 
 def test_the_old_password_is_not_guessed_for_ever(browser: FlaskClient, clock: Clock) -> None:
@@ -191,6 +192,46 @@ def test_a_sign_in_always_starts_a_new_session(user: User, clock: Clock) -> None
     assert cookie is not None
     assert cookie.value != "chosen-by-somebody-else"
     assert visitor.get_cookie("gateway_pending") is None
+
+
+def test_a_person_with_several_accounts_chooses_one_and_switches(user: User) -> None:
+    there = elsewhere(user)
+    visitor = _by_password(user, "/dashboard/webhooks")
+    page = visitor.get(ACCOUNT)
+    assert page.status_code == 200
+    assert UserSession.of(user) == []
+    form = {"user_id": there.id, "next": "/dashboard/webhooks"}
+    assert _post(visitor, ACCOUNT, ACCOUNT, **form).headers["Location"] == "/dashboard/webhooks"
+    home = visitor.get("/dashboard/")
+    assert "<small>Other</small>" in home.text
+    stale = {"csrf_token": form_token(visitor), "name": "key"}
+    assert _post(visitor, ACCOUNTS, ACCOUNTS, user_id=user.id).status_code == 303
+    assert "<small>Acme</small>" in visitor.get("/dashboard/").text
+    # A form of the other account changes nothing here.
+    assert visitor.post("/dashboard/keys", data=stale).status_code == 403
+    assert [row.user_id for row in UserSession.of(user)] == [user.id]
+    assert _post(visitor, ACCOUNTS, ACCOUNTS, user_id="usr_unknown").status_code == 404
+
+
+def test_the_choice_of_an_account_needs_the_steps_before_it(user: User) -> None:
+    there = elsewhere(user)
+    visitor = browser_of(None)
+    assert visitor.get(ACCOUNT).headers["Location"] == SIGN_IN
+    answer = _post(visitor, ACCOUNT, SIGN_IN, user_id=there.id)
+    assert (answer.headers["Location"], UserSession.of(user)) == (SIGN_IN, [])
+    with_two_factor(user)
+    visitor = _by_password(user)
+    assert visitor.get(ACCOUNT).headers["Location"] == SIGN_IN
+    assert _post(visitor, ACCOUNT, CODE, user_id=there.id).headers["Location"] == SIGN_IN
+    assert UserSession.of(user) == []
+
+
+def test_sessions_in_other_accounts_are_listed_and_ended(user: User, browser: FlaskClient) -> None:
+    there = browser_of(elsewhere(user))
+    assert "<small>Other</small>" in browser.get(YOU).text
+    newest = UserSession.of(user)[0]
+    assert _post(browser, f"{YOU}/sessions/{newest.id}/revoke").status_code == 303
+    assert there.get(YOU).status_code == 303
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from resources.sample import sample_event
 from services import contacts
 from services import webhooks as service
 from tests import factories
-from tests.people import PASSWORD, app_code, member, with_two_factor
+from tests.people import PASSWORD, app_code, elsewhere, member, with_two_factor
 from webhooks.kinds import EventKind
 
 # What each action needs to succeed. Others need no field.
@@ -53,6 +53,7 @@ FORMS: dict[str, dict[str, str]] = {
     "reply": {"reply": "text", "text": "Hello", "once": "once"},
     "reply_with_media": {"kind": "image", "link": "https://example.com/a.png", "once": "once"},
     "save_notifications": {"emails": "ops@example.com"},
+    "require_two_factor": {"required": "1"},
 }
 
 
@@ -121,6 +122,8 @@ class World:
         form = {"csrf_token": form_token(browser), **FORMS.get(view.name, {})}
         if view.name == "redeliver_selected":
             form["id"] = self.ids["<delivery_id>"]
+        if view.name == "switch_account":
+            form["user_id"] = User.person(user.email)[-1].id
         if view.name.endswith("two_factor") and view.name.startswith("turn"):
             form |= {
                 "code": app_code(user, view.name == "turn_off_two_factor"),
@@ -133,8 +136,10 @@ class World:
         match name:
             case "turn_on_two_factor":
                 two_factor.set_up(user)
-            case "turn_off_two_factor":
+            case "turn_off_two_factor" | "require_two_factor":
                 with_two_factor(user)
+            case "switch_account":
+                elsewhere(user)
             case "redeliver" | "redeliver_selected":
                 Delivery.update(state=DeliveryState.FAILED).execute()
             case "switch_on":

@@ -14,8 +14,10 @@ from models import database
 from models.database import engine
 from models.database.sqlite import lock_within
 
-# Each of them breaks a release that runs on the same database.
-REMOVING = re.compile(r"\b(DROP|RENAME|SET NOT NULL|ALTER COLUMN \w+ TYPE)\b|drop_|rename_")
+# Each of them breaks a release that runs on the same database. A release needs no index to run.
+REMOVING = re.compile(
+    r"\b(DROP(?! INDEX)|RENAME|SET NOT NULL|ALTER COLUMN \w+ TYPE)\b|drop_(?!index)|rename_"
+)
 # Written by the database itself.
 INTERNAL = re.compile(r"sqlite_|search_words_")
 

@@ -11,7 +11,7 @@ from models.database import writing
 from models.deliveries.webhook import Deactivation, Webhook, note_success
 from models.numbers.number import Number, NumberStatus
 from models.reports.incident import AlertTarget, Incident, IncidentKind
-from services import notify
+from services import mailing, notify
 from tests import factories
 from tests.conftest import Clock, Configure
 from tests.fake_templates import definition, known
@@ -198,7 +198,7 @@ def test_a_target_that_keeps_failing_is_given_up(
         notify.look()
         clock.advance(seconds=pause)
     incident = Incident.get()
-    assert (incident.due_at, incident.notified, incident.error) == (None, [], notify.NO_MAIL)
+    assert (incident.due_at, incident.notified, incident.error) == (None, [], mailing.NO_MAIL)
     assert incident.tries == len(notify.PAUSES) + 1
     with writing():
         number.move_to(NumberStatus.ACTIVE)
@@ -257,7 +257,7 @@ def test_no_connection_to_a_database_is_held_while_mail_is_sent(
         assert not database.database.in_transaction()
         sent.append("mail")
 
-    monkeypatch.setattr("services.notify.send_mail", send)
+    monkeypatch.setattr("services.mailing.send_mail", send)
     _fail(factories.webhook(account))
     notify.look()
     assert sent == ["mail"]

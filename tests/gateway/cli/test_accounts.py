@@ -9,6 +9,7 @@ from gateway.cli import cli, up
 from models.accounts.account import Account, ApiKey
 from models.accounts.user import User
 from tests import factories
+from tests.people import enrol
 
 pytestmark = pytest.mark.usefixtures("state")
 PASSWORD = "correct horse battery"
@@ -33,12 +34,12 @@ def test_a_plan_or_an_account_that_does_not_exist_is_refused(account: Account) -
 def test_the_demo_account_gets_another_key_and_password() -> None:
     account = Account.open(up.NAME, "starter")
     number = factories.active_number(account)
-    User.enrol(account, up.EMAIL, PASSWORD)
+    enrol(account, up.EMAIL, PASSWORD)
     _, old = ApiKey.issue(account, "demo")
     made = json.loads(_run("demo", "--json").stdout)
     assert (made["account"], made["number"]) == (account.id, number.id)
-    assert User.authenticate(up.EMAIL, PASSWORD) is None
-    assert User.authenticate(up.EMAIL, made["password"]) is not None
+    assert not User.authenticate(up.EMAIL, PASSWORD)
+    assert User.authenticate(up.EMAIL, made["password"])
     assert all(ApiKey.unrevoked(key) for key in (old, made["key"]))
 
 
@@ -52,10 +53,10 @@ def test_people_see_the_lines_of_the_first_run() -> None:
 
 def test_a_user_of_another_account_is_left_alone(account: Account) -> None:
     Account.open(up.NAME, "starter")
-    User.enrol(account, up.EMAIL, PASSWORD)
+    enrol(account, up.EMAIL, PASSWORD)
     made = json.loads(_run("demo", "--json").stdout)
     assert "password" not in made
-    assert User.authenticate(up.EMAIL, PASSWORD) is not None
+    assert User.authenticate(up.EMAIL, PASSWORD)
 
 
 @pytest.mark.usefixtures("account")

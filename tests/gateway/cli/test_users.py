@@ -10,7 +10,7 @@ from models.accounts.account import Account
 from models.accounts.audit import Audit
 from models.accounts.user import Role, User
 from models.accounts.user_session import UserSession
-from tests.people import member, with_two_factor
+from tests.people import elsewhere, enrol, member, with_two_factor
 
 pytestmark = pytest.mark.usefixtures("state")
 EMAIL = "ada@example.com"
@@ -26,7 +26,7 @@ def test_a_user_is_created_with_a_password_that_is_shown_once(account: Account) 
     assert list(made) == ["id", "email", "accountId", "role", "password", "createdAt"]
     assert (made["email"], made["accountId"]) == (EMAIL, account.id)
     assert made["id"].startswith("usr_")
-    assert User.authenticate(EMAIL, made["password"]) is not None
+    assert User.authenticate(EMAIL, made["password"])
     [listed] = json.loads(_run("list", "--json").stdout)
     assert listed == {
         name: made[name] for name in ("id", "email", "accountId", "role", "createdAt")
@@ -45,7 +45,7 @@ def test_a_password_of_ones_own_is_read_and_not_printed(account: Account) -> Non
     )
     assert list(json.loads(done.stdout)) == ["id", "email", "accountId", "role", "createdAt"]
     assert PASSWORD not in done.output
-    assert User.authenticate(EMAIL, PASSWORD) is not None
+    assert User.authenticate(EMAIL, PASSWORD)
 
 
 def test_a_password_of_less_than_twelve_characters_is_refused(account: Account) -> None:
@@ -56,9 +56,45 @@ def test_a_password_of_less_than_twelve_characters_is_refused(account: Account) 
 
 
 def test_an_email_is_taken_once(account: Account) -> None:
-    User.enrol(account, EMAIL, PASSWORD)
+    enrol(account, EMAIL, PASSWORD)
     done = _run("create", EMAIL.upper(), "--account", account.id)
     assert (done.exit_code, "409 CONFLICT" in done.stderr) == (1, True)
+
+
+def test_a_known_person_keeps_their_password_in_another_account(account: Account) -> None:
+    enrol(account, EMAIL, PASSWORD)
+    other = Account.open("Other", "pro").id
+    refused = _run("create", EMAIL, "--account", other, "--password-stdin", typed=f"{PASSWORD}!\n")
+    assert (refused.exit_code, "409 CONFLICT" in refused.stderr) == (1, True)
+    made = json.loads(_run("create", EMAIL, "--account", other, "--json").stdout)
+    assert "password" not in made
+    assert [user.account_id for user in User.authenticate(EMAIL, PASSWORD)] == [account.id, other]
+
+
+def test_commands_about_a_person_change_all_their_accounts(account: Account) -> None:
+    here = enrol(account, EMAIL, PASSWORD)
+    there = elsewhere(here)
+    with_two_factor(here)
+    made = json.loads(_run("reset-password", EMAIL, "--json").stdout)
+    assert made["accountIds"] == [account.id, there.account_id]
+    assert User.authenticate(EMAIL, made["password"]) == [here, there]
+    _run("disable-two-factor", EMAIL)
+    assert not any(user.has_two_factor for user in User.person(EMAIL))
+    for user in (here, there):
+        assert [row.action for row in Audit.all(user.account_id)] == [
+            "user.password_reset",
+            "user.two_factor_disabled",
+        ]
+
+
+def test_one_of_several_users_is_removed_by_account(account: Account) -> None:
+    here = enrol(account, EMAIL, PASSWORD)
+    there = elsewhere(here)
+    assert _run("remove", EMAIL, "--yes").exit_code == 2
+    assert _run("remove", EMAIL, "--yes", "--account", "acc_unknown").exit_code == 1
+    assert len(User.person(EMAIL)) == 2
+    assert _run("remove", EMAIL, "--yes", "--account", account.id).exit_code == 0
+    assert User.person(EMAIL) == [there]
 
 
 @pytest.mark.parametrize("email", ["ada", "@example.com", "a b@example.com", "a@b@c"])
@@ -67,14 +103,14 @@ def test_an_invalid_email_is_a_usage_error(account: Account, email: str) -> None
 
 
 def test_a_removed_user_can_neither_sign_in_nor_use_a_session(account: Account) -> None:
-    user = User.enrol(account, EMAIL, PASSWORD)
+    user = enrol(account, EMAIL, PASSWORD)
     token = UserSession.begin(user)
     assert json.loads(_run("remove", EMAIL.upper(), "--yes", "--json").stdout) == {
         "id": user.id,
         "email": EMAIL,
         "removed": True,
     }
-    assert User.authenticate(EMAIL, PASSWORD) is None
+    assert not User.authenticate(EMAIL, PASSWORD)
     assert UserSession.resume(token) is None
     assert _run("remove", EMAIL, "--yes").exit_code == 1
     assert _run("create", EMAIL, "--account", account.id).exit_code == 0
@@ -84,18 +120,18 @@ def test_a_removed_user_can_neither_sign_in_nor_use_a_session(account: Account) 
 def test_a_user_is_removed_after_a_confirmation(
     account: Account, answer: str, *, is_kept: bool
 ) -> None:
-    User.enrol(account, EMAIL, PASSWORD)
+    enrol(account, EMAIL, PASSWORD)
     done = _run("remove", EMAIL, typed=answer)
     assert f"Remove {EMAIL} of {account.id}?" in done.stderr
-    assert (User.find(EMAIL) is not None) is is_kept
+    assert bool(User.person(EMAIL)) is is_kept
     assert done.exit_code == int(is_kept)
 
 
 def test_a_reset_gives_another_password_and_ends_the_sessions(account: Account) -> None:
-    token = UserSession.begin(User.enrol(account, EMAIL, PASSWORD))
+    token = UserSession.begin(enrol(account, EMAIL, PASSWORD))
     made = json.loads(_run("reset-password", EMAIL, "--json").stdout)
-    assert User.authenticate(EMAIL, made["password"]) is not None
-    assert User.authenticate(EMAIL, PASSWORD) is None
+    assert User.authenticate(EMAIL, made["password"])
+    assert not User.authenticate(EMAIL, PASSWORD)
     assert UserSession.resume(token) is None
 
 

@@ -25,7 +25,6 @@ from gateway.http.admission import (
 )
 from models import clock
 from models.accounts.account import Account, ApiKey
-from models.accounts.user import User
 from models.accounts.user_session import UserSession
 from models.database import answers_at_once
 from services.telemetry import request_fields
@@ -33,6 +32,7 @@ from tests import factories
 from tests.another_writer import another_writer
 from tests.asgi import PLANS, ask, http_scope
 from tests.conftest import Clock, Configure
+from tests.people import enrol
 
 
 def _identified(key: str) -> Account | None:
@@ -111,7 +111,7 @@ def test_a_failure_to_record_the_last_use_fails_no_request(
 
 
 def test_log_lines_name_the_account_of_the_signed_in_user(account: Account) -> None:
-    session = UserSession.begin(User.enrol(account, "ada@example.com", "a long password"))
+    session = UserSession.begin(enrol(account, "ada@example.com", "a long password"))
     cookie = {"Cookie": f"{cookie_name(SESSION)}={session}"}
     given = credentials_of(http_scope(path="/dashboard/", headers=cookie))
     token = request_fields.set({})
@@ -124,7 +124,7 @@ def test_log_lines_name_the_account_of_the_signed_in_user(account: Account) -> N
 def test_a_page_looks_its_session_up_once(
     configure: Configure, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    token = UserSession.begin(User.enrol(account, "ada@example.com", "a long password"))
+    token = UserSession.begin(enrol(account, "ada@example.com", "a long password"))
     resumed: list[str] = []
 
     def resume(token: str) -> UserSession | None:
@@ -143,7 +143,7 @@ def test_a_page_looks_its_session_up_once(
 def test_a_session_that_ended_while_the_body_came_is_refused(
     account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    token = UserSession.begin(User.enrol(account, "ada@example.com", "a long password"))
+    token = UserSession.begin(enrol(account, "ada@example.com", "a long password"))
     cookie = {"Cookie": f"{cookie_name(SESSION)}={token}"}
     scope = http_scope("POST", "/dashboard/keys", headers=cookie)
     scope[CALLER] = identify(*credentials_of(scope), clock.now())

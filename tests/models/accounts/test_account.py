@@ -7,6 +7,7 @@ from models.accounts.user import User
 from models.accounts.user_session import UserSession
 from tests import factories
 from tests.conftest import Clock
+from tests.people import enrol
 
 EMAIL, PASSWORD = "ada@example.com", "correct horse battery"
 
@@ -30,12 +31,12 @@ def test_only_a_valid_key_reveals_that_its_account_is_suspended(account: Account
 
 
 def test_users_of_a_suspended_account_are_refused_until_it_is_resumed(account: Account) -> None:
-    token = UserSession.begin(User.enrol(account, EMAIL, PASSWORD))
+    token = UserSession.begin(enrol(account, EMAIL, PASSWORD))
     account.suspend()
-    assert User.authenticate(EMAIL, PASSWORD) is None
+    assert not User.authenticate(EMAIL, PASSWORD)
     assert UserSession.resume(token) is None
     account.resume()
-    assert User.authenticate(EMAIL, PASSWORD) is not None
+    assert User.authenticate(EMAIL, PASSWORD)
     assert UserSession.resume(token) is not None
 
 

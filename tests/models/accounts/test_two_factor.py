@@ -6,7 +6,7 @@ from models.accounts import secret, two_factor
 from models.accounts.account import Account
 from models.accounts.audit import Audit
 from models.accounts.password import change_password
-from models.accounts.sign_in import Client, PendingSignIn, sign_in
+from models.accounts.sign_in import Client, PendingSignIn, Step, sign_in
 from models.accounts.two_factor import RECOVERY_CODES, RecoveryCode
 from models.accounts.user import Role, User
 from models.accounts.user_session import (
@@ -39,8 +39,8 @@ def codes(user: User, clock: Clock) -> list[str]:
 def _pending(user: User) -> PendingSignIn:
     entry = sign_in(user.email, PASSWORD, CLIENT)
     assert entry is not None
-    assert entry.needs_code
-    found = PendingSignIn.find(entry.token, CLIENT.visitor)
+    assert entry.needs == Step.CODE
+    found = PendingSignIn.find(entry.token, CLIENT.visitor, Step.CODE)
     assert found is not None
     return found
 
@@ -61,7 +61,7 @@ def test_it_is_off_until_the_first_code_of_the_app(user: User, clock: Clock) -> 
     assert not User.get_by_id(user.id).has_two_factor
     entry = sign_in(user.email, PASSWORD, CLIENT)
     assert entry is not None
-    assert not entry.needs_code
+    assert entry.needs is None
 
 
 @pytest.mark.usefixtures("codes")
@@ -79,9 +79,9 @@ def test_no_session_exists_before_the_code(user: User) -> None:
     assert UserSession.select().count() == 0
     assert pending.finish("000000", CLIENT) is None
     assert UserSession.select().count() == 0
-    token = pending.finish(app_code(user), CLIENT)
-    assert token is not None
-    assert UserSession.resume(token) is not None
+    entry = pending.finish(app_code(user), CLIENT)
+    assert entry is not None
+    assert UserSession.resume(entry.token) is not None
     assert PendingSignIn.select().count() == 0
 
 
@@ -102,16 +102,16 @@ def test_the_code_that_turned_it_on_signs_nobody_in(user: User, clock: Clock) ->
 @pytest.mark.usefixtures("codes")
 def test_one_of_two_concurrent_sign_ins_with_a_code_succeeds(user: User) -> None:
     code, rows = app_code(user), [_pending(user) for _ in range(4)]
-    tokens = factories.at_once(*(lambda row=row: row.finish(code, CLIENT) for row in rows))
-    assert sum(token is not None for token in tokens) == 1
+    entries = factories.at_once(*(lambda row=row: row.finish(code, CLIENT) for row in rows))
+    assert sum(entry is not None for entry in entries) == 1
     assert UserSession.select().count() == 1
 
 
 @pytest.mark.usefixtures("codes")
 def test_one_pending_sign_in_begins_one_session(user: User) -> None:
     row = _pending(user)
-    tokens = [row.finish(app_code(user), CLIENT), row.finish(app_code(user, 1), CLIENT)]
-    assert [token is not None for token in tokens] == [True, False]
+    entries = [row.finish(app_code(user), CLIENT), row.finish(app_code(user, 1), CLIENT)]
+    assert [entry is not None for entry in entries] == [True, False]
 
 
 def test_a_recovery_code_works_once_however_it_is_typed(user: User, codes: list[str]) -> None:
@@ -135,11 +135,12 @@ def test_a_pending_sign_in_ends_after_five_minutes_and_is_bound_to_its_visitor(
 ) -> None:
     entry = sign_in(user.email, PASSWORD, CLIENT)
     assert entry is not None
-    assert PendingSignIn.find(entry.token, "another visitor") is None
+    assert PendingSignIn.find(entry.token, "another visitor", Step.CODE) is None
+    assert PendingSignIn.find(entry.token, CLIENT.visitor, Step.ACCOUNT) is None
     assert UserSession.resume(entry.token) is None
-    assert PendingSignIn.find(entry.token, CLIENT.visitor) is not None
+    assert PendingSignIn.find(entry.token, CLIENT.visitor, Step.CODE) is not None
     clock.advance(minutes=5)
-    assert PendingSignIn.find(entry.token, CLIENT.visitor) is None
+    assert PendingSignIn.find(entry.token, CLIENT.visitor, Step.CODE) is None
 
 
 @pytest.mark.usefixtures("codes")
