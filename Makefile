@@ -54,7 +54,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: trace receivers odd-answers wrong-settings upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos kills failover matrix mutants check style types imports lint breaks release docs format lock clean chromium runtimes servers backends
+.PHONY: trace erasures receivers odd-answers wrong-settings upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos kills failover matrix mutants check style types imports lint breaks release docs format lock clean chromium runtimes servers backends
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -111,6 +111,10 @@ trace: $(VENV)/.dev ## Print the modules that a send, status, delivery, number a
 upgrades: $(VENV)/.dev | servers ## Upgrade, roll back, back up and restore under load, on each backend (TEST_BACKEND=redis: one)
 	@for backend in $${TEST_BACKEND:-sqlite postgresql redis}; do \
 	TEST_BACKEND=$$backend UPGRADE_MESSAGES=$${UPGRADE_MESSAGES:-100} $(BIN)/pytest contract_tests/upgrades tests/models/test_releases.py $(PYTEST_ARGS); done
+
+erasures: $(VENV)/.dev | servers ## Erase a person while another account has 1,000 erasures waiting, with 200,000 stored callbacks
+	@for backend in $${TEST_BACKEND:-sqlite postgresql}; do \
+	TEST_BACKEND=$$backend ERASURE_CALLBACKS=$${ERASURE_CALLBACKS:-200000} ERASURE_PEOPLE=$${ERASURE_PEOPLE:-1000} $(BIN)/pytest -s contract_tests/test_erasures.py $(PYTEST_ARGS); done
 
 usage: $(VENV)/.dev | servers ## Compare GET /usage with the statuses of 10,000 messages, on each backend (TEST_BACKEND=redis: one)
 	@for backend in $${TEST_BACKEND:-sqlite postgresql redis}; do \

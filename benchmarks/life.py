@@ -159,7 +159,7 @@ class Sampler(threading.Thread):
         """Sample until ``stop``."""
         while not self._stop_asked.wait(SAMPLE_SECONDS):
             with database.reading():
-                waiting = Callback.select().where(Callback.ingested_at.is_null()).count()
+                waiting = Callback.select().count()
                 self.samples.append(Sample(time.time(), Backlog.read().due, waiting))
 
     def stop(self) -> list[Sample]:

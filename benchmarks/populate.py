@@ -5,7 +5,6 @@ newest are pending. Each message has its history, 2.5 events on average, and a d
 Nearly all deliveries are delivered, one in 64 failed, one in 64 is skipped, and the newest are pending.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,21 +14,16 @@ from peewee import PostgresqlDatabase
 
 from models import clock
 from models.accounts.account import Account
-from models.clock import id_bound, new_id
+from models.clock import id_bound
 from models.database import database, reading, writing
 from models.deliveries.attempt import BUCKETS, WIDE, bucket_of
 from models.deliveries.webhook import Webhook
-from models.messages.callback import Callback
 from models.numbers.number import Number, NumberStatus
 from webhooks.kinds import EventKind
 
 SPAN_MS = 40 * 24 * 3_600_000
-DAY_MS = 24 * 3_600_000
 # In a transaction, PostgreSQL keeps every version of a tally and reads all of them at the next change.
 MESSAGES_PER_TRANSACTION = 10_000
-CALLBACKS_PER_STATEMENT = 500
-# Callbacks are kept for a day, and two or three come for each message.
-CALLBACKS_PER_MESSAGE = 2.5
 # Each account and its share of sixteen consecutive messages. The first account is the large one, with two
 # numbers.
 SHARES = ((0, 10), (1, 2), (2, 2), (3, 2))
@@ -60,7 +54,6 @@ def populate(messages: int) -> list[Owner]:
     }
     for first in range(0, messages, MESSAGES_PER_TRANSACTION):
         _fill(values, first, min(first + MESSAGES_PER_TRANSACTION, messages) - 1)
-    _fill_callbacks(round(messages * CALLBACKS_PER_MESSAGE * DAY_MS / SPAN_MS))
     tidy_up()
     return owners
 
@@ -121,25 +114,6 @@ def _fill(values: dict[str, str], first: int, last: int) -> None:
         for statement in STATEMENTS.read_text(encoding="utf-8").split("\n;\n"):
             if statement.strip():
                 database.execute_sql(Template(statement).substitute(values | bounds))
-
-
-def _fill_callbacks(count: int) -> None:
-    """Write the ingested callbacks of the last day."""
-    now = clock.now()
-    value = {"messaging_product": "whatsapp", "statuses": [{"id": "wamid.x" * 6, "pad": "x" * 300}]}
-    body = json.dumps({"object": "whatsapp_business_account", "entry": [value]}).encode()
-    rows = [
-        {
-            "id": new_id("cb"),
-            "body": body,
-            "received_at": now - DAY_MS + position * DAY_MS // count,
-            "ingested_at": now - DAY_MS + position * DAY_MS // count + 20,
-        }
-        for position in range(count)
-    ]
-    with writing():
-        for start in range(0, count, CALLBACKS_PER_STATEMENT):
-            Callback.insert_many(rows[start : start + CALLBACKS_PER_STATEMENT]).execute()
 
 
 def tidy_up() -> None:

@@ -64,11 +64,12 @@ class Database:
         return [{k: v for k, v in row.items() if k not in unwatched} for row in rows]
 
     def is_quiet(self) -> bool:
-        """Whether no callback, delivery, redelivery, deleted webhook or list of templates is pending."""
+        """Whether no background work is pending."""
         waiting = (
-            "SELECT (SELECT count(*) FROM callback WHERE ingested_at IS NULL)"
+            "SELECT (SELECT count(*) FROM callback)"
             " + (SELECT count(*) FROM delivery WHERE state = 'pending')"
             " + (SELECT count(*) FROM redelivery)"
+            " + (SELECT count(*) FROM erasure)"
             " + (SELECT count(*) FROM webhook WHERE deleted_at IS NOT NULL)"
             " + (SELECT count(*) FROM template_list WHERE due_at < ? OR tries > 0)"
         )

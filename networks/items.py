@@ -153,6 +153,18 @@ class Unreadable:
 Item = InboundMessage | StatusUpdate | PersonUpdate | AccountUpdate | PlatformNotice | Unreadable
 
 
+def identifiers(item: Item) -> set[str]:
+    """The identifiers of the person whom an item is about. Empty if it is about no person, or a group."""
+    people = [getattr(item, name, None) for name in ("person", "becomes")]
+    found = (
+        identifier
+        for person in people
+        if person is not None
+        for identifier in (person.phone, person.user_id, person.parent_user_id)
+    )
+    return {identifier for identifier in found if identifier is not None}
+
+
 @dataclass(frozen=True)
 class Part:
     """One item of a callback. ``body`` returns a callback with only this item, for parse()."""

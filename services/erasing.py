@@ -1,205 +1,275 @@
-"""Erasing people in batches (models.messages.erasure; docs/decisions/0077-erasure-in-batches.md).
+"""Erasing people (models.messages.erasure; docs/decisions/0077-erasure-in-batches.md).
 
-Each batch is a short transaction, followed by a pause. A request works for up to MOST_SECONDS, which is
-enough for most people. The worker does the rest, also after a kill. Every step can be repeated.
+A request removes the contact and its newest messages. Workers remove the rest in slices, and accounts take
+turns. A slice consists of batches: each is a short transaction, followed by a pause. Every batch can be
+repeated.
 """
 
 import logging
-import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import or_
 from typing import Any
 from urllib.parse import parse_qs, unquote_plus
 
 from models import clock
 from models.accounts.api_request import ApiRequest
-from models.database import database_now, empty_log, exclusively, reading
+from models.database import contains, database_now, empty_log, exclusively, fetch, reading
 from models.messages import search
 from models.messages.callback import Callback, Reason, SetAside
 from models.messages.contact import Contact
-from models.messages.erasure import LEASE_MS, Erasure
+from models.messages.erasure import CLEANING, LEASE_MS, Erasure
 from models.messages.message import Message
 from models.numbers.notice import Notice
-from models.numbers.number import Number
-from networks.items import AccountUpdate, Part, PlatformNotice
+from networks.items import Part
 from networks.registry import parse
 from services import doorbells
+from services.mentions import Person, is_in_text, people_of
 
 logger = logging.getLogger(__name__)
 
-# The longest time that a request works on an erasure.
-MOST_SECONDS = 2.0
+# The longest time that a slice takes, and after which the worker cleans the files.
+SLICE_SECONDS, ROUND_SECONDS = 0.25, 1.0
+# The pause between two batches, in which other writers run.
+PAUSE_SECONDS = 0.01
 # The number of tries to empty SQLite's log, which a reader may need for some milliseconds.
 MOST_TRIES = 20
-# The pause between two batches.
-PAUSE_SECONDS = 0.01
-# Rows of a page. A raw callback has up to some hundred kilobytes.
-FEW, MANY = 100, 1_000
+# Rows of a batch. A raw callback has up to 4 MiB.
+FEW, MANY = 20, 1_000
+# Rows of which the database looks for the person in one query. It takes some 20 ms.
+MOST_SCANNED = 20_000
+MESSAGE_ID = "waMessageId"
 Rows = list[Any]
-# Rows that mention the person, each with the bodies that replace it.
-Replaced = Sequence[tuple[Any, list[bytes]]]
+# The removed rows by kind, and the place at which the step continues, None at its end.
+Batch = tuple[Counter[str], str | None]
+# Rows that mention the person, each with the items that replace it.
+Replaced = Sequence[tuple[Any, list[Part]]]
 
 
-def erase(contact: Contact, seconds: float | None = MOST_SECONDS) -> Counter[str]:
-    """Erase a person. Returns the number of removed rows by kind.
-
-    The contact is gone on return. After ``seconds`` the worker removes the rest; None sets no limit.
-    """
-    until = None if seconds is None else time.monotonic() + seconds
-    erasure, removed = Erasure.begin(contact)
-    return removed + resume(erasure, until)
+def erase(contact: Contact) -> None:
+    """Erase a person. The contact is gone on return. The worker removes the rest."""
+    Erasure.begin(contact)
+    doorbells.erasures.ring()
 
 
-def resume(erasure: Erasure, until: float | None = None) -> Counter[str]:
-    """Continue an erasure, to its end or until a time of time.monotonic(). The caller has the lease."""
+def erase_now(contact: Contact) -> Counter[str]:
+    """Erase a person, and return when nothing is left: the number of removed rows by kind."""
+    erasure, removed = Erasure.begin(contact, LEASE_MS)
+    while erasure.step != CLEANING:
+        removed += _slice(erasure, LEASE_MS)
+    return removed + finish(erasure)
+
+
+def finish(erasure: Erasure) -> Counter[str]:
+    """Continue an erasure, in turn with workers, until nothing is left."""
     removed: Counter[str] = Counter()
-    for batch in _batches(erasure):
-        removed += batch
-        if until is not None and time.monotonic() > until:
-            # A worker continues at once.
-            erasure.amend(due_at=0)
-            doorbells.erasures.ring()
-            return removed
-        erasure.amend(due_at=database_now() + LEASE_MS)
-        # Other writers run between two batches.
+    while (row := Erasure.by_id(erasure.id)) is not None:
+        if row.step == CLEANING:
+            clean()
+        elif claimed := row.claim_this():
+            removed += _slice(claimed)
         time.sleep(PAUSE_SECONDS)
-    erasure.finish()
-    # Remove copies of the rows from SQLite's log. If that fails, later writes overwrite them.
-    for _ in range(MOST_TRIES):
-        if empty_log():
-            break
-        time.sleep(PAUSE_SECONDS)
-    logger.info("contact %s is erased", erasure.contact_id)
     return removed
 
 
-def work_off() -> None:
-    """Finish the erasures that requests left to the worker, or that a kill interrupted."""
+class _Turns:
+    """Gives each account with an erasure its turn in this process."""
+
+    def __init__(self) -> None:
+        self._last = ""
+
+    def claim(self) -> Erasure | None:
+        """Claim an erasure of the account after the last one, None if none is due."""
+        claimed = Erasure.claim_after(self._last)
+        if claimed is None and self._last:
+            claimed = Erasure.claim_after("")
+        self._last = claimed.account_id if claimed else ""
+        return claimed
+
+
+_turns = _Turns()
+
+
+def work_off() -> bool:
+    """One round: a slice of each account in turn, then cleaning. Returns whether another one is due."""
     Erasure.recall(LEASE_MS)
-    while erasure := Erasure.claim(LEASE_MS):
-        resume(erasure)
+    until = time.monotonic() + ROUND_SECONDS
+    erasure = None
+    while time.monotonic() < until and (erasure := _turns.claim()):
+        _slice(erasure)
+    clean()
+    return erasure is not None
 
 
-def _batches(erasure: Erasure) -> Iterator[Counter[str]]:
-    """Remove one batch at each step. Messages are first, because their deliveries may be pending."""
-    while batch := erasure.remove_messages():
-        yield batch
-    yield from _remove_records(erasure)
-    while search.merge():
-        yield Counter()
+def _slice(erasure: Erasure, lease_ms: int = 0) -> Counter[str]:
+    """Remove rows for SLICE_SECONDS. The caller has the lease, and with ``lease_ms`` has it afterwards."""
+    until = time.monotonic() + SLICE_SECONDS
+    work, removed = _Work(erasure), Counter[str]()
+    while erasure.step != CLEANING:
+        batch = work.remove_batch()
+        removed += batch
+        if time.monotonic() >= until:
+            break
+        if batch:
+            time.sleep(PAUSE_SECONDS)
+    erasure.release(database_now() + lease_ms)
+    return removed
 
 
-def _remove_records(erasure: Erasure) -> Iterator[Counter[str]]:
-    """Remove records that mention the person. Yields the number of removed rows for each page.
+def clean() -> None:
+    """Remove copies of removed rows from the database's files, for all erasures that are left with these.
 
-    No index finds these rows by person. So all rows are read, in pages and without a lock.
+    A reader of SQLite that needs the log for long delays their end.
     """
-    person = _Person(erasure)
-    theirs, about = ApiRequest.account == erasure.account_id, Notice.waba_id == person.waba_id
-    for kind, rows, remove_from in (
-        ("callbacks", _rows(erasure, Callback, "cb"), partial(person.replace, _replace_callbacks)),
-        ("itemsSetAside", _rows(erasure, SetAside, "sa"), partial(person.replace, _replace_aside)),
-        ("apiRequests", _rows(erasure, ApiRequest, "arq", theirs), person.remove_requests),
-        ("notices", _rows(erasure, Notice, "ntc", about), person.remove_notices),
-    ):
-        for page in _pages(rows, MANY if rows.model is ApiRequest else FEW):
-            yield +Counter({kind: remove_from(page)})
-
-
-def _rows(erasure: Erasure, model: Any, prefix: str, *conditions: Any) -> Any:
-    """The query for the rows from before the erasure. A later message of the person must not be lost."""
-    end = clock.id_bound(prefix, erasure.created_at + 1)
-    return model.select().where(model.id < end, *conditions).order_by(model.id)
-
-
-def _pages(rows: Any, size: int) -> Iterator[Rows]:
-    """All rows, in pages of ``size``."""
-    after = ""
-    while True:
-        with reading():
-            page = list(rows.where(rows.model.id > after).limit(size))
-        if not page:
+    cleaned = Erasure.cleaning()
+    if not cleaned:
+        return
+    ids = [erasure.id for erasure in cleaned]
+    # Their own rows name the people, too.
+    Erasure.forget(ids)
+    while search.merge():
+        time.sleep(PAUSE_SECONDS)
+    for _ in range(MOST_TRIES):
+        if empty_log():
+            Erasure.finish(ids)
+            for erasure in cleaned:
+                logger.info("contact %s is erased", erasure.contact_id)
             return
-        yield page
-        after = page[-1].id
+        time.sleep(PAUSE_SECONDS)
 
 
-class _Person:
-    """The person of an erasure. Removes the rows of a page that mention the person."""
+class _Work:
+    """Removes the rows of an erasure batch by batch, and notes in the erasure how far it is."""
 
     def __init__(self, erasure: Erasure) -> None:
         self._erasure = erasure
-        self._known = _mentions(erasure.known_ids)
-        self._in_requests = _mentions([*erasure.known_ids, *erasure.contact_ids])
-        numbers = Number.all()
-        self.waba_id = Number.get_by_id(erasure.number_id).waba_id
-        self._others = {each.phone_number_id for each in numbers if each.id != erasure.number_id}
-        # A notice names our number that it is about. That number may also be a contact of another one.
-        ours = {each.phone_number for each in numbers}
-        self._in_notices = _mentions([each for each in erasure.known_ids if each not in ours])
+        self._person = Person(erasure)
+        self._in_requests = is_in_text([*erasure.known_ids, *erasure.contact_ids])
+        # Messages are first, because their deliveries may be pending.
+        self._steps: dict[str, Callable[[str], Batch]] = {
+            "messages": self._remove_messages,
+            "callbacks": self._remove_callbacks,
+            "items": self._remove_items,
+            "unindexed items": self._remove_unindexed,
+            "requests": self._remove_requests,
+            "notices": self._remove_notices,
+        }
 
-    def replace(self, replace: Callable[[Replaced], None], page: Rows) -> int:
-        """Remove callbacks and items set aside. Of work to do, the items of other people are kept."""
-        kept = [(row, self._of_others(bytes(row.body))) for row in page]
-        found = [(row, bodies) for row, bodies in kept if bodies is not None]
+    def remove_batch(self) -> Counter[str]:
+        """Remove one batch. Returns the number of rows by kind."""
+        names = [*self._steps, CLEANING]
+        step = self._erasure.step or names[0]
+        removed, place = self._steps[step](self._erasure.place or "")
+        self._erasure.step = step if place is not None else names[names.index(step) + 1]
+        self._erasure.place = place
+        return +removed
+
+    def _remove_messages(self, _place: str) -> Batch:
+        removed = self._erasure.remove_messages()
+        return removed, "" if removed else None
+
+    def _remove_callbacks(self, place: str) -> Batch:
+        """Those that wait. A worker of 1.0.0 leaves ingested ones for the sweep."""
+        before = Callback.select().where(Callback.received_at <= self._erasure.created_at)
+        known = map(str.encode, self._person.known_ids)
+        rows, place_after = _scan(before, place, FEW, [contains(Callback.body, k) for k in known])
+        return Counter(callbacks=self._replace(_replace_callbacks, rows)), place_after
+
+    def _remove_items(self, place: str) -> Batch:
+        """Those that the index leads to."""
+        wanted = SetAside.mentioning(self._person.known_ids)
+        older = wanted.where(SetAside.id > place, SetAside.created_at <= self._erasure.created_at)
+        rows = fetch(older.order_by(SetAside.id).limit(FEW))
+        removed = Counter(itemsSetAside=self._replace(_replace_aside, rows))
+        return removed, rows[-1].id if rows else None
+
+    def _remove_unindexed(self, place: str) -> Batch:
+        older = SetAside.unindexed().where(SetAside.created_at <= self._erasure.created_at)
+        known = map(str.encode, self._person.known_ids)
+        rows, place_after = _scan(older, place, FEW, [contains(SetAside.body, k) for k in known])
+        return Counter(itemsSetAside=self._replace(_replace_aside, rows)), place_after
+
+    def _replace(self, replace: Callable[[Replaced], None], rows: Rows) -> int:
+        """Remove callbacks or items set aside. Of work to do, the items of other people are kept."""
+        kept = [(row, self._of_others(bytes(row.body))) for row in rows]
+        found = [(row, parts) for row, parts in kept if parts is not None]
         if found:
             replace(found)
         return len(found)
 
-    def _of_others(self, body: bytes) -> list[bytes] | None:
+    def _of_others(self, body: bytes) -> list[Part] | None:
         """The callback's items of other people, or None if it has no item of the person."""
-        if not self._known(body.decode(errors="replace")):
-            return None
         parts = parse(body, clock.now())
-        kept = [part.body() for part in parts if not self._is_theirs(part)]
-        return None if parts and len(kept) == len(parts) else kept
+        kept = [part for part in parts if not self._person.owns(part)]
+        return None if len(kept) == len(parts) else kept
 
-    def _is_theirs(self, part: Part) -> bool:
-        """Whether an item mentions the person and is not about another number or business account."""
-        text = part.body().decode(errors="replace")
-        if isinstance(part.item, AccountUpdate | PlatformNotice):
-            return part.item.waba_id == self.waba_id and self._in_notices(text)
-        is_anothers = getattr(part.item, "phone_number_id", None) in self._others
-        return not is_anothers and self._known(text)
-
-    def remove_requests(self, page: Rows) -> int:
-        """Remove requests that name the person or one of the person's messages by ``waMessageId``.
+    def _remove_requests(self, place: str) -> Batch:
+        """Requests that name the person, or one of the person's messages by ``waMessageId``.
 
         WhatsApp's message ids contain the phone number. A row is kept if the message exists.
         """
-        asked = {row.id: set(parse_qs(row.query).get("waMessageId", [])) for row in page}
+        wanted = [*self._person.known_ids, *self._erasure.contact_ids]
+        columns = ApiRequest.path, ApiRequest.query, ApiRequest.error_json
+        rows, place_after = _scan(
+            ApiRequest.select().where(
+                ApiRequest.account == self._erasure.account_id, self._is_older(ApiRequest, "arq")
+            ),
+            place,
+            MANY,
+            [
+                *(contains(column, each) for column in columns for each in wanted),
+                contains(ApiRequest.query, MESSAGE_ID),
+            ],
+        )
+        asked = {row.id: set(parse_qs(row.query).get(MESSAGE_ID, [])) for row in rows}
         present = self._present({wamid for wamids in asked.values() for wamid in wamids})
-        found = [
-            row
-            for row in page
-            if asked[row.id] - present
-            or any(
-                map(self._in_requests, (row.path, unquote_plus(row.query), row.error_json or ""))
-            )
-        ]
-        return _delete(ApiRequest, found)
+        found = [row for row in rows if asked[row.id] - present or self._names(row)]
+        return Counter(apiRequests=_delete(ApiRequest, found)), place_after
+
+    def _names(self, row: ApiRequest) -> bool:
+        texts = row.path, unquote_plus(row.query), row.error_json or ""
+        return any(map(self._in_requests, texts))
 
     def _present(self, wamids: set[str]) -> set[str]:
         ours = Message.account == self._erasure.account_id
-        query = Message.select(Message.wa_message_id).where(
-            Message.wa_message_id.in_(list(wamids)), ours
+        named = Message.wa_message_id.in_(list(wamids))
+        query = Message.select(Message.wa_message_id).where(named, ours)
+        return {str(row.wa_message_id) for row in fetch(query)}
+
+    def _remove_notices(self, place: str) -> Batch:
+        rows, place_after = _scan(
+            Notice.select().where(
+                Notice.waba_id == self._person.waba_id, self._is_older(Notice, "ntc")
+            ),
+            place,
+            MANY,
+            [contains(Notice.value_json, each) for each in self._person.known_ids],
         )
-        with reading():
-            return {str(row.wa_message_id) for row in query}
+        found = [row for row in rows if self._person.is_in_notice(row.value_json)]
+        return Counter(notices=_delete(Notice, found)), place_after
 
-    def remove_notices(self, page: Rows) -> int:
-        return _delete(Notice, [row for row in page if self._in_notices(row.value_json)])
+    def _is_older(self, model: Any, prefix: str) -> Any:
+        """The condition that a row is from before the erasure. What comes later must not be lost."""
+        return model.id < clock.id_bound(prefix, self._erasure.created_at + 1)
 
 
-def _mentions(identifiers: list[str]) -> Callable[[str], bool]:
-    """A test whether a text contains one of the identifiers as a whole word."""
-    if not identifiers:
-        return lambda _text: False
-    either = "|".join(map(re.escape, identifiers))
-    pattern = re.compile(f"(?<![0-9A-Za-z])(?:{either})(?![0-9A-Za-z])")
-    return lambda text: pattern.search(text) is not None
+def _scan(rows: Any, place: str, limit: int, conditions: Sequence[Any]) -> tuple[Rows, str | None]:
+    """The next rows of a query that meet one of the conditions, and the place at which to continue.
+
+    It looks at MOST_SCANNED rows, and takes no lock.
+    """
+    if not conditions:
+        return [], None
+    model = rows.model
+    left = rows.where(model.id > place).order_by(model.id)
+    with reading():
+        last = left.select(model.id).offset(MOST_SCANNED - 1).limit(1).scalar()
+        if last is not None:
+            left = left.where(model.id <= last)
+        found = list(left.where(reduce(or_, conditions)).limit(limit))
+    return found, found[-1].id if len(found) == limit else last
 
 
 @exclusively
@@ -207,15 +277,16 @@ def _replace_callbacks(found: Replaced) -> None:
     _delete(Callback, [row for row, _ in found])
     for row, kept in found:
         if row.ingested_at is None:
-            Callback.store(*kept)
+            Callback.store(*(part.body() for part in kept), received_at=row.received_at)
 
 
 @exclusively
 def _replace_aside(found: Replaced) -> None:
     _delete(SetAside, [row for row, _ in found])
     for row, kept in found:
-        for body in kept if row.settled_at is None else ():
-            SetAside.record(Reason(row.reason), body, error=row.error)
+        for part in kept if row.settled_at is None else ():
+            known = {"error": row.error, "created_at": row.created_at}
+            SetAside.record(Reason(row.reason), part.body(), people_of(part), **known)
 
 
 def _delete(model: Any, rows: Rows) -> int:

@@ -16,6 +16,7 @@ from models.database import reading, write, writing
 from models.database.outage import is_outage
 from models.deliveries.attempt import NO_OUTCOME
 from models.messages.callback import LEASE_MS, MAX_TRIES, Callback, Reason, SetAside
+from models.messages.erasure import Erasure
 from models.messages.message import Direction, Message, is_identifier
 from models.numbers.number import Number
 from models.reports.usage import UsageCount, counting
@@ -31,6 +32,7 @@ from networks.items import (
 )
 from networks.registry import parse
 from services import contacts, doorbells, number_status, telemetry, template_copy
+from services.mentions import ErasedPeople, people_of, words_of
 from services.message_status import SentMessages, emit_message, record_status
 from webhooks.kinds import EventKind
 
@@ -43,8 +45,11 @@ MOST_AGE_MS = 8 * 24 * 3_600_000
 MAX_TOGETHER, MAX_CLAIMS = 50, 20
 
 
-class ErasedError(Exception):
-    """A person in the callback was erased after the claim. The rest of it is another callback now."""
+class GoneError(Exception):
+    """The callback was removed after the claim.
+
+    Another worker ingested it, or a person in it was erased and the rest of it is another callback.
+    """
 
 
 def work_off() -> None:
@@ -65,27 +70,24 @@ def work_off() -> None:
 
 def _ingest(callbacks: Sequence[Callback]) -> None:
     """Ingest claimed callbacks. Ingesting one again changes nothing."""
-    if (lost := callbacks[0]).tries > MAX_TRIES:
-        # Earlier workers died or froze, perhaps because of it.
-        with writing():
-            if Callback.finish(lost.id):
-                SetAside.record(Reason.FAILED, bytes(lost.body), error=NO_OUTCOME)
-            else:
-                logger.info("%s was erased", lost.id)
+    if callbacks[0].tries > MAX_TRIES:
+        _set_aside_whole(callbacks[0])
         return
     now = clock.now()
     read = [(callback, parse(bytes(callback.body), now)) for callback in callbacks]
 
     def ingest_all() -> None:
-        items = (part.item for _, parts in read for part in parts)
+        all_parts = [part for _, parts in read for part in parts]
+        items = (part.item for part in all_parts)
+        erased = ErasedPeople(all_parts)
         sent = SentMessages([item for item in items if isinstance(item, StatusUpdate)])
         with counting() as count:
             for callback, parts in read:
                 with _span(callback, parts):
-                    for part in parts:
+                    for part in erased.without(parts, callback.received_at):
                         _ingest_item(part, count, sent, callback)
             if Callback.finish(*(callback.id for callback in callbacks)) < len(callbacks):
-                raise ErasedError
+                raise GoneError
 
     keys = {key for _, parts in read for part in parts for key in _keys(part)}
     try:
@@ -97,10 +99,24 @@ def _ingest(callbacks: Sequence[Callback]) -> None:
         logger.warning(
             "ingesting %d callbacks together failed; ingesting them one by one",
             len(read),
-            exc_info=not isinstance(problem, ErasedError),
+            exc_info=not isinstance(problem, GoneError),
         )
         for callback, parts in read:
             _ingest_alone(callback, parts)
+
+
+def _set_aside_whole(lost: Callback) -> None:
+    """Set a callback aside unread: workers died or froze with it, perhaps because of it."""
+    body = bytes(lost.body)
+    people = words_of(body)
+    with writing():
+        if Erasure.among(people):
+            # The erasure replaces it, and what is left comes again.
+            return
+        if Callback.finish(lost.id):
+            SetAside.record(Reason.FAILED, body, people, error=NO_OUTCOME)
+        else:
+            logger.info("%s is gone", lost.id)
 
 
 def _ingest_alone(callback: Callback, parts: Sequence[Part]) -> None:
@@ -154,15 +170,15 @@ def _ingest_each(
 ) -> tuple[bool, str | None]:
     """Ingest each item in its own transaction, so that a bad one affects no other.
 
-    An item that fails in the last try is set aside. If the source was erased, the other items are dropped.
+    An item that fails in the last try is set aside. If the source is gone, the other items are dropped.
     Returns whether all items are in, and the last error.
     """
     are_in, problem = True, None
     for part in parts:
         try:
             are_in &= write(partial(_ingest_item_alone, source, part), *_keys(part)) is None
-        except ErasedError:
-            logger.info("%s was erased", source.id)
+        except GoneError:
+            logger.info("%s is gone", source.id)
             return are_in, problem
         except Exception as error:
             if is_outage(error):
@@ -171,23 +187,31 @@ def _ingest_each(
             are_in, problem = False, f"{type(error).__name__}: {error}"
             if is_last:
                 with writing():
-                    if _is_there(source):
-                        SetAside.record(Reason.FAILED, part.body(), error=problem)
+                    if _is_there(source) and _is_wanted(source, part):
+                        SetAside.record(Reason.FAILED, part.body(), people_of(part), error=problem)
     return are_in, problem
 
 
 def _ingest_item_alone(source: Callback | SetAside, part: Part) -> Reason | None:
-    """Like ``_ingest_item``, in a batch of one. Raises ErasedError if the source is no longer there."""
+    """Like ``_ingest_item``, in a batch of one. Raises GoneError if the source is no longer there."""
     if not _is_there(source):
-        raise ErasedError
+        raise GoneError
+    if not _is_wanted(source, part):
+        return None
     with counting() as count:
         own = [part.item] if isinstance(part.item, StatusUpdate) else []
         return _ingest_item(part, count, SentMessages(own), source)
 
 
 def _is_there(source: Callback | SetAside) -> bool:
-    """Whether no erasure removed it. An erasure waits for the end of the caller's transaction."""
+    """Whether it is still there. An erasure waits for the end of the caller's transaction."""
     return type(source).by_id(source.id) is not None
+
+
+def _is_wanted(source: Callback | SetAside, part: Part) -> bool:
+    """Whether the item is about nobody who was erased since, in the caller's transaction."""
+    at = source.created_at if isinstance(source, SetAside) else source.received_at
+    return any(ErasedPeople([part]).without([part], at))
 
 
 def _is_too_old(item: Item, source: Callback | SetAside) -> bool:
@@ -224,9 +248,8 @@ def _ingest_item(
                 template_copy.apply_change(notice.waba_id, notice.template, notice.at)
     if reason is not None:
         names = ("phone_number_id", "wa_message_id", "error")
-        SetAside.record(
-            reason, part.body(), **{name: getattr(part.item, name, None) for name in names}
-        )
+        known = {name: getattr(part.item, name, None) for name in names}
+        SetAside.record(reason, part.body(), people_of(part), **known)
     return reason
 
 

@@ -130,8 +130,8 @@ KINDS = (
     Kind("signups", Signup, "sgn"),
     Kind("notices", Notice, "ntc"),
     Kind("API requests", ApiRequest, "arq", setting="request_log_days"),
-    # Ingested callbacks only help an operator to debug recent problems.
-    Kind("callbacks", Callback, "cb", days=1, since=Callback.ingested_at),
+    # Release 1.0.0 kept them for a day.
+    Kind("ingested callbacks", Callback, "cb", days=0, since=Callback.ingested_at),
     # No operator replayed it within the retention time.
     Kind("items set aside", SetAside, "sa"),
     Kind("incidents", Incident, "inc", (~Incident.ended_at.is_null(),)),
@@ -158,7 +158,7 @@ def remove_old() -> None:
         return
     now = clock.certain()
     for kind in KINDS:
-        days = kind.days or getattr(get_settings(), kind.setting)
+        days = getattr(get_settings(), kind.setting) if kind.days is None else kind.days
         before = now - days * DAY_MS
         _remove(f"old {kind.name}", partial(kind.remove, before))
     _remove("rows of deleted webhooks", remove_deleted)

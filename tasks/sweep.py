@@ -18,7 +18,7 @@ from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number
 from models.reports import tally
-from services import message_status, redeliver
+from services import mentions, message_status, redeliver
 from tasks import deliver, ingest, retention
 from webhooks.schedule import RetrySchedule
 
@@ -34,6 +34,7 @@ def sweep() -> None:
         recall,
         Callback.recall_dead,
         ingest.match_parked,
+        mentions.index_old,
         _settle,
         _forget_keys,
         Number.abandon_dead,

@@ -1,5 +1,6 @@
 """Rows for tests, created with the models' own functions."""
 
+import json
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -14,6 +15,7 @@ from models.deliveries.claim import ClaimedDelivery, Terms
 from models.deliveries.delivery import Delivery
 from models.deliveries.event import Event
 from models.deliveries.webhook import Webhook
+from models.messages.callback import Reason, SetAside
 from models.messages.contact import Contact, Source
 from models.messages.message import Message
 from models.numbers.notice import Notice
@@ -186,6 +188,13 @@ def claim_due(room: int, terms: Terms) -> list[ClaimedDelivery]:
     claim.bring_back(claim.LEAST_TRIES)
     suspect = claim.claim_suspect(claim.LEAST_TRIES, terms.lease_ms)
     return [*([suspect] if suspect else []), *claim.claim_due(room, terms).deliveries]
+
+
+def set_aside_by_the_first_release(entry: dict[str, Any]) -> SetAside:
+    """An item that release 1.0.0 set aside, in the caller's transaction: nobody is noted for it."""
+    SetAside.record(Reason.FOREIGN_NUMBER, json.dumps({"entry": [entry]}).encode(), ())
+    SetAside.update(indexed_at=None).execute()
+    return SetAside.select().order_by(SetAside.id.desc()).get()
 
 
 def notice(

@@ -24,6 +24,8 @@ GROWING = {
     "callback",
     "idempotency_key",
     "set_aside",
+    "mention",
+    "erasure",
     "contact",
     "search_block",
     "api_request",
@@ -40,6 +42,7 @@ OF_OPEN_WORK = {
     "delivery_pending",
     "delivery_leased",
     "delivery_due",
+    "set_aside_unindexed",
     # What other connections counted since the last fold.
     "message_hour_sharded",
 }

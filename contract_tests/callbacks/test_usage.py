@@ -79,7 +79,7 @@ def _tell_all(parts: Parts, told: list[dict[str, Any]]) -> None:
         for _ in pool.map(lambda change: platform.tell(entry("2001", change)), told):
             pass
     wait_for(
-        lambda: not parts.stored.count("callback", "ingested_at IS NULL"),
+        lambda: not parts.stored.count("callback"),
         "all callbacks to be ingested",
         PATIENCE_SECONDS,
     )

@@ -79,7 +79,7 @@ class Ledger:
         return {
             "deliveries": count("delivery", "state = 'pending'"),
             "leases": count("delivery", "lease_token IS NOT NULL"),
-            "callbacks": count("callback", "ingested_at IS NULL"),
+            "callbacks": count("callback"),
             "messages": count("message", "status IN ('pending', 'unknown')"),
             "owed by the network": state["owed"]["total"],
         }

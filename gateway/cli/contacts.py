@@ -32,7 +32,7 @@ def erase(contact_id: str, *, yes: bool) -> dict[str, Any]:
         raise click.ClickException(f"There is no contact {contact_id}. See: GET /api/contacts")
     if contact is not None and not yes:
         click.confirm(WARNING.format(contact.id), abort=True, err=True)
-    removed = erasing.erase(contact, seconds=None) if contact else Counter[str]()
+    removed = erasing.erase_now(contact) if contact else Counter[str]()
     if unfinished:
-        removed += erasing.resume(unfinished)
+        removed += erasing.finish(unfinished)
     return {"id": contact_id, "erased": True, **{kind: removed[kind] for kind in KINDS}}

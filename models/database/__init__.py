@@ -1,5 +1,6 @@
 """The database: transactions for all models, and the two engines, SQLite and PostgreSQL."""
 
+from models.database.dialect import contains as contains
 from models.database.dialect import database_now as database_now
 from models.database.dialect import database_time as database_time
 from models.database.dialect import is_among as is_among

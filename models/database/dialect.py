@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from peewee import SQL, Cast, Database, PostgresqlDatabase, Select, fn
+from peewee import SQL, Cast, Database, NodeList, PostgresqlDatabase, Select, Value, fn
 
 from models import clock
 from models.database.postgresql import PostgresEngine
@@ -35,6 +35,14 @@ def is_among(field: Any, chosen: Any) -> Any:
     if isinstance(database.obj, PostgresqlDatabase):
         return field == fn.ANY(fn.ARRAY(chosen))
     return field.in_(chosen)
+
+
+def contains(field: Any, part: str | bytes) -> Any:
+    """The condition that a text or binary field contains a part, in the same case."""
+    wanted = Value(part, converter=False)
+    if isinstance(database.obj, PostgresqlDatabase):
+        return NodeList((SQL("position("), wanted, SQL("IN"), field, SQL(") > 0")))
+    return fn.INSTR(field, wanted) > 0
 
 
 def database_time(here: Any) -> Any:

@@ -1,10 +1,23 @@
-"""Callbacks of the network: stored raw before they are answered, ingested afterwards, or set aside."""
+"""Callbacks of the network: stored raw before they are answered, removed when they are ingested.
+
+Items that cannot be ingested are set aside.
+"""
 
 import hashlib
+from collections.abc import Collection
 from enum import StrEnum
-from typing import Self
+from typing import Any, Self
 
-from peewee import SQL, BigIntegerField, BlobField, IntegerField, TextField, fn
+from peewee import (
+    SQL,
+    BigIntegerField,
+    BlobField,
+    CompositeKey,
+    ForeignKeyField,
+    IntegerField,
+    TextField,
+    fn,
+)
 
 from models import clock
 from models.database import (
@@ -12,6 +25,7 @@ from models.database import (
     Prepared,
     appending,
     database_now,
+    exclusively,
     fetch,
     is_in,
     reading,
@@ -30,13 +44,14 @@ AT_ONCE = 0
 # How many of the newest parked statuses one round of the sweep checks.
 WINDOW = 1_000
 IS_OPEN = SQL("settled_at IS NULL")
+IS_UNINDEXED = SQL("indexed_at IS NULL")
 
 
 class Callback(Work):
-    """The raw body of one callback.
+    """The raw body of one callback, until its last item is ingested or set aside.
 
-    ``due_at`` is AT_ONCE, the end of a pause, or the end of a lease. ``ingested_at`` is the time when its
-    last item was ingested or set aside; then ``due_at`` is null. ``tries`` includes the current try.
+    ``due_at`` is AT_ONCE, the end of a pause, or the end of a lease. ``tries`` includes the current try.
+    Release 1.0.0 kept ingested callbacks, with an ``ingested_at`` and without a ``due_at``.
     """
 
     id = TextField(primary_key=True)
@@ -50,13 +65,12 @@ class Callback(Work):
     order = ("due_at", "id")
 
     @classmethod
-    def store(cls, *bodies: bytes) -> list[Self]:
-        """Keep raw bodies, all or none."""
+    def store(cls, *bodies: bytes, received_at: int | None = None) -> list[Self]:
+        """Keep raw bodies, all or none. They were received now, or at another time."""
+        at = clock.now() if received_at is None else received_at
         with appending():
             return [
-                cls.create(
-                    id=clock.new_id("cb"), body=body, received_at=clock.now(), due_at=AT_ONCE
-                )
+                cls.create(id=clock.new_id("cb"), body=body, received_at=at, due_at=AT_ONCE)
                 for body in bodies
             ]
 
@@ -70,11 +84,11 @@ class Callback(Work):
 
     @staticmethod
     def finish(*callback_ids: str) -> int:
-        """Mark these as done: all their items are ingested or set aside. Inside the caller's transaction.
+        """Remove these: all their items are ingested or set aside. Inside the caller's transaction.
 
-        Returns how many there were: the erasure of a person may have removed some since their claim.
+        Returns how many there were: another worker or an erasure may have removed some since their claim.
         """
-        return _FINISH.execute(list(callback_ids), clock.now()).count
+        return _FINISH.execute(list(callback_ids)).count
 
     def postpone(self, error: str) -> None:
         """Try again after a pause: some item was not ingested."""
@@ -105,11 +119,7 @@ Callback.add_index(
     Callback.due_at, Callback.id, where=SQL("due_at IS NOT NULL"), name="callback_due"
 )
 
-_FINISH = Prepared(
-    lambda ids, now: Callback.update(
-        ingested_at=now, error=None, due_at=None, lease_token=None
-    ).where(is_in(Callback.id, ids))
-)
+_FINISH = Prepared(lambda ids: Callback.delete().where(is_in(Callback.id, ids)))
 
 
 class Reason(StrEnum):
@@ -123,7 +133,8 @@ class Reason(StrEnum):
 class SetAside(BaseModel):
     """One item. ``body`` is a callback with this item only. ``settled_at`` is null until it is ingested.
 
-    ``fingerprint`` prevents that a repeated item is set aside twice.
+    ``fingerprint`` prevents that a repeated item is set aside twice. ``indexed_at`` is the time when its rows
+    of Mention were written. Release 1.0.0 writes none, and the sweep adds them (services.mentions).
     """
 
     id = TextField(primary_key=True)
@@ -135,28 +146,56 @@ class SetAside(BaseModel):
     error = TextField(null=True)
     created_at = BigIntegerField()
     settled_at = BigIntegerField(null=True)
+    indexed_at = BigIntegerField(null=True)
 
     class Meta:
         indexes = ((("settled_at", "reason", "id"), False),)
 
     @classmethod
-    def record(cls, reason: Reason, body: bytes, **known: str | None) -> None:
+    def record(
+        cls, reason: Reason, body: bytes, people: Collection[str], **known: str | int | None
+    ) -> None:
         """Set an item aside, or give it the new reason, inside the caller's transaction.
 
-        ``known`` are ``phone_number_id``, ``wa_message_id`` and ``error``, if there are any.
+        ``people`` are the identifiers of the people whom it mentions. ``known`` are ``phone_number_id``,
+        ``wa_message_id``, ``error`` and an earlier ``created_at``, if there are any.
         """
-        cls.insert(
-            id=clock.new_id("sa"),
-            reason=reason,
-            body=body,
-            fingerprint=hashlib.sha256(body).hexdigest(),
-            created_at=clock.now(),
-            **known,
-        ).on_conflict(
+        aside_id = clock.new_id("sa")
+        values = {
+            "id": aside_id,
+            "reason": reason,
+            "body": body,
+            "fingerprint": hashlib.sha256(body).hexdigest(),
+            "created_at": clock.now(),
+            "indexed_at": clock.now(),
+        }
+        insert = cls.insert(values | known).on_conflict(
             conflict_target=[cls.fingerprint],
             conflict_where=IS_OPEN,
             preserve=[cls.reason, cls.phone_number_id, cls.wa_message_id, cls.error],
-        ).execute()
+        )
+        [(stored_id,)] = list(insert.returning(cls.id).tuples().execute())
+        if stored_id == aside_id:
+            Mention.note(aside_id, people)
+
+    @exclusively
+    def note_people(self, people: Collection[str]) -> None:
+        """Note the people whom it mentions, unless it was removed or another worker was faster."""
+        unindexed = SetAside.update(indexed_at=clock.now()).where(SetAside.id == self.id)
+        if unindexed.where(IS_UNINDEXED).execute():
+            Mention.note(self.id, people)
+
+    @classmethod
+    def mentioning(cls, people: Collection[str]) -> Any:
+        """The query for the items that mention one of these people, settled or not."""
+        return cls.select().where(
+            cls.id.in_(Mention.select(Mention.aside).where(Mention.identifier.in_(list(people))))
+        )
+
+    @classmethod
+    def unindexed(cls) -> Any:
+        """The query for the items that a worker of 1.0.0 set aside."""
+        return cls.select().where(IS_UNINDEXED)
 
     @classmethod
     def waiting(cls, reason: str | None = None, *, after: str = "", limit: int = 100) -> list[Self]:
@@ -198,3 +237,22 @@ class SetAside(BaseModel):
 
 SetAside.add_index(SetAside.fingerprint, unique=True, where=IS_OPEN, name="set_aside_fingerprint")
 SetAside.add_index(SetAside.wa_message_id, where=IS_OPEN, name="set_aside_message")
+SetAside.add_index(SetAside.id, where=IS_UNINDEXED, name="set_aside_unindexed")
+
+
+class Mention(BaseModel):
+    """An identifier of a person in an item set aside. It is removed with the item."""
+
+    identifier = TextField()
+    aside = ForeignKeyField(SetAside, lazy_load=False, on_delete="CASCADE")
+
+    class Meta:
+        primary_key = CompositeKey("identifier", "aside")
+
+    @classmethod
+    def note(cls, aside_id: str, people: Collection[str]) -> None:
+        """Store the identifiers of these people, inside the caller's transaction."""
+        rows = [(identifier, aside_id) for identifier in people]
+        if rows:
+            fields = [cls.identifier, cls.aside]
+            cls.insert_many(rows, fields=fields).on_conflict_ignore().execute()

@@ -1,19 +1,31 @@
 """Erasure of a person: removing a contact with its messages and the events about them.
 
-One transaction removes the contact and its newest messages, and writes an erasure row. If the process is
-killed, the worker continues from that row (services.erasing). The row is deleted after the last batch.
+One transaction removes the contact and its newest messages, and writes an erasure row. Workers continue from
+that row, in slices (services.erasing). It is deleted when nothing of the person is left.
 """
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Any, Self
 
-from peewee import BigIntegerField, ForeignKeyField, TextField
+from peewee import BigIntegerField, CompositeKey, ForeignKeyField, TextField
 
 from models import clock
 from models.accounts.account import Account, Owned
-from models.database import database_now, exclusively, reading
+from models.database import (
+    BaseModel,
+    Prepared,
+    database_now,
+    database_time,
+    exclusively,
+    fetch,
+    is_among,
+    is_in,
+    reading,
+    writing,
+)
 from models.deliveries.delivery import Delivery
 from models.deliveries.event import ErasedEvent, Event
 from models.messages import search
@@ -25,15 +37,21 @@ from models.work import Work
 # Messages removed in one transaction. Each may have events, deliveries, attempts and a block of the search
 # index, and other writers wait meanwhile.
 BATCH_SIZE = 20
-# The lease in milliseconds, renewed with each batch. After a kill the next worker waits for its end.
+# The lease of a slice in milliseconds. After a kill the next worker waits for its end.
 LEASE_MS = 30_000
+# No send takes longer than this, in milliseconds.
+LONGEST_SEND_MS = 5 * 60_000
+# The last step: nothing is left but copies of removed rows in the database's files.
+CLEANING = "cleaning"
+# The most erasures that are cleaned together, and the most workers that may claim at once.
+MOST_CLEANED, MOST_WORKERS = 500, 8
 
 
 class Erasure(Owned, Work):
-    """An unfinished erasure. ``due_at`` is the end of the lease, in milliseconds since the epoch.
+    """An unfinished erasure.
 
     ``contact_ids`` are the contact and those that were merged into it. ``known_ids`` are the phone numbers
-    and user ids of the person.
+    and user ids of the person. ``step`` and ``place`` say how far it is: see services.erasing.
     """
 
     account = ForeignKeyField(Account, lazy_load=False, index=False)
@@ -43,6 +61,12 @@ class Erasure(Owned, Work):
     known_ids_json = TextField()
     created_at = BigIntegerField()
     due_at = BigIntegerField()
+    step = TextField(null=True)
+    place = TextField(null=True)
+
+    class Meta:
+        # For claim_after.
+        indexes = ((("account", "due_at"), False),)
 
     @property
     def contact_ids(self) -> list[str]:
@@ -54,30 +78,34 @@ class Erasure(Owned, Work):
 
     @classmethod
     @exclusively
-    def begin(cls, contact: Contact) -> tuple[Self, Counter[str]]:
+    def begin(cls, contact: Contact, lease_ms: int = 0) -> tuple[Self, Counter[str]]:
         """Remove a contact with its newest messages. Returns also the number of removed rows by kind.
 
-        The caller has the lease. Messages without an outcome are removed in the same transaction: a send
-        that ends later finds no message and emits no event.
+        With ``lease_ms`` the caller has the lease. Messages of running sends are removed in the same
+        transaction: a send that ends later finds no message and emits no event.
         """
         # It may have been merged into another one since it was read.
         contact = Contact.find(contact.id) or contact
         contact_ids = [contact.id, *_merged_into(contact)]
+        known_ids = _identifiers(contact.number_id, contact_ids)
         erasure = cls.create(
             id=clock.new_id("ers"),
             account=contact.account_id,
             number_id=contact.number_id,
             contact_id=contact.id,
             contact_ids_json=json.dumps(contact_ids),
-            known_ids_json=json.dumps(_identifiers(contact.number_id, contact_ids)),
+            known_ids_json=json.dumps(known_ids),
             created_at=clock.now(),
-            due_at=database_now() + LEASE_MS,
+            due_at=database_now() + lease_ms,
         )
+        for identifier in known_ids:
+            ErasedPerson.create(identifier=identifier, erasure=erasure.id)
         Contact.delete().where(Contact.id.in_(contact_ids)).execute()
         ContactChange.delete().where(ContactChange.contact_id.in_(contact_ids)).execute()
         removed = _remove_events(contact_ids)
-        without_outcome = _messages_with(contact_ids).where(IS_UNSETTLED)
-        removed += _remove(contact.account_id, without_outcome)
+        recent = clock.id_bound("msg", clock.now() - LONGEST_SEND_MS)
+        running = _messages_with(contact_ids).where(IS_UNSETTLED, Message.id >= recent)
+        removed += _remove(contact.account_id, running)
         return erasure, removed + erasure.remove_messages()
 
     @classmethod
@@ -86,16 +114,82 @@ class Erasure(Owned, Work):
         with reading():
             return next((row for row in cls.select() if contact_id in row.contact_ids), None)
 
+    @classmethod
+    def among(cls, people: Collection[str]) -> list[Self]:
+        """The unfinished erasures of these people, by identifier, inside the caller's transaction."""
+        return list(_among.execute(list(people)))
+
+    @classmethod
+    def claim_after(cls, account_id: str) -> Self | None:
+        """Claim the erasure that has been due the longest, of the next account that has one.
+
+        Accounts are sorted by identifier. A caller that continues with the next account gives each its turn.
+        """
+        due = cls.select().where(cls.account > account_id, cls.is_due())
+        # Other workers may be faster.
+        first = fetch(due.order_by(cls.account, cls.due_at).limit(MOST_WORKERS))
+        return next(filter(None, (row.claim_this() for row in first)), None)
+
+    @classmethod
+    def is_due(cls) -> Any:
+        """The condition that a worker may remove rows for it."""
+        return (cls.due_at <= database_time(clock.now())) & (
+            cls.step.is_null() | (cls.step != CLEANING)
+        )
+
+    def claim_this(self) -> Self | None:
+        """Claim this erasure, None if it is not due."""
+        cls = type(self)
+        claim = cls.claiming(None, clock.now(), LEASE_MS).where(cls.id == self.id, cls.is_due())
+        with writing():
+            return next(iter(list(claim.returning(cls).execute())), None)
+
+    def release(self, due_at: int) -> bool:
+        """Store ``step`` and ``place``. Returns False if the lease ended and another worker claimed it."""
+        if not self.complete(due_at=due_at, step=self.step, place=self.place):
+            return False
+        self.due_at = due_at
+        return True
+
+    @classmethod
+    def cleaning(cls) -> list[Self]:
+        """The erasures of people of whom no other row is left."""
+        return fetch(cls.select().where(cls.step == CLEANING).limit(MOST_CLEANED))
+
+    @classmethod
     @exclusively
-    def finish(self) -> None:
-        """Delete the row: nothing is left to remove."""
-        Erasure.delete().where(Erasure.id == self.id).execute()
+    def forget(cls, ids: Sequence[str]) -> None:
+        """Remove the identifiers of their people from these."""
+        ErasedPerson.delete().where(ErasedPerson.erasure.in_(ids)).execute()
+        cls.update(known_ids_json="[]").where(cls.id.in_(ids)).execute()
+
+    @classmethod
+    @exclusively
+    def finish(cls, ids: Sequence[str]) -> None:
+        """Delete these: nothing is left to remove."""
+        cls.delete().where(cls.id.in_(ids)).execute()
 
     @exclusively
     def remove_messages(self) -> Counter[str]:
         """Remove the newest BATCH_SIZE messages and their events. Returns the number of rows by kind."""
         newest_first = _messages_with(self.contact_ids).order_by(Message.id.desc())
         return _remove(self.account_id, newest_first.limit(BATCH_SIZE))
+
+
+class ErasedPerson(BaseModel):
+    """An identifier of a person whose erasure is unfinished."""
+
+    identifier = TextField()
+    erasure = ForeignKeyField(Erasure, lazy_load=False, on_delete="CASCADE")
+
+    class Meta:
+        primary_key = CompositeKey("identifier", "erasure")
+
+
+@partial(Prepared, model=Erasure)
+def _among(people: Any) -> Any:
+    theirs = ErasedPerson.select(ErasedPerson.erasure).where(is_in(ErasedPerson.identifier, people))
+    return Erasure.select().where(is_among(Erasure.id, theirs))
 
 
 def _merged_into(contact: Contact) -> list[str]:

@@ -15,7 +15,7 @@ from handlers import deliveries, events, messages, usage
 from models import clock
 from models.accounts.account import Account, ApiKey
 from models.accounts.api_request import RequestFilter
-from models.database import writing
+from models.database import fetch, writing
 from models.deliveries.attempt import Attempt, record_outcomes
 from models.deliveries.backlog import Backlog, oldest_waiting
 from models.deliveries.bulk_redelivery import Redelivery
@@ -31,6 +31,7 @@ from models.messages.contact_search import (
     last_inbound,
     messages_before,
 )
+from models.messages.erasure import Erasure
 from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message, MessageStatus
 from models.messages.template import Template
@@ -290,6 +291,13 @@ SWEEP: dict[str, Work] = {
     "callbacks of dead workers are recalled": _recall_callbacks,
     "the oldest callback is found": lambda _: Callback.oldest_waiting(),
     "parked statuses are matched": lambda _: SetAside.matchable(),
+    "items of a person are found": lambda _: fetch(
+        SetAside.mentioning(["15551234567"]).where(SetAside.id > "").order_by(SetAside.id).limit(10)
+    ),
+    "items without an index are found": lambda _: fetch(
+        SetAside.unindexed().order_by(SetAside.id).limit(10)
+    ),
+    "an erasure is claimed": lambda _: Erasure.claim_after(""),
     "dead sends are found": lambda _: Message.unsettled_before(MessageStatus.PENDING, clock.now()),
     "expired keys are forgotten": _forget_keys,
     "deliveries of a deleted webhook are removed": _remove_deleted,

@@ -1,7 +1,8 @@
 """Erasure of a person: nothing of them is left in any table, also after a kill. Others lose nothing."""
 
 import json
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +18,7 @@ from models.deliveries.claim import ClaimedDelivery, Terms
 from models.deliveries.delivery import Delivery
 from models.deliveries.event import Event
 from models.messages import search
-from models.messages.callback import MAX_TRIES, Callback, Reason, SetAside
+from models.messages.callback import MAX_TRIES, Callback, Mention, Reason, SetAside
 from models.messages.contact import Contact, Source
 from models.messages.erasure import LEASE_MS, Erasure
 from models.messages.idempotency import IdempotencyKey
@@ -29,7 +30,7 @@ from models.reports.usage import UsageTotal
 from networks.interface import Acceptance
 from networks.items import Part
 from networks.whatsapp.cloud_api import CloudApi
-from services import contacts, erasing, message_status
+from services import contacts, erasing, mentions, message_status
 from services.erasing import work_off
 from tasks import ingest
 from tests import factories
@@ -62,6 +63,8 @@ BEA = {
 # common with the one before.
 HERS = ("15551112222", *ANA.values(), "quixotic", "zanzibar", "jackdaws", "wamid.ANA")
 OTHERS = ("15553334444", *BEA.values(), "vortexes", "xylophone", "mulberry", "wamid.BEA")
+PHONES = (ANA["phone"], BEA["phone"])
+Erase = Callable[[Contact], object]
 
 
 class Killed(BaseException):
@@ -148,7 +151,7 @@ def world(account: Account, number: Number) -> Iterator[tuple[Contact, ClaimedDe
     # Callbacks and items of both.
     both = messages(messages=[_of(BEA, "wamid.BEA.4"), _of(ANA, "wamid.ANA.4")])
     store(both)
-    SetAside.record(Reason.FAILED, json.dumps({"entry": [both]}).encode(), error="killed")
+    SetAside.record(Reason.FAILED, json.dumps({"entry": [both]}).encode(), PHONES, error="killed")
     return ana, under_way  # type: ignore[return-value]
 
 
@@ -191,7 +194,7 @@ def test_nothing_of_a_person_is_left_in_any_table(
     ana, under_way = world
     assert _found_in_tables(state, HERS) == set(HERS)
     totals = _totals()
-    removed = erasing.erase(ana, None)
+    removed = erasing.erase_now(ana)
     _assert_only_ana_is_erased(state, totals)
     assert removed["messages"] == 3
     assert removed["events"] == removed["deliveries"] > 3
@@ -200,7 +203,7 @@ def test_nothing_of_a_person_is_left_in_any_table(
     _assert_only_ana_is_erased(state, totals)
 
 
-@pytest.mark.parametrize("batches", [1, 3, 5, 8])
+@pytest.mark.parametrize("batches", [1, 3, 4, 5, 6])
 def test_a_kill_in_the_middle_leaves_the_rest_to_the_worker(
     state: Stored,
     world: tuple[Contact, ClaimedDelivery],
@@ -216,9 +219,11 @@ def test_a_kill_in_the_middle_leaves_the_rest_to_the_worker(
 
     with monkeypatch.context() as patch:
         # Other threads sleep, too.
-        patch.setattr("services.erasing.time", SimpleNamespace(sleep=pause))
+        fake = SimpleNamespace(sleep=pause, monotonic=time.monotonic)
+        patch.setattr("services.erasing.time", fake)
+        patch.setattr(erasing, "SLICE_SECONDS", 60)
         with pytest.raises(Killed):
-            erasing.erase(world[0], None)
+            erasing.erase_now(world[0])
     assert Contact.find(world[0].id) is None
     work_off()
     assert Erasure.select().count() == 1, "its worker may still live"
@@ -227,14 +232,97 @@ def test_a_kill_in_the_middle_leaves_the_rest_to_the_worker(
     _assert_only_ana_is_erased(state, totals)
 
 
-def test_what_takes_long_is_left_to_the_worker(
-    state: Stored, world: tuple[Contact, ClaimedDelivery]
+@pytest.mark.parametrize("place", ["search.merge", "empty_log", "Erasure.finish"])
+def test_a_kill_during_the_cleaning_leaves_it_to_the_next_round(
+    state: Stored,
+    world: tuple[Contact, ClaimedDelivery],
+    monkeypatch: pytest.MonkeyPatch,
+    place: str,
 ) -> None:
     totals = _totals()
-    erasing.erase(world[0], 0)
+
+    def die(*_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"services.erasing.{place}", die)
+        with pytest.raises(Killed):
+            erasing.erase_now(world[0])
     assert Erasure.select().count() == 1
     work_off()
     _assert_only_ana_is_erased(state, totals)
+
+
+def test_a_request_leaves_most_to_the_worker(
+    state: Stored, world: tuple[Contact, ClaimedDelivery]
+) -> None:
+    totals = _totals()
+    erasing.erase(world[0])
+    assert (Erasure.select().count(), Contact.find(world[0].id)) == (1, None)
+    while work_off():
+        pass
+    _assert_only_ana_is_erased(state, totals)
+
+
+@pytest.mark.sqlite("its log")
+def test_an_erasure_ends_when_no_reader_needs_the_log_any_more(
+    state: Stored, world: tuple[Contact, ClaimedDelivery]
+) -> None:
+    totals = _totals()
+    reader = state.keeping()
+    assert reader.kept is not None
+    reader.kept.execute("BEGIN")
+    assert reader.kept.execute("SELECT count(*) FROM contact").fetchone() != (0,)
+    erasing.erase(world[0])
+    work_off()
+    [unfinished] = Erasure.select()
+    assert unfinished.known_ids == []
+    reader.close()
+    work_off()
+    _assert_only_ana_is_erased(state, totals)
+
+
+@pytest.fixture
+def slices(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> list[Erasure]:
+    """The erasures of the slices that follow, each of one batch and a millisecond."""
+    monkeypatch.setattr(erasing, "SLICE_SECONDS", 0)
+    seen: list[Erasure] = []
+    release = Erasure.release
+
+    def note(erasure: Erasure, due_at: int) -> bool:
+        seen.append(erasure)
+        clock.advance(milliseconds=1)
+        return release(erasure, due_at)
+
+    monkeypatch.setattr(Erasure, "release", note)
+    return seen
+
+
+def test_accounts_take_turns(number: Number, slices: list[Erasure]) -> None:
+    other = factories.active_number(Account.open("Rival", "pro"), "1002")
+    for index in range(10):
+        erasing.erase(factories.contact(number, phone=f"1555000000{index}"))
+    erasing.erase(factories.contact(other, **ANA))
+    while work_off():
+        pass
+    accounts = [erasure.account_id for erasure in slices]
+    needed = accounts.count(other.account_id)
+    assert len(accounts) == 11 * needed
+    assert accounts[: 2 * needed].count(other.account_id) == needed
+
+
+def test_a_person_with_many_messages_does_not_delay_others_of_the_account(
+    number: Number, clock: Clock, slices: list[Erasure]
+) -> None:
+    made = [accepted_message(number, f"wamid.{each}") for each in range(9)]
+    erasing.erase(Contact.get_by_id(made[0].contact_id))
+    clock.advance(milliseconds=1)
+    erasing.erase(factories.contact(number, phone="15550000000"))
+    clock.advance(milliseconds=1)
+    while work_off():
+        pass
+    assert len({erasure.id for erasure in slices[:2]}) == 2
+    assert len({erasure.id for erasure in slices[2:4]}) == 2
 
 
 @pytest.mark.usefixtures("number")
@@ -256,9 +344,9 @@ def test_a_status_emits_no_event_while_its_message_waits_for_its_erasure(
     made = [accepted_message(number, f"wamid.{each}") for each in (1, 2, 3)]
     contact = Contact.by_id(made[0].contact_id)
     assert contact is not None
-    erasing.erase(contact, 0)
+    erasing.erase(contact)
     ingest_now(messages(statuses=[status_of("wamid.1", "read")]))
-    assert kinds() == ["message.sent"]
+    assert kinds() == ["message.sent"] * 2
     work_off()
     assert kinds() == []
 
@@ -270,16 +358,13 @@ def test_a_running_send_and_later_statuses_restore_no_erased_data(
     message = factories.outbound(number, ANA["phone"], "quixotic")
     contact = Contact.by_id(message.contact_id)
     assert contact is not None
-    erasing.erase(contact)
+    erasing.erase_now(contact)
     with writing():
         sent = message_status.record_acceptance(message, Acceptance("wamid.ANA"), contact)
     assert (sent.id, sent.wa_message_id) == (message.id, "wamid.ANA")
     message_status.give_up(message.id)
     late = _status(ANA, "wamid.ANA", "read", biz_opaque_callback_data=message.id)
-    callback = ingest_now(messages(statuses=[late]))
-    # Raw callbacks are kept for a day.
-    with writing():
-        Callback.delete().where(Callback.id == callback.id).execute()
+    ingest_now(messages(statuses=[late]))
     assert _found_in_tables(state, HERS) == set()
     assert (Event.select().count(), SetAside.select().count()) == (0, 0)
 
@@ -294,16 +379,81 @@ def test_a_later_message_makes_a_new_contact(number: Number) -> None:
     assert (after.opted_out_at, after.history()) == (None, [])
 
 
-def test_items_of_others_in_the_same_callback_are_taken_in(number: Number) -> None:
+# An erasure that has ended, and one whose worker has not begun.
+ERASES = pytest.mark.parametrize("erase", [erasing.erase_now, erasing.erase])
+
+
+@ERASES
+def test_a_callback_that_waits_brings_nothing_of_the_person_back(
+    number: Number, state: Stored, erase: Erase
+) -> None:
     ana = factories.contact(number, **ANA)
+    paid = {"field": "payments", "value": {"recipient": ANA["phone"]}}
+    store(
+        messages(
+            messages=[_of(BEA, "wamid.BEA"), _of(ANA, "wamid.ANA")],
+            statuses=[_status(ANA, "wamid.ANA.9", "read")],
+        ),
+        {"id": "2001", "changes": [paid]},
+    )
+    erase(ana)
+    ingest.work_off()
+    assert [row.from_number for row in Message.select()] == [BEA["phone"]]
+    work_off()
+    assert _found_in_tables(state, HERS) == set()
+
+
+def test_a_callback_with_two_erased_people_brings_none_back(number: Number, clock: Clock) -> None:
+    people = [factories.contact(number, **each) for each in (ANA, BEA)]
     store(messages(messages=[_of(BEA, "wamid.BEA"), _of(ANA, "wamid.ANA")]))
-    erasing.erase(ana)
+    for person in people:
+        clock.advance(milliseconds=1)
+        erasing.erase(person)
+    clock.advance(milliseconds=1)
+    # The rest of the callback is another one, which is as old.
+    erasing.finish(Erasure.select().order_by(Erasure.id).get())
+    ingest.work_off()
+    assert (Message.select().count(), Contact.select().count()) == (0, 0)
+
+
+def test_an_item_aside_with_two_erased_people_is_removed(number: Number, clock: Clock) -> None:
+    people = [factories.contact(number, **each) for each in (ANA, BEA)]
+    both = messages(messages=[_of(BEA, "wamid.BEA"), _of(ANA, "wamid.ANA")])
+    SetAside.record(Reason.FAILED, json.dumps({"entry": [both]}).encode(), PHONES)
+    for person in people:
+        clock.advance(milliseconds=1)
+        erasing.erase(person)
+    clock.advance(milliseconds=1)
+    work_off()
+    assert SetAside.select().count() == Mention.select().count() == 0
+
+
+def test_a_message_that_mentions_an_erased_person_is_kept(number: Number) -> None:
+    ana = factories.contact(number, **ANA)
+    store(messages(messages=[_of(BEA, "wamid.BEA") | {"text": {"body": f"Ask {ANA['phone']}"}}]))
+    erasing.erase_now(ana)
     ingest.work_off()
     assert [row.from_number for row in Message.select()] == [BEA["phone"]]
 
 
+def test_items_that_the_first_release_set_aside_are_found_before_and_after_they_are_indexed(
+    number: Number, state: Stored
+) -> None:
+    for told in (ANA, BEA):
+        person = factories.contact(number, **told)
+        with writing():
+            factories.set_aside_by_the_first_release(messages("999", messages=[_of(told, "wamid")]))
+        if told is BEA:
+            mentions.index_old()
+            assert not SetAside.unindexed().exists()
+        erasing.erase_now(person)
+        assert _found_in_tables(state, (told["phone"],)) == set()
+    assert SetAside.select().count() == 0
+
+
+@ERASES
 def test_a_callback_that_is_erased_after_its_claim_brings_nothing_back(
-    number: Number, monkeypatch: pytest.MonkeyPatch
+    number: Number, monkeypatch: pytest.MonkeyPatch, erase: Erase
 ) -> None:
     ana = factories.contact(number, **ANA)
     store(messages(messages=[_of(BEA, "wamid.BEA"), _of(ANA, "wamid.ANA")]))
@@ -311,7 +461,7 @@ def test_a_callback_that_is_erased_after_its_claim_brings_nothing_back(
     def parse_slowly(network: CloudApi, body: bytes, now: int) -> list[Part]:
         monkeypatch.undo()
         parts = network.parse(body, now)
-        erasing.erase(ana)
+        erase(ana)
         return parts
 
     monkeypatch.setattr(CloudApi, "parse", parse_slowly)
@@ -321,9 +471,10 @@ def test_a_callback_that_is_erased_after_its_claim_brings_nothing_back(
     assert [row.phone for row in Contact.select()] == [BEA["phone"]]
 
 
+@ERASES
 @pytest.mark.parametrize("tries", [MAX_TRIES - 1, MAX_TRIES])
 def test_a_callback_that_is_erased_during_its_last_try_is_not_set_aside(
-    number: Number, monkeypatch: pytest.MonkeyPatch, tries: int
+    number: Number, monkeypatch: pytest.MonkeyPatch, tries: int, erase: Erase
 ) -> None:
     ana = factories.contact(number, **ANA)
     store(messages(messages=[_of(ANA, "wamid.ANA") | {"text": {"body": "bad"}}]))
@@ -331,19 +482,19 @@ def test_a_callback_that_is_erased_during_its_last_try_is_not_set_aside(
         Callback.update(tries=tries).execute()
     claim = Callback.claim_many
 
-    def erase(*_: Any) -> None:
+    def interrupt(*_: Any) -> None:
         monkeypatch.undo()
-        erasing.erase(ana)
+        erase(ana)
 
     def claim_slowly(lease_ms: int, limit: int) -> list[Callback]:
         claimed = claim(lease_ms, limit)
-        erase()
+        interrupt()
         return claimed
 
     if tries == MAX_TRIES:
         monkeypatch.setattr(Callback, "claim_many", claim_slowly)
     else:
-        monkeypatch.setattr(ingest.logger, "exception", erase)
+        monkeypatch.setattr(ingest.logger, "exception", interrupt)
     with refusing_text("bad"):
         ingest.work_off()
     assert Contact.select().count() == 0
@@ -352,7 +503,7 @@ def test_a_callback_that_is_erased_during_its_last_try_is_not_set_aside(
 
 def test_a_message_that_arrives_during_the_erasure_is_kept(number: Number, clock: Clock) -> None:
     made = [accepted_message(number, f"wamid.{each}") for each in (1, 2, 3)]
-    erasing.erase(Contact.get_by_id(made[0].contact_id), 0)
+    erasing.erase(Contact.get_by_id(made[0].contact_id))
     clock.advance(milliseconds=1)
     store(messages(messages=[text("wamid.LATER")]))
     work_off()
@@ -386,7 +537,7 @@ def test_a_waiting_notice_about_our_own_number_stays(
     factories.active_number(account, "1002", waba_id, phone_number=ANA["phone"])
     value = {"display_phone_number": ANA["phone"], "event": "FLAGGED"}
     store({"id": waba_id, "changes": [{"field": "phone_number_quality_update", "value": value}]})
-    erasing.erase(factories.contact(number, phone=ANA["phone"]))
+    erasing.erase_now(factories.contact(number, phone=ANA["phone"]))
     ingest.work_off()
     assert [row.waba_id for row in Notice.select()] == [waba_id]
 
@@ -395,6 +546,6 @@ def test_a_notice_about_our_own_number_stays(account: Account, number: Number) -
     other = factories.active_number(account, "1002", phone_number=ANA["phone"])
     ana = factories.contact(number, phone=ANA["phone"])
     factories.notice("quality", {"display": other.phone_number}, other.phone_number)
-    assert erasing.erase(ana)["notices"] == 0
+    assert erasing.erase_now(ana)["notices"] == 0
     assert Notice.select().count() == 1
     assert Message.select().where(Message.status == MessageStatus.PENDING).count() == 0

@@ -81,9 +81,9 @@ def _tell(number: Number, statuses: list[dict[str, Any]]) -> None:
     if statuses:
         value = {"metadata": {"phone_number_id": number.phone_number_id}, "statuses": statuses}
         entry = {"id": "2001", "changes": [{"field": "messages", "value": value}]}
-        callback = Callback.store(json.dumps({"entry": [entry]}).encode())[0]
+        Callback.store(json.dumps({"entry": [entry]}).encode())
         ingest.work_off()
-        assert Callback.get_by_id(callback.id).ingested_at is not None
+        assert Callback.select().count() == 0
 
 
 def _carry_out(number: Number, chosen: list[Plan], steps: list[Step], batch: int) -> list[Seen]:

@@ -14,7 +14,7 @@ from resources.number import status_reason
 from services import number_status
 from tests import factories
 from tests.asked_platform import AskedPlatform
-from tests.tasks.callbacks import account_update, ingest_again, ingest_now, kinds
+from tests.tasks.callbacks import account_update, ingest_now, kinds
 
 ACTIVE, BANNED = NumberStatus.ACTIVE, NumberStatus.BANNED
 OURS = "+1 555-000-1111"
@@ -55,8 +55,8 @@ def test_a_new_limit_is_stored_emits_one_event_and_requests_the_quality(
     number: Number, platform: AskedPlatform, name: str
 ) -> None:
     value = {"display_phone_number": OURS, "event": "ONBOARDING", name: "TIER_2K"}
-    ingest_now(_entry("phone_number_quality_update", **value))
-    ingest_again()
+    for _ in range(2):
+        ingest_now(_entry("phone_number_quality_update", **value))
     [told] = _told()
     assert (told["id"], told["messagingLimit"]) == (number.id, "TIER_2K")
     assert kinds() == ["number.updated"]

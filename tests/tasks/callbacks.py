@@ -49,18 +49,17 @@ def store(*entries: dict[str, Any]) -> Callback:
     return Callback.store(json.dumps({"entry": entries}).encode())[0]
 
 
-def ingest_now(*entries: dict[str, Any]) -> Callback:
-    """Store a callback and ingest it."""
+def ingest_now(*entries: dict[str, Any]) -> Callback | None:
+    """Store a callback and ingest it. Returns it if it is not done."""
     callback = store(*entries)
     ingest.work_off()
-    return Callback.get_by_id(callback.id)
+    return Callback.by_id(callback.id)
 
 
-def ingest_again(only: Callback | None = None) -> None:
-    """Ingest all callbacks or one again, also those that are done or wait for their next try."""
-    again = Callback.update(due_at=AT_ONCE, lease_token=None, ingested_at=None)
+def ingest_again() -> None:
+    """Ingest the callbacks that wait for their next try."""
     with writing():
-        (again if only is None else again.where(Callback.id == only.id)).execute()
+        Callback.update(due_at=AT_ONCE, lease_token=None).execute()
     ingest.work_off()
 
 

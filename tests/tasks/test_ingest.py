@@ -43,8 +43,7 @@ def _stored(number: Number) -> Number:
 
 @pytest.mark.usefixtures("clock")
 def test_an_inbound_message_is_stored_and_emits_an_event(number: Number) -> None:
-    callback = ingest_now(messages(messages=[text()]))
-    assert callback.ingested_at is not None
+    assert ingest_now(messages(messages=[text()])) is None
     [message] = Message.select()
     assert (message.number_id, message.body, message.status) == (
         number.id,
@@ -63,7 +62,6 @@ def test_ingesting_again_changes_nothing(account: Account, number: Number) -> No
     sent = accepted_message(number)
     entry = messages(messages=[text()], statuses=[status_of("wamid.1", "delivered")])
     ingest_now(entry)
-    ingest_again()
     ingest_now(entry)
     assert sorted(kinds()) == ["message.delivered", "message.received", "message.sent"]
     assert Delivery.select().count() == 3
@@ -83,17 +81,17 @@ def test_one_bad_item_does_not_affect_the_others(number: Number) -> None:
     assert [message.wa_message_id for message in received] == ["wamid.A", "wamid.B"]
     assert Message.get_by_id(sent.id).status == MessageStatus.READ
     assert kinds().count("message.received") == 2
-    assert (callback.ingested_at, callback.tries) == (None, 1)
-    assert callback.error is not None
-    assert "refused" in callback.error
+    assert callback is not None
+    assert callback.tries == 1
+    assert "refused" in str(callback.error)
 
 
 def test_a_bad_item_is_taken_in_once_its_trouble_is_over(number: Number) -> None:
     both = messages(messages=[text("wamid.A"), text("wamid.B", text={"body": "bad"})])
     with refusing_text("bad"):
-        callback = ingest_now(both)
+        ingest_now(both)
     ingest_again()
-    assert Callback.get_by_id(callback.id).ingested_at is not None
+    assert Callback.select().count() == 0
     assert kinds() == ["message.received"] * 2
     assert number.id == Message.get().number_id
 
@@ -104,8 +102,7 @@ def test_callbacks_are_ingested_together_and_one_by_one_where_that_fails() -> No
     callbacks = [store(messages(messages=[body])) for body in bodies]
     with refusing_text("bad"):
         ingest.work_off()
-    waiting = [each for each in callbacks if Callback.get_by_id(each.id).ingested_at is None]
-    assert waiting == [callbacks[1]]
+    assert list(Callback.select()) == [callbacks[1]]
     assert kinds() == ["message.received"] * 2
 
 
@@ -117,7 +114,8 @@ def test_a_callback_that_fails_is_tried_again_for_over_twelve_hours(clock: Clock
         while not SetAside.waiting(Reason.FAILED):
             tries = Callback.get_by_id(callback.id).tries
             ingest.work_off()
-            if Callback.get_by_id(callback.id).tries > tries:
+            after = Callback.by_id(callback.id)
+            if after is None or after.tries > tries:
                 tried_at.append((clock.at - began) // 1_000)
             clock.advance(seconds=1 if clock.at - began < 3_600_000 else 600)
     assert tried_at[:4] == [0, 2, 12, 72]
@@ -178,10 +176,9 @@ def test_callbacks_of_a_killed_worker_do_not_wait_for_a_pause_in_the_traffic(clo
     assert len(Callback.claim_many(LEASE_MS, 10)) == len(left), "their worker dies"
     clock.advance(milliseconds=LEASE_MS)
     sweep.sweep()
-    new = store(messages(messages=[text("wamid.NEW")]))
+    store(messages(messages=[text("wamid.NEW")]))
     ingest.work_off()
-    stored = [Callback.get_by_id(each.id) for each in (*left, new)]
-    assert [each.ingested_at is not None for each in stored] == [True] * len(stored)
+    assert Callback.select().count() == 0
 
 
 @pytest.mark.usefixtures("number")
@@ -194,9 +191,9 @@ def test_workers_that_ingest_one_callback_at_once_tell_once() -> None:
 @pytest.mark.parametrize("body", [b"{}", b'{"entry":[]}', b'{"entry":[{"changes":[]}]}'])
 @pytest.mark.usefixtures("state")
 def test_an_empty_callback_is_done(body: bytes) -> None:
-    callback = Callback.store(body)[0]
+    Callback.store(body)
     ingest.work_off()
-    assert Callback.get_by_id(callback.id).ingested_at is not None
+    assert Callback.select().count() == 0
     assert SetAside.waiting() == []
 
 
@@ -250,16 +247,15 @@ def test_an_item_without_a_time_happened_when_it_came(clock: Clock) -> None:
 def test_an_account_update_has_the_numbers_of_the_account_checked(
     number: Number, clock: Clock
 ) -> None:
-    callback = ingest_now(account_update("PARTNER_REMOVED", "3001", waba_info={"waba_id": "2001"}))
-    assert callback.ingested_at is not None
+    removed = account_update("PARTNER_REMOVED", "3001", waba_info={"waba_id": "2001"})
+    assert ingest_now(removed) is None
     assert (_stored(number).status, _stored(number).due_at) == (ACTIVE, clock.at)
 
 
 @pytest.mark.usefixtures("number")
 def test_every_other_callback_of_the_platform_is_stored_as_a_notice() -> None:
     value = {"display_phone_number": "15550001111", "event": "PIN_CHANGED"}
-    callback = ingest_now({"id": "2001", "changes": [{"field": "security", "value": value}]})
-    assert callback.ingested_at is not None
+    assert ingest_now({"id": "2001", "changes": [{"field": "security", "value": value}]}) is None
     [notice] = Notice.select()
     assert (notice.waba_id, notice.field) == ("2001", "security")
 

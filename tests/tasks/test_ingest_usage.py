@@ -80,7 +80,6 @@ def test_a_repeated_status_counts_once(number: Number) -> None:
     accepted_message(number)
     both = [_told("sent", UTILITY), _told("delivered", UTILITY)]
     ingest_now(*both, *both, messages(messages=[text()]), messages(messages=[text()]))
-    ingest_again()
     ingest_now(*both, messages(messages=[text()]))
     assert totals() == {outbound(): 1, INBOUND: 1}
 

@@ -110,20 +110,17 @@ def test_a_delivery_of_an_accepted_redelivery_outlives_the_setting_until_its_tur
 
 
 @pytest.mark.usefixtures("state")
-def test_an_ingested_callback_is_kept_for_a_day_and_an_item_set_aside_as_long_as_the_rest(
+def test_callbacks_that_the_first_release_ingested_go_at_once_and_items_set_aside_with_the_rest(
     clock: Clock,
 ) -> None:
-    Callback.finish(Callback.store(b"{}")[0].id)
-    waiting = Callback.store(b"{}")[0]
+    ingested, waiting = Callback.store(b"{}", b"{}")
+    ingested.amend(ingested_at=clock.at, due_at=None)
     with writing():
-        SetAside.record(Reason.FAILED, b"{}")
-    clock.advance(days=1)
-    retention.remove_old()
-    assert Callback.select().count() == 2
+        SetAside.record(Reason.FAILED, b"{}", ())
     clock.advance(milliseconds=1)
     retention.remove_old()
     assert [c.id for c in Callback.select()] == [waiting.id]
-    clock.advance(days=29)
+    clock.advance(days=30)
     assert len(SetAside.waiting()) == 1
     retention.remove_old()
     assert SetAside.waiting() == []

@@ -14,7 +14,7 @@ from models.deliveries.bulk_redelivery import Redelivery
 from models.deliveries.claim import Terms
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.event import Event
-from models.messages.callback import LEASE_MS, Callback, Reason, SetAside
+from models.messages.callback import LEASE_MS, Callback, Mention, Reason, SetAside
 from models.messages.message import Message, MessageStatus, StatusChange
 from models.numbers.notice import Notice
 from models.numbers.number import Number
@@ -143,18 +143,6 @@ def test_settled_messages_go_with_their_history_and_unsettled_ones_never(
     assert kept == ((0, False) if settled else (1, True))
 
 
-def test_ingested_callbacks_go_by_the_time_of_their_ingestion(
-    account: Account, clock: Clock
-) -> None:
-    assert account.id
-    late, early = Callback.store(b"{}", b"{}")
-    Callback.finish(early.id)
-    clock.advance(days=2)
-    Callback.finish(late.id)
-    assert INGESTED_CALLBACKS.remove(clock.at, 10) == 1
-    assert [c.id for c in Callback.select()] == [late.id]
-
-
 def test_callbacks_that_wait_stay(account: Account, clock: Clock) -> None:
     assert account.id
     Callback.store(b"{}")
@@ -168,14 +156,15 @@ def test_callbacks_that_wait_stay(account: Account, clock: Clock) -> None:
 def test_items_set_aside_go_by_their_age_whether_settled_or_not(clock: Clock) -> None:
     with writing():
         for body in (b"settled", b"open"):
-            SetAside.record(Reason.FAILED, body)
+            SetAside.record(Reason.FAILED, body, ("15551234567",))
     SetAside.waiting()[0].settle()
     assert SET_ASIDE.remove(clock.at, 10) == 0
     clock.advance(days=1)
     with writing():
-        SetAside.record(Reason.FAILED, b"young")
+        SetAside.record(Reason.FAILED, b"young", ())
     assert SET_ASIDE.remove(clock.at, 10) == 2
     assert [bytes(row.body) for row in SetAside.select()] == [b"young"]
+    assert Mention.select().count() == 0
 
 
 def test_signups_and_notices_go_by_their_age_and_the_number_stays(

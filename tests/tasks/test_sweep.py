@@ -111,6 +111,7 @@ def test_a_parked_status_is_matched_when_its_message_is_known(number: Number) ->
         SetAside.record(
             Reason.UNKNOWN_MESSAGE,
             json.dumps({"entry": [entry]}).encode(),
+            (),
             phone_number_id=number.phone_number_id,
             wa_message_id="wamid.1",
         )

@@ -371,7 +371,7 @@ def test_webhooks_numbers_and_items_in_trouble_are_warnings(
     webhook = factories.webhook(account, active=False)
     with writing():
         number.move_to(NumberStatus.BANNED)
-        SetAside.record(Reason.UNREADABLE, b"{}")
+        SetAside.record(Reason.UNREADABLE, b"{}", ())
     found = examine()
     for name, word in {
         "webhooks": webhook.id,

@@ -61,7 +61,7 @@ def test_the_backlog_is_read_at_each_scrape(account: Account, clock: Clock) -> N
     queue.deliveries.put()
     Heartbeat.beat()
     with writing():
-        SetAside.record(Reason.UNREADABLE, b"{}")
+        SetAside.record(Reason.UNREADABLE, b"{}", ())
     seen = _read()
     assert seen["deliveries_pending", ""] == 3
     assert seen["deliveries_due", ""] == 2

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("state")
 
 def _keep(body: bytes = b"{}", reason: Reason = Reason.FAILED, **known: str) -> None:
     with writing():
-        SetAside.record(reason, body, **known)
+        SetAside.record(reason, body, (), **known)
 
 
 def test_an_item_is_set_aside_once_and_shows_the_last_reason() -> None:
