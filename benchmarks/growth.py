@@ -81,7 +81,7 @@ def stock_of(size: int, url: str, owner: Owner) -> Stock:
 
 def run(rounds: int) -> Iterator[Table]:
     """Fill the databases of each backend, and time every operation on all of them in turns."""
-    secret.use_key(get_settings().encryption_key())
+    secret.use_keys(*get_settings().encryption_keys())
     for backend in BACKENDS:
         with empty_databases(backend, SIZES) as urls, accepting_network():
             stocks = [_fill(*each) for each in zip(SIZES, urls, strict=True)]

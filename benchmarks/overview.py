@@ -75,7 +75,7 @@ def measure(backend: str, url: str) -> Table:
 
 def tables() -> Iterator[Table]:
     """One for each backend."""
-    secret.use_key(get_settings().encryption_key())
+    secret.use_keys(*get_settings().encryption_keys())
     for backend in growth.BACKENDS:
         with growth.empty_databases(backend, [MESSAGES]) as [url]:
             yield measure(backend, url)

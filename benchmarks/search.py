@@ -57,7 +57,7 @@ Work = Callable[[], object]
 
 def run(rounds: int) -> Iterator[Table]:
     """Fill a database on each backend, index it and search it."""
-    secret.use_key(get_settings().encryption_key())
+    secret.use_keys(*get_settings().encryption_keys())
     for backend in BACKENDS:
         with _server(backend) as (url, pid):
             database.connect(url)

@@ -3,11 +3,8 @@
 docs/configuration.md describes each one. This module imports no other package of the gateway.
 """
 
-import contextlib
 import os
 import re
-import secrets
-import tempfile
 from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -29,7 +26,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails, MultiHostUrl
 from pydantic_settings import BaseSettings, DotEnvSettingsSource, NoDecode, SettingsConfigDict
 
-from gateway import __version__
+from gateway import __version__, keys
 
 PREFIX = "GATEWAY_"
 # Not a setting of the service: the path of the developer commands' profile.
@@ -47,7 +44,6 @@ _LIMITS = {
     "webhook_limits": {"starter": 20, "pro": 100},
 }
 _LOOPBACK = re.compile(r"localhost|127(\.\d+){3}|::1")
-MIN_KEY = 32
 NETWORK_SECRETS = ("network_app_secret", "network_verify_token")
 NETWORK_IDS = ("network_app_id", "network_config_id")
 
@@ -147,6 +143,7 @@ _DatabaseUrl = Annotated[str, AfterValidator(partial(_check_place, _FILE_OR_POST
 _QueueUrl = Annotated[str, AfterValidator(partial(_check_place, (*_FILE_OR_POSTGRESQL, *_REDIS)))]
 _LimitsUrl = Annotated[str, AfterValidator(partial(_check_place, ("memory", *_REDIS)))]
 _SmtpUrl = Annotated[SecretStr, AfterValidator(_check_smtp)]
+_Keys = Annotated[SecretStr, AfterValidator(keys.check)]
 _BaseUrl = Annotated[str, AfterValidator(_check_base)]
 _Plan = Annotated[str, Field(pattern="^(starter|pro)$")]
 _Caller = Annotated[str, Field(pattern="^(starter|pro|anonymous)$")]
@@ -174,7 +171,7 @@ class Settings(BaseSettings):
     rate_limit_url: _LimitsUrl = Field(default="memory", repr=False)
     public_url: _BaseUrl = "http://127.0.0.1:8080"
     idle_seconds: PositiveInt = 75
-    secret_key: SecretStr = SecretStr("")
+    secret_key: _Keys = SecretStr("")
 
     network: Literal["whatsapp", "memory"] = "whatsapp"
     sandbox_port: _Port = 8081
@@ -249,10 +246,8 @@ class Settings(BaseSettings):
         return self
 
     def _refuse_weak_secrets(self) -> None:
-        if 0 < len(self.secret_key) < MIN_KEY:
-            raise ValueError(
-                f"{PREFIX}SECRET_KEY must have at least {MIN_KEY} characters in production"
-            )
+        if short := keys.find_short(self.secret_key):
+            raise ValueError(f"{PREFIX}SECRET_KEY {short}")
         for name in NETWORK_SECRETS if self.is_local else (*NETWORK_SECRETS, *NETWORK_IDS):
             if getattr(self, name) == Settings.model_fields[name].default:
                 raise ValueError(
@@ -291,23 +286,12 @@ class Settings(BaseSettings):
 
     @property
     def has_key(self) -> bool:
-        """Whether encryption_key() finds a key instead of generating one."""
+        """Whether encryption_keys() finds a key instead of generating one."""
         return bool(self.secret_key) or self.key_file.exists()
 
-    def encryption_key(self) -> str:
-        """The key for secrets at rest: SECRET_KEY, or one generated once and stored in DATA_DIR."""
-        if given := self.secret_key.get_secret_value():
-            return given
-        path = self.key_file
-        self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not path.exists():
-            # Linked only when complete, so that processes that start together never read half a key.
-            with tempfile.NamedTemporaryFile("w", dir=self.data_dir, encoding="ascii") as file:
-                file.write(secrets.token_urlsafe(32))
-                file.flush()
-                with contextlib.suppress(FileExistsError):
-                    os.link(file.name, path)
-        return path.read_text(encoding="ascii")
+    def encryption_keys(self) -> list[str]:
+        """The keys for secrets at rest, the newest first: SECRET_KEY, or one generated in DATA_DIR."""
+        return keys.split(self.secret_key) if self.secret_key else [keys.make_once(self.key_file)]
 
 
 def _unknown_names() -> list[str]:

@@ -51,7 +51,7 @@ def connect_state(settings: Settings) -> None:
     Connects to a server only at its first use.
     """
     with usable("DATA_DIR"):
-        secret.use_key(settings.encryption_key())
+        secret.use_keys(*settings.encryption_keys())
     with usable("DATABASE_URL"):
         database.connect(settings.database_url, settings.database_connections)
     with usable("QUEUE_URL"):

@@ -225,7 +225,7 @@ def _register(number: Number, signup: Signup, sender: Sender, pin: str | None) -
                 signup.amend(sealed_pin=None)
             raise
     if signup.sealed_pin is not None:
-        number.amend(sealed_pin=signup.sealed_pin)
+        number.amend(sealed_pin=secret.renew(signup.sealed_pin))
 
 
 @exclusively

@@ -146,7 +146,7 @@ def state(
     connected = database.connect(settings.database_url)
     if migrated is None:
         database.migrate()
-    secret.use_key(settings.encryption_key())
+    secret.use_keys(*settings.encryption_keys())
     monkeypatch.setattr(queue.huey, "storage", MemoryStorage(queue.NAME))
     # A wake-up is on the queue as soon as the test rings.
     for bell in (queue.deliveries, queue.callbacks, queue.redeliveries, queue.erasures):

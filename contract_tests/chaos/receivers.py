@@ -73,6 +73,7 @@ class Hook:
     mood: Mood
     receiver: Receiver
     line: Relay
+    secret: str
 
     def wants(self, kind: str) -> bool:
         """Whether this webhook must receive events of this kind."""
@@ -119,7 +120,8 @@ class Hooks:
         }
         answer = customer.request("POST", "/webhooks", json=body)
         assert answer.status_code == 201, answer.text
-        self.all.append(Hook(name, kinds, mood, receiver, line))
+        secret = answer.json()["secret"]
+        self.all.append(Hook(name, kinds, mood, receiver, line, secret))
         return self.all[-1]
 
     def __getitem__(self, name: str) -> Hook:

@@ -33,6 +33,7 @@ ON_SERVER = {
     "numbers": ("numbers", "Connected phone numbers."),
     "sandbox": ("sandbox", "Run the local messaging network."),
     "sandbox-connect": ("numbers", "Run the whole embedded signup against the sandbox."),
+    "secrets": ("secrets", "The keys that encrypt secrets in the database."),
     "signup-links": ("numbers", "Signup links, through which an owner connects a number."),
     "up": ("up", "Run web, worker and sandbox on this machine."),
     "users": ("accounts", "People who sign in to the dashboard."),

@@ -18,6 +18,7 @@ from argon2.exceptions import VerifyMismatchError
 from peewee import BigIntegerField, ForeignKeyField, TextField, fn
 
 from models import clock
+from models.accounts import secret
 from models.accounts.account import Account, Owned
 from models.database import BaseModel, exclusively, fetch, reading, writing
 
@@ -62,7 +63,7 @@ class User(Owned):
     created_at = BigIntegerField()
     role = TextField(default=Role.OWNER)
     signed_in_at = BigIntegerField(null=True)
-    sealed_totp = TextField(null=True)
+    sealed_totp = secret.SealedField(null=True)
     totp_since = BigIntegerField(null=True)
     totp_step = BigIntegerField(default=0)
 

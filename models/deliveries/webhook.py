@@ -12,6 +12,7 @@ from peewee import SQL, BigIntegerField, BooleanField, IntegerField, TextField
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Owned
+from models.accounts.secret import SealedField
 from models.database import Prepared, exclusively, is_in, matching
 from models.messages.message import Message
 
@@ -44,7 +45,7 @@ class Webhook(Owned):
     """
 
     url = TextField()
-    sealed_secret = TextField()
+    sealed_secret = SealedField()
     events_json = TextField()
     number_ids_json = TextField()
     active = BooleanField(default=True)
@@ -54,7 +55,7 @@ class Webhook(Owned):
     created_at = BigIntegerField()
     deactivated_because = TextField(null=True)
     secret_changed_at = BigIntegerField(null=True)
-    previous_sealed_secret = TextField(null=True)
+    previous_sealed_secret = SealedField(null=True)
     # The last minute in which its url got events on trial, and how many. None after the first 2xx.
     trial_minute_at = BigIntegerField(null=True, default=0)
     trial_events = IntegerField(default=0)
@@ -127,11 +128,11 @@ class Webhook(Owned):
         """Replace the secret. The old one becomes the previous one (secrets_at)."""
         # Read before the transaction, which may run twice and changes this row in memory.
         try:
-            previous = self.sealed_secret if self.secret else None
+            sealed = secret.renew(self.sealed_secret)
         except secret.SecretUnreadableError:
             # The service's key was lost. Delete a secret that cannot be decrypted.
-            previous = None
-        self._replace_secret(previous)
+            sealed = None
+        self._replace_secret(sealed)
 
     @exclusively
     def _replace_secret(self, previous: str | None) -> None:

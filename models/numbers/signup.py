@@ -99,9 +99,9 @@ class Signup(BaseModel):
     id = TextField(primary_key=True)
     link = ForeignKeyField(SignupLink, lazy_load=False, on_delete="CASCADE", index=False)
     code_hash = TextField()
-    sealed_token = TextField()
+    sealed_token = secret.SealedField()
     number = ForeignKeyField(Number, null=True, lazy_load=False, index=False)
-    sealed_pin = TextField(null=True)
+    sealed_pin = secret.SealedField(null=True)
     created_at = BigIntegerField()
 
     class Meta:

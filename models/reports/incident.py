@@ -34,7 +34,7 @@ class AlertTarget(BaseModel):
     account_id: str
     account = ForeignKeyField(Account, primary_key=True, lazy_load=False)
     emails = TextField(default="")
-    sealed_url = TextField(null=True)
+    sealed_url = secret.SealedField(null=True)
 
     @property
     def addresses(self) -> list[str]:

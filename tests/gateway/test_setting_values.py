@@ -201,26 +201,57 @@ def test_an_unambiguous_special_character_is_part_of_the_password(
 
 def test_a_given_key_is_used_and_written_nowhere(configure: Configure) -> None:
     settings = configure(SECRET_KEY="plain-key")
-    assert settings.encryption_key() == "plain-key"
+    assert settings.encryption_keys() == ["plain-key"]
     assert not settings.data_dir.exists()
+
+
+def test_several_keys_are_separated_by_commas(configure: Configure) -> None:
+    settings = configure(SECRET_KEY="new key,with-a%2Ccomma,old-key\n")
+    assert settings.encryption_keys() == ["new key", "with-a,comma", "old-key\n"]
+    assert configure(SECRET_KEY=f"{KEY},{KEY.upper()}", **REAL, **OWN).is_production
+
+
+@pytest.mark.parametrize(
+    ("keys", "place"),
+    [
+        ("plain-key,", 2),
+        (",plain-key", 1),
+        ("plain-key,, old", 2),
+        ("plain-key, old", 2),
+        ("plain-key ,old", 1),
+        ("plain-key,old,plain-key", 3),
+    ],
+)
+def test_a_wrong_key_among_several_is_named_by_its_place(
+    configure: Configure, keys: str, place: int
+) -> None:
+    with pytest.raises(SettingsError, match=f"^GATEWAY_SECRET_KEY: key {place} ") as caught:
+        configure(SECRET_KEY=keys)
+    assert "plain" not in str(caught.value)
+
+
+def test_production_does_not_start_with_a_short_old_key(configure: Configure) -> None:
+    with pytest.raises(SettingsError, match=r"^GATEWAY_SECRET_KEY .*\b32\b.* key 2 ") as caught:
+        configure(SECRET_KEY=f"{KEY},plain-key", **REAL, **OWN)
+    assert "plain" not in str(caught.value)
 
 
 def test_a_key_is_made_once_and_kept_for_its_owner_only(configure: Configure) -> None:
     settings = configure(SECRET_KEY="")
-    key = settings.encryption_key()
+    [key] = settings.encryption_keys()
     kept = settings.data_dir / "secret.key"
     assert len(key) >= 43
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-    assert load_settings().encryption_key() == key == kept.read_text()
+    assert load_settings().encryption_keys() == [key] == [kept.read_text()]
 
 
 def test_processes_that_start_together_agree_on_the_key(configure: Configure) -> None:
     """The web and the worker of a real deployment start at the same moment."""
     for attempt in range(20):
         settings = configure(SECRET_KEY="", DATA_DIR=f"data-{attempt}")
-        keys = factories.at_once(*[settings.encryption_key] * 8)
-        assert len(set(keys)) == 1
-        assert len(keys[0]) >= 43
+        keys = factories.at_once(*[settings.encryption_keys] * 8)
+        assert all(each == keys[0] for each in keys)
+        assert len(keys[0][0]) >= 43
         assert [path.name for path in settings.data_dir.iterdir()] == ["secret.key"]
 
 

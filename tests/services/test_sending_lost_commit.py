@@ -36,7 +36,7 @@ def thief(url: str, configure: Configure) -> Iterator[Thief]:
     """Between the models and their database."""
     thief = Thief(backends.postgres().port)
     connected = thief.in_front_of(url)
-    secret.use_key(configure(DATABASE_URL=connected).encryption_key())
+    secret.use_keys(*configure(DATABASE_URL=connected).encryption_keys())
     database.connect(connected)
     database.migrate()
     yield thief

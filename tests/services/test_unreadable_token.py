@@ -35,7 +35,7 @@ def _own_key() -> Iterator[None]:
 
 
 def _use_own_key() -> None:
-    secret.use_key(get_settings().encryption_key())
+    secret.use_keys(*get_settings().encryption_keys())
 
 
 def _send(number: Number, key: str = "order-1") -> Answer:
@@ -44,7 +44,7 @@ def _send(number: Number, key: str = "order-1") -> Answer:
 
 
 def test_an_unreadable_token_is_reported_before_an_unknown_quoted_message(number: Number) -> None:
-    secret.use_key(ANOTHER)
+    secret.use_keys(ANOTHER)
     body = {"number_id": number.id, "to": "15551234567", "type": "text", "text": {"body": "Hi"}}
     with pytest.raises(DomainError) as caught:
         asyncio.run(
@@ -56,7 +56,7 @@ def test_an_unreadable_token_is_reported_before_an_unknown_quoted_message(number
 def test_a_send_stores_nothing_and_its_key_stays_free(
     number: Number, asked: list[OutboundMessage], caplog: pytest.LogCaptureFixture
 ) -> None:
-    secret.use_key(ANOTHER)
+    secret.use_keys(ANOTHER)
     with pytest.raises(DomainError) as caught:
         _send(number)
     assert caught.value.code == "INTERNAL_ERROR"
@@ -75,14 +75,14 @@ def test_a_send_stores_nothing_and_its_key_stays_free(
 
 def test_a_stored_response_is_still_replayed(number: Number, asked: list[OutboundMessage]) -> None:
     first = _send(number)
-    secret.use_key(ANOTHER)
+    secret.use_keys(ANOTHER)
     again = _send(number)
     assert (again.body, again.is_replayed) == (first.body, True)
     assert len(asked) == 1
 
 
 def test_any_other_request_of_the_number_gets_the_same_error(number: Number) -> None:
-    secret.use_key(ANOTHER)
+    secret.use_keys(ANOTHER)
     with pytest.raises(DomainError) as caught:
         asyncio.run(profiles.update_number_profile(number.account_id, number.id, {"about": "x"}))
     assert caught.value.code == "INTERNAL_ERROR"

@@ -121,7 +121,7 @@ def test_a_delivery_that_is_replayed_after_six_minutes_is_refused_by_the_librari
 
 
 def test_a_secret_of_another_key_is_said_to_be_unreadable(failed: Delivery) -> None:
-    secret.use_key("another-key")
+    secret.use_keys("another-key")
     [attempt, _] = Attempt.of(failed)
     with pytest.raises(secret.SecretUnreadableError):
         headers_of(attempt, failed)

@@ -176,7 +176,7 @@ def test_a_secret_that_cannot_be_read_is_a_failed_attempt_that_says_so(
 ) -> None:
     webhook = factories.webhook(account, receiver.url())
     [delivery] = factories.deliveries(account, webhook)
-    secret.use_key("another key")
+    secret.use_keys("another key")
     engine = make_engine()
     engine.start()
     until(lambda: Attempt.of(delivery), "an attempt")

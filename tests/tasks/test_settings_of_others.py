@@ -131,7 +131,7 @@ def _tell_the_story(url: str) -> None:
 @pytest.fixture
 def url(servers: Servers, configure: Configure) -> Iterator[str]:
     """Where the gateway finds its empty database. No session is left from the test before."""
-    secret.use_key(configure().encryption_key())
+    secret.use_keys(*configure().encryption_keys())
     Stored({"GATEWAY_DATABASE_URL": servers[0].url(NAME)}).clear()
     with psycopg.connect(servers[0].url("postgres")) as connection:
         connection.execute(END_SESSIONS, [NAME])
@@ -180,7 +180,7 @@ def test_options_in_the_url_take_precedence_over_lenient_settings(server: Postgr
 
 def test_tables_in_another_schema_are_found(server: PostgresServer, configure: Configure) -> None:
     """The role named it at the migration, and names it no more."""
-    secret.use_key(configure().encryption_key())
+    secret.use_keys(*configure().encryption_keys())
     url = server.database("schemas")
     with psycopg.connect(url) as connection:
         connection.execute("CREATE SCHEMA ours")

@@ -14,13 +14,11 @@ from redis import Redis
 from gateway.ops.doctor import ProblemError, WarningError
 from gateway.settings import Settings
 from models import database
-from models.accounts import secret
+from models.accounts import rotation, secret
 from models.database import report
 from models.database.redis_pool import open_pool
 from models.database.session_settings import DURABLE, LENIENT
 from models.database.sqlite import path_of
-from models.deliveries.webhook import Webhook
-from models.numbers.number import Number
 from networks.exceptions import AmbiguousError, NetworkError, NotReachedError, ThrottledError
 from networks.interface import Checkup, Signup
 from networks.registry import get_network, offered, wait_for
@@ -83,32 +81,29 @@ def _is_open_to_others(path: Path) -> bool:
 
 
 def check_key(settings: Settings) -> str:
-    """The key for secrets at rest exists, is private, and decrypts the stored secrets."""
+    """The key for secrets at rest exists, is private, and encrypted all stored secrets."""
     path = settings.key_file
     if not settings.has_key:
         raise WarningError("There is no key yet.", "Nothing to do: the first start makes one.")
     try:
-        secret.use_key(settings.encryption_key())
+        secret.use_keys(*settings.encryption_keys())
     except (OSError, UnicodeDecodeError):
         raise ProblemError(f"{path} cannot be read.", "Give it to the gateway's user.") from None
-    sealed = [webhook.sealed_secret for webhook in Webhook.all()]
-    sealed += [number.sealed_token for number in Number.all()]
-    if unreadable := sum(not _opens(text) for text in sealed):
+    found = rotation.survey()
+    total = found.total()
+    if unreadable := found.pop(None, 0):
         raise ProblemError(
-            f"{unreadable} of {len(sealed)} stored secrets cannot be read with this key.",
+            f"{unreadable} of {total} stored secrets cannot be read with this key.",
             "Put back the GATEWAY_SECRET_KEY or secret.key that they were stored with.",
+        )
+    if older := total - found[0]:
+        raise WarningError(
+            f"{older} of {total} stored secrets are encrypted with an older key.",
+            "Run: gateway secrets rotate",
         )
     if not settings.secret_key and _is_open_to_others(path):
         raise WarningError(f"Others can read {path}.", f"Run: chmod 600 {path}")
-    return f"It opens all {len(sealed)} stored secrets."
-
-
-def _opens(sealed: str) -> bool:
-    try:
-        secret.decrypt(sealed)
-    except secret.SecretUnreadableError:
-        return False
-    return True
+    return f"It opens all {total} stored secrets."
 
 
 def check_database(settings: Settings) -> str:

@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 from contract_tests.stored import Stored
 from gateway.cli import cli, doctor
 from gateway.ops.doctor import ProblemError, installation
-from gateway.settings import Settings
+from gateway.settings import Settings, get_settings
 from models.accounts import secret
 from models.accounts.account import Account
 from models.database import answers_at_once, report, writing
@@ -244,12 +244,18 @@ def test_a_key_that_does_not_open_what_is_stored_is_a_problem(
     configure: Configure,
 ) -> None:
     configure(SECRET_KEY="another-key")
-    assert_only(examine(), "key", "problem", "1 of 1 stored secrets", "GATEWAY_SECRET_KEY")
+    assert_only(examine(), "key", "problem", "2 of 2 stored secrets", "GATEWAY_SECRET_KEY")
+
+
+@pytest.mark.usefixtures("settings", "number")
+def test_secrets_of_an_older_key_are_a_warning(configure: Configure) -> None:
+    configure(SECRET_KEY=f"another-key,{get_settings().secret_key.get_secret_value()}")
+    assert_only(examine(), "key", "warning", "2 of 2 stored secrets", "gateway secrets rotate")
 
 
 def test_a_key_that_others_may_read_is_a_warning(settings: Settings, configure: Configure) -> None:
     kept = configure(SECRET_KEY="")
-    secret.use_key(kept.encryption_key())
+    secret.use_keys(*kept.encryption_keys())
     (settings.data_dir / "secret.key").chmod(0o644)
     assert_only(examine(), "key", "warning", "chmod 600")
 

@@ -165,7 +165,7 @@ def test_an_inner_key_that_the_outer_ones_lack_restarts_the_transaction() -> Non
 
 
 def test_an_expired_key_that_is_claimed_again_is_not_deleted() -> None:
-    secret.use_key(Fernet.generate_key().decode())
+    secret.use_keys(Fernet.generate_key().decode())
     number = factories.active_number(Account.open("Acme", "pro"))
     message = factories.outbound(number)
     with writing():

@@ -100,7 +100,7 @@ def test_a_secret_that_cannot_be_read_is_not_kept_when_it_is_rotated(
 ) -> None:
     """Otherwise nothing could be signed until the overlap is over."""
     webhook = factories.webhook(account)
-    secret.use_key("another key")
+    secret.use_keys("another key")
     webhook.rotate_secret()
     assert webhook.secrets_at(clock.at) == [webhook.secret]
 
@@ -120,7 +120,7 @@ def test_the_plain_secret_is_nowhere_in_the_database(account: Account, state: St
 
 def test_a_secret_sealed_with_another_key_is_told_apart(account: Account) -> None:
     webhook = factories.webhook(account)
-    secret.use_key("another key")
+    secret.use_keys("another key")
     with pytest.raises(secret.SecretUnreadableError, match="GATEWAY_SECRET_KEY"):
         _ = webhook.secret
 
