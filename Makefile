@@ -54,7 +54,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: trace erasures receivers odd-answers wrong-settings upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos kills failover matrix mutants check style types imports lint breaks release docs format lock clean chromium runtimes servers backends
+.PHONY: audit trace erasures receivers odd-answers wrong-settings upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos kills failover matrix mutants check style types imports lint breaks release docs format lock clean chromium runtimes servers backends
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -178,6 +178,10 @@ words: node_modules/.installed ## Lint the language of comments, messages, pages
 breaks: $(VENV)/.dev ## Compare the contract with the latest release and list breaking changes
 	@$(BIN)/python -m tooling.contract_breaks
 
+# It needs two databases on the internet, so neither `make check` nor CI includes it.
+audit: $(VENV)/.audit node_modules/.installed ## Look up known vulnerabilities of all locked packages (ARGS=--strict: fail if not checked)
+	@$(BIN)/python -m tooling.audit $(ARGS)
+
 # Installing the wheel takes a minute, so `make test` does not include it.
 release: $(VENV)/.release ## Build wheel, sdist, SBOM and image definition of this commit into dist/, and check them
 	@$(BIN)/python -m tooling.release
@@ -202,6 +206,7 @@ lock: $(VENV)/bin/uv ## Update the lock files (LOCK_ARGS=--upgrade takes the new
 	@$(COMPILE) $(PROJECTS) --extra otel --group dev --constraint requirements.lock $(LOCK_ARGS) --output-file requirements-dev.lock
 	@$(COMPILE) --group pages --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-pages.lock
 	@$(COMPILE) --group docs --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-docs.lock
+	@$(COMPILE) --group audit --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-audit.lock
 	@$(COMPILE) --group release --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-release.lock
 	@$(COMPILE) --constraint requirements.lock benchmarks/peers/requirements.in $(LOCK_ARGS) --output-file benchmarks/peers/requirements.lock
 	@$(BIN)/npm install --package-lock-only --ignore-scripts --silent
@@ -240,6 +245,11 @@ $(VENV)/.docs: requirements-docs.lock | $(VENV)/.dev
 # The packages that write and validate the SBOM, locked like those of the documentation above.
 $(VENV)/.release: requirements-release.lock | $(VENV)/.dev
 	@$(PIP) --require-hashes -r requirements-release.lock
+	@touch $@
+
+# Like the packages of a release.
+$(VENV)/.audit: requirements-audit.lock | $(VENV)/.dev
+	@$(PIP) --require-hashes -r requirements-audit.lock
 	@touch $@
 
 # The peers of the benchmarks have a separate environment. Not `venv --clear`: if this path is a symbolic link, that
