@@ -36,7 +36,7 @@ PYTEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --durations=
 # `make backends` runs all tests on PostgreSQL, and on PostgreSQL and Redis.
 OF_DATABASE := tests/models tests/tasks/test_ingest.py tests/tasks/test_sweep.py
 # These start servers for themselves, so they run once, with all the others.
-OF_SERVERS := $(addprefix tests/models/database/test_,failover.py pipeline.py postgresql.py postgresql_lost.py \
+OF_SERVERS := $(addprefix tests/models/database/test_,encrypted_servers.py failover.py pipeline.py postgresql.py postgresql_lost.py \
 	redis_pool.py resolver.py session.py silence.py)
 OF_PROCESSES := contract_tests/test_two_workers.py contract_tests/test_idempotency.py
 # Texts, times, identifiers, lists, search, events and the doctor, over HTTP.

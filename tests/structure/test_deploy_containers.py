@@ -14,7 +14,15 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.deployment import DEPLOY, STOP_SECONDS, parse
+from tests.deployment import (
+    DEPLOY,
+    SERVER_SETTINGS,
+    STOP_SECONDS,
+    authorities,
+    encrypts_to_proven_servers,
+    host_of,
+    parse,
+)
 
 ROOT = DEPLOY.parent
 FILE = DEPLOY / "compose.yaml"
@@ -49,9 +57,9 @@ def test_a_container_has_no_rights_that_it_does_not_need(name: str) -> None:
     assert service["security_opt"] == ["no-new-privileges:true"]
 
 
-@pytest.mark.parametrize("name", sorted(set(SERVICES) - {"migrate", "web"}))
+@pytest.mark.parametrize("name", sorted(set(SERVICES) - {"certificates", "migrate", "web"}))
 def test_a_container_has_a_health_check(name: str) -> None:
-    # The web uses the image's health check, and migrate exits.
+    # The web uses the image's health check, and the others exit.
     assert SERVICES[name]["healthcheck"]["test"][0] == "CMD"
 
 
@@ -97,6 +105,10 @@ def test_pgbouncer_starts_with_the_shipped_settings_and_the_addresses_of_contain
     assert started["databases"]["gateway"] == "host=postgres port=5432"
     users = tmp_path / "users.txt"
     own = {"listen_addr": "0.0.0.0", "auth_file": str(users)}  # noqa: S104 - inside of a container
+    own |= {"client_tls_sslmode": "require", "server_tls_sslmode": "verify-full"}
+    own |= {"client_tls_key_file": "/certificates/pgbouncer.key"}
+    own |= {"client_tls_cert_file": "/certificates/pgbouncer.pem"}
+    own |= {"server_tls_ca_file": "/certificates/authority.pem"}
     assert dict(started["pgbouncer"]) == dict(shipped["pgbouncer"]) | own
     assert users.read_text() == '"gateway" "secret"\n'
 
@@ -133,3 +145,26 @@ def test_the_image_starts_the_web_without_root_and_without_pip() -> None:
     assert "\nHEALTHCHECK " in final
     (command,) = re.findall(r"^CMD \[(.+)\]$", final, re.MULTILINE)
     parse(re.findall(r'"([^"]+)"', command))
+
+
+def test_no_emulator_is_in_the_image_and_no_container_runs_one() -> None:
+    sent = (DEPLOY / "Containerfile.dockerignore").read_text()
+    lock = (ROOT / "requirements.lock").read_text()
+    assert not [text for text in (IMAGE, FILE.read_text(), sent, lock) if "sandbox" in text]
+    assert "sandbox" not in PACKAGES
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_container_encrypts_its_connections_and_checks_who_answers(name: str) -> None:
+    given = SERVICES[name]["environment"]
+    assert encrypts_to_proven_servers(given)
+    mounted = {volume.split(":")[1] for volume in SERVICES[name]["volumes"]}
+    assert {str(Path(path).parent) for path in authorities(given)} <= mounted
+
+
+def test_the_name_of_each_server_is_in_its_certificate() -> None:
+    *_, script = SERVICES["certificates"]["command"]
+    (names,) = re.findall(r"for name in (.+); do", script)
+    urls = [SERVICES["web"]["environment"][name] for name in SERVER_SETTINGS]
+    # PgBouncer connects to the last one.
+    assert set(names.split()) == {*(host_of(url) for url in urls), "postgres"}

@@ -16,7 +16,14 @@ import yaml
 from flask import Flask
 
 from gateway.ops import health, metrics
-from tests.deployment import DEPLOY, STOP_SECONDS, parse
+from tests.deployment import (
+    DEPLOY,
+    STOP_SECONDS,
+    authorities,
+    encrypts_to_proven_servers,
+    parse,
+)
+from webhooks.address import GLOBAL_UNICAST, SPECIAL
 
 FOLDER = DEPLOY / "kubernetes"
 EXAMPLE = Path("overlays/example")
@@ -40,7 +47,7 @@ def _named(kustomization: Path) -> dict[str, list[Path]]:
         "resources": read.get("resources", []),
         "components": read.get("components", []),
         "patches": [patch["path"] for patch in read.get("patches", []) if "path" in patch],
-        "settings": [file for each in generated for file in each["envs"]],
+        "settings": [file for each in generated for file in each.get("envs") or each["files"]],
     }
     return {use: [kustomization.parent / name for name in names] for use, names in named.items()}
 
@@ -101,7 +108,8 @@ def test_a_patch_changes_a_manifest_that_exists() -> None:
 def test_the_example_can_be_built(tmp_path: Path) -> None:
     copy = shutil.copytree(FOLDER, tmp_path / "kubernetes")
     example = copy / EXAMPLE
-    shutil.copy(example / "secret.env.example", example / "secret.env")
+    for name in ("secret.env", "authorities.pem"):
+        shutil.copy(example / f"{name}.example", example / name)
     command = [str(KUBECTL), "kustomize", str(example)]
     built = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     documents = [d for d in yaml.safe_load_all(built) if d["kind"] not in FOREIGN]
@@ -134,7 +142,8 @@ def test_a_container_starts_a_command_that_exists_and_has_its_resources(
     parse(container["args"])
     assert container["resources"]["requests"].keys() == {"cpu", "memory"}
     assert container["resources"]["limits"].keys() == {"memory"}
-    written = {mount["mountPath"] for mount in container["volumeMounts"]}
+    mounts = container["volumeMounts"]
+    written = {mount["mountPath"] for mount in mounts if not mount.get("readOnly")}
     assert written == {"/var/lib/gateway", "/tmp"}  # noqa: S108 - of a container
 
 
@@ -163,4 +172,48 @@ def test_each_deployment_has_an_autoscaler_a_disruption_budget_and_a_network_pol
     assert sorted(each["spec"]["scaleTargetRef"]["name"] for each in scalers) == deployments
     assert sorted(map(_name, _of_kind("PodDisruptionBudget"))) == deployments
     policies = set(map(_name, _of_kind("NetworkPolicy")))
-    assert policies == {*deployments, "gateway-migrate", "gateway-egress"}
+    assert policies >= {*deployments, "gateway-migrate"}
+
+
+def _policy(name: str) -> dict[str, Any]:
+    (found,) = (each["spec"] for each in _of_kind("NetworkPolicy") if _name(each) == name)
+    return dict(found)
+
+
+def test_web_and_worker_reach_exactly_the_addresses_that_a_webhook_may_have() -> None:
+    policy = _policy("gateway-internet")
+    [of] = policy["podSelector"]["matchExpressions"]
+    assert {f"gateway-{value}" for value in of["values"]} == set(map(_name, _of_kind("Deployment")))
+    [rule] = policy["egress"]
+    blocks = {block["ipBlock"]["cidr"]: block["ipBlock"]["except"] for block in rule["to"]}
+    special = {6: list[str](), 4: list[str]()}
+    for network in SPECIAL:
+        special[network.version].append(str(network))
+    assert blocks == {"0.0.0.0/0": special[4], str(GLOBAL_UNICAST): special[6]}
+
+
+def test_private_addresses_are_reached_at_the_ports_of_servers_only() -> None:
+    rules = _policy("gateway-servers")["egress"]
+    ports = [{port["port"] for port in rule["ports"]} for rule in rules]
+    assert ports == [{53}, {5432, 6432, 6379}]
+    assert all(rule["to"] for rule in rules)
+
+
+@pytest.mark.parametrize("name", ["postgresql", "pgbouncer", "redis"])
+def test_only_the_gateway_reaches_its_servers(name: str) -> None:
+    policy = _policy(name)
+    assert policy["podSelector"] == {"matchLabels": {"app.kubernetes.io/name": name}}
+    assert set(policy["policyTypes"]) == {"Ingress", "Egress"}
+    [rule] = policy["ingress"]
+    assert "messaging-gateway" in str(rule["from"])
+    assert all("podSelector" in peer for peer in rule["from"])
+
+
+def test_the_example_encrypts_connections_and_checks_who_answers() -> None:
+    lines = (FOLDER / EXAMPLE / "secret.env.example").read_text().splitlines()
+    given = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
+    assert encrypts_to_proven_servers(given)
+    for workload in WORKLOADS:
+        (container,) = workload["spec"]["template"]["spec"]["containers"]
+        (mount,) = (m for m in container["volumeMounts"] if m["name"] == "authorities")
+        assert authorities(given) == {f"{mount['mountPath']}/authorities.pem"}
