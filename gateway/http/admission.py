@@ -102,6 +102,8 @@ def identify(given: str | None, token: str | None, now: int) -> Caller:
     caller = Caller(account, key, session, is_use_due=key is not None and key.is_use_due(now))
     if (account_id := caller.account_id) and (fields := request_fields.get()) is not None:
         fields["account_id"] = account_id
+        named = {"key_id": caller.key, "user_id": caller.user}
+        fields |= {name: row.id for name, row in named.items() if row is not None}
     return caller
 
 

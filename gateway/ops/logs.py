@@ -86,8 +86,8 @@ class TextFormatter(logging.Formatter):
 
     def row(self, record: logging.LogRecord) -> str:
         """The line without a traceback."""
-        pairs = _pairs(_fields(record))
-        return f"{_iso(record)} {record.levelname} {record.name}: {record.getMessage()}{pairs}"
+        said = f"{record.name}: {record.getMessage()}{_pairs(_fields(record))}"
+        return f"{_iso(record)} {record.levelname} {_in_one_line(said)}"
 
 
 class TerminalFormatter(TextFormatter):
@@ -103,7 +103,7 @@ class TerminalFormatter(TextFormatter):
         is_warning = record.levelno > logging.INFO
         head = f"{record.levelname} {record.name}: " if is_warning else ""
         words = " ".join([f"{head}{record.getMessage()}", *map(str, plain)])
-        text = f"{_iso(record)[11:19]} {words}{_pairs(fields)}"
+        text = f"{_iso(record)[11:19]} {_in_one_line(words + _pairs(fields))}"
         width = shutil.get_terminal_size().columns
         if is_warning or len(text) <= width:
             return text
@@ -112,6 +112,13 @@ class TerminalFormatter(TextFormatter):
 
 def _pairs(fields: dict[str, Any]) -> str:
     return "".join(f" {name}={value}" for name, value in fields.items() if value is not None)
+
+
+def _in_one_line(text: str) -> str:
+    """The text with escapes for what could end the line or control a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 def _iso(record: logging.LogRecord) -> str:

@@ -20,7 +20,7 @@ from models.accounts.user import OfUser, User, normalise
 from models.database import BaseModel, fetch, writing
 
 LIFETIME_MS = 12 * 3_600_000
-IDLE_MS = 2 * 3_600_000
+IDLE_MS = 30 * 60_000
 # The last use is stored to the minute, so that page views rarely write.
 USE_GRANULARITY_MS = 60_000
 WINDOW_MS = 15 * 60_000
@@ -139,7 +139,7 @@ def _proof(user: User, kind: str) -> str:
 
 
 class UserSession(OfUser):
-    """A session. It ends 12 h after it began, after 2 h without use, or when its row is removed.
+    """A session. It ends 12 h after it began, after 30 min without use, or when its row is removed.
 
     ``digest`` is of the random token in the browser. While the account is suspended, it is refused.
     A session is of one user; to use another account, the person gets another session (sign_in.switch).

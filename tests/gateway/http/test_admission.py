@@ -44,7 +44,9 @@ def _identified(key: str) -> Account | None:
         await Admission(RateLimiter(PLANS)).admit(scope, clock.now(), is_metered=True)
         caller: Caller = scope[CALLER]
         # All lines of the log that follow name the account.
-        named = {"account_id": caller.account.id} if caller.account else {}
+        named = {}
+        if caller.account and caller.key:
+            named = {"account_id": caller.account.id, "key_id": caller.key.id}
         assert request_fields.get() == named
         await asyncio.wait(
             asyncio.all_tasks() - {asyncio.current_task()} or {_nothing()}, timeout=0.3
@@ -110,13 +112,14 @@ def test_a_failure_to_record_the_last_use_fails_no_request(
     assert [(r.levelname, r.args) for r in caplog.records] == [("WARNING", (row.id, error))]
 
 
-def test_log_lines_name_the_account_of_the_signed_in_user(account: Account) -> None:
-    session = UserSession.begin(enrol(account, "ada@example.com", "a long password"))
+def test_log_lines_name_the_account_and_the_signed_in_user(account: Account) -> None:
+    user = enrol(account, "ada@example.com", "a long password")
+    session = UserSession.begin(user)
     cookie = {"Cookie": f"{cookie_name(SESSION)}={session}"}
     given = credentials_of(http_scope(path="/dashboard/", headers=cookie))
     token = request_fields.set({})
     identify(*given, clock.now())
-    assert request_fields.get() == {"account_id": account.id}
+    assert request_fields.get() == {"account_id": account.id, "user_id": user.id}
     request_fields.reset(token)
     assert credentials_of(http_scope(path="/api/numbers", headers=cookie)) == (None, None)
 

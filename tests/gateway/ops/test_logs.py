@@ -73,6 +73,12 @@ def _crash() -> logging.LogRecord:
     return record
 
 
+@pytest.mark.parametrize("formatter", [TextFormatter(), TerminalFormatter(), JsonFormatter()])
+def test_a_text_from_outside_starts_no_line(formatter: logging.Formatter) -> None:
+    line = formatter.format(_record("refused: %s", "a\nb\x1b[2J", host="c\r\nd"))
+    assert line.isprintable()
+
+
 def test_an_exception_is_a_text_field_of_its_line() -> None:
     [line] = JsonFormatter().format(_crash()).splitlines()
     exception = json.loads(line)["exception"]
