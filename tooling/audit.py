@@ -15,7 +15,14 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PIP_AUDIT = (
-    *(sys.executable, "-m", "pip_audit", "--no-deps", "--disable-pip", "--service=osv"),
+    *(
+        sys.executable,
+        "-m",
+        "pip_audit",
+        "--no-deps",
+        "--disable-pip",
+        "--vulnerability-service=osv",
+    ),
     *("--format=json", "--progress-spinner=off", "--requirement"),
 )
 NPM_AUDIT = ("npm", "audit", "--package-lock-only", "--json")
