@@ -14,6 +14,7 @@ from flask import Blueprint, Request, Response, request
 
 from dashboard.pages import render
 from gateway.settings import Settings, get_settings
+from models.accounts.actor import SERVICE, acting
 from models.numbers.number import NumberTakenError
 from networks import exceptions as network
 from services import onboarding
@@ -118,7 +119,8 @@ def connect(slug: str) -> Response:
     except BadFormError as error:
         return _outcome(error.outcome, slug, error.claim)
     try:
-        number = onboarding.connect_number(link, claim)
+        with acting(replace(SERVICE, address=request.remote_addr or "")):
+            number = onboarding.connect_number(link, claim)
     except Exception as error:
         # Handled here instead of at the edge, because the retry form needs the claim.
         outcome = of_error(error)

@@ -7,7 +7,7 @@ import re
 
 from flask import Response, request
 
-from dashboard.guard import AGENTS, ALL, DEVELOPERS, about, account, unchanged
+from dashboard.guard import AGENTS, ALL, DEVELOPERS, account
 from dashboard.site import PER_PAGE, FormError, blueprint, confirm, go, mine, offset, show
 from models import clock
 from models.accounts.account import MAX_WORD, MAX_WORDS, as_words
@@ -19,8 +19,8 @@ from models.messages.message import Direction
 from models.numbers.number import Number
 from models.page import Page
 from resources.contact import window_open_until
+from services import accounts, doorbells, erasing
 from services import contacts as service
-from services import doorbells, erasing
 
 PATH = "/dashboard/contacts"
 # Separators that people type in phone numbers.
@@ -54,7 +54,7 @@ def contacts() -> Response:
     )
 
 
-@blueprint.atomic("/contacts", DEVELOPERS, "account.words_changed")
+@blueprint.action("/contacts", DEVELOPERS, "account.words_changed")
 def change_words() -> Response:
     """Replace the words that opt people out and in."""
     words, problems = {}, {}
@@ -65,7 +65,7 @@ def change_words() -> Response:
             problems[name] = str(error)
     if problems:
         raise FormError(problems=problems)
-    account().set_opt_words(**words)
+    accounts.set_opt_words(account(), **words)
     return go(PATH, say="words-saved")
 
 
@@ -109,7 +109,7 @@ def contact(contact_id: str) -> Response:
     )
 
 
-@blueprint.atomic("/contacts/<contact_id>", AGENTS, "contact.note_changed")
+@blueprint.action("/contacts/<contact_id>", AGENTS, "contact.note_changed")
 def change_note(contact_id: str) -> Response:
     """Store the account's note. An empty field removes it."""
     row = mine(Contact.find(contact_id))
@@ -138,7 +138,6 @@ def erase_contact(contact_id: str) -> Response:
     row = mine(Contact.find(contact_id))
     if question := confirm("erase-contact", back=_path_of(row)):
         return question
-    about(row.id)
     erasing.erase(row)
     return go(PATH, say="contact-erased")
 
@@ -146,8 +145,6 @@ def erase_contact(contact_id: str) -> Response:
 def _opt(contact_id: str, *, out: bool) -> Response:
     with writing():
         row = mine(Contact.find(contact_id))
-        if out == (row.opted_out_at is not None):
-            unchanged()
         service.opt(row, out=out, because=Source.API, at=clock.now())
     doorbells.deliveries.ring()
     return go(_path_of(row), say="opted-out" if out else "opted-in")

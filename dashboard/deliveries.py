@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from flask import Response, request
 
 from dashboard.contacts import as_kept
-from dashboard.guard import ALL, DEVELOPERS, about, account, unchanged
+from dashboard.guard import ALL, DEVELOPERS, account
 from dashboard.list_filters import as_typed, read_filters
 from dashboard.site import PER_PAGE, blueprint, go, mine, show
 from models.deliveries.bulk_redelivery import MAX_REDELIVERIES, Redelivery
@@ -97,7 +97,6 @@ def redeliver() -> Response:
     """Schedule the matches. If there may be more, the next page offers the rest."""
     asked = _read_filters()
     if asked.filter is None:
-        unchanged()
         return go(_list_of(asked))
     rows = _oldest(asked, asked.filter)
     if request.method != "POST":
@@ -194,8 +193,6 @@ def _that_can_go(asked: Asked, rows: Iterable[Delivery]) -> Iterator[Delivery]:
 
 def _schedule(asked: Asked, rows: list[Delivery]) -> Response | None:
     """Schedule the redelivery for the worker. Returns an error page if it is refused."""
-    webhook_ids = {row.webhook_id for row in rows}
-    about(webhook_ids.pop() if len(webhook_ids) == 1 else None, count=len(rows))
     if not rows:
         return _answer(asked, 409 if asked.hook and not asked.hook.active else 422)
     try:

@@ -1,8 +1,6 @@
 """Checks before every page of the dashboard: session, role, second factor, and for a POST the CSRF token.
 
-Writes a row to the audit log for each change. A refused change has no row: its view returns an error, or
-calls ``unchanged``. The row of an atomic view is written in the same transaction. Other actions hold no
-transaction open: if the process ends right after the change, the row is missing.
+The user is the actor of what a view changes (models.accounts.actor).
 """
 
 import functools
@@ -10,8 +8,7 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 from urllib.parse import quote, urlsplit
 
@@ -20,10 +17,9 @@ from flask import Blueprint, Response, abort, current_app, g, request
 from dashboard.cookies import SESSION, VISITOR, cookie
 from gateway.settings import get_settings
 from models.accounts.account import Account
-from models.accounts.audit import Audit
+from models.accounts.actor import SERVICE, acting
 from models.accounts.user import Role
 from models.accounts.user_session import UserSession
-from models.database import writing
 
 # The edge looks up the session, because the rate limit needs the user too. It is above this package, so the
 # application injects a function that reads the session from the request's WSGI environment.
@@ -32,7 +28,6 @@ Look = Callable[[Mapping[str, Any]], UserSession | None]
 HOME = "/dashboard/"
 SIGN_IN = "/dashboard/sign-in"
 SET_UP = "/dashboard/you/two-factor"
-CLIENT_ERROR = 400
 TOKEN_FIELD = "csrf_token"  # noqa: S105 - a field's name
 
 
@@ -48,12 +43,12 @@ View = TypeVar("View", bound=Callable[..., Response])
 class Rule:
     """The roles that may use a view. A public view needs no session.
 
-    ``change`` is the action in the audit log. It is None if the view writes its own row or changes nothing.
+    ``change`` is the action of the row that a successful POST leaves in the audit log. It is None if the view
+    changes nothing.
     """
 
     roles: frozenset[Role]
     change: str | None = None
-    is_atomic: bool = False
     is_public: bool = False
 
 
@@ -91,23 +86,17 @@ class GuardedBlueprint(Blueprint):
     def action(
         self, path: str, roles: frozenset[Role], change: str, *, asks: bool = False
     ) -> Callable[[View], View]:
-        """An action that waits for a host or hashes a password. Its row is written afterwards.
+        """A view that changes something. The code that makes the change writes its row.
 
         A view that ``asks`` shows the page of dashboard.site.confirm() before it changes anything.
         """
         return self._guarded(path, "GET POST" if asks else "POST", Rule(roles, change))
 
-    def atomic(
-        self, path: str, roles: frozenset[Role], change: str, *, asks: bool = False
-    ) -> Callable[[View], View]:
-        """An action that runs in one transaction with its row."""
-        rule = Rule(roles, change, is_atomic=True)
-        return self._guarded(path, "GET POST" if asks else "POST", rule)
-
     def _guarded(self, path: str, methods: str, rule: Rule) -> Callable[[View], View]:
         def add(view: View) -> View:
             RULES[view.__name__] = rule
-            self.add_url_rule(path, view_func=_recorded(view, rule), methods=methods.split())
+            acting_view = _acting(view)
+            self.add_url_rule(path, view_func=acting_view, methods=methods.split())
             return view
 
         return add
@@ -210,31 +199,13 @@ def _is_our_origin() -> bool:
     return origin in ours
 
 
-def _recorded(view: Callable[..., Response], rule: Rule) -> Callable[..., Response]:
-    """The view, which writes a row for its change."""
-    change = rule.change
-    if change is None:
-        return view
+def _acting(view: Callable[..., Response]) -> Callable[..., Response]:
+    """The view with the user as the actor of its changes."""
 
     @functools.wraps(view)
     def run(**named: str) -> Response:
-        if request.method != "POST":
+        user = g.session and g.session.user
+        with acting(user.actor(address()) if user else replace(SERVICE, address=address())):
             return view(**named)
-        g.audited, g.is_unchanged = {"subject": next(iter(named.values()), None)}, False
-        with writing() if rule.is_atomic else nullcontext():
-            response = view(**named)
-            if response.status_code < CLIENT_ERROR and not g.is_unchanged:
-                Audit.note(g.session.user, change, address(), **g.audited)
-        return response
 
     return run
-
-
-def about(subject: str | None = None, **detail: Any) -> None:
-    """Set the details of the row: the changed resource if it is not in the URL, and values."""
-    g.audited |= detail if subject is None else {"subject": subject, **detail}
-
-
-def unchanged() -> None:
-    """Write no row: nothing was changed, although the response is not an error."""
-    g.is_unchanged = True

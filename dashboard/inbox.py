@@ -13,11 +13,12 @@ from itertools import groupby
 from flask import Response, abort, g, request
 
 from dashboard.api_calls import Answer, send_message
-from dashboard.guard import AGENTS, ALL, account, unchanged
+from dashboard.guard import AGENTS, ALL, account
 from dashboard.messages import STATUS_LIKELY_MS
 from dashboard.replies import MEDIA, request_body, send_media, slots
 from dashboard.site import PER_PAGE, FormError, blueprint, go, mine, show
 from models import clock
+from models.accounts.audit import Audit
 from models.clock import timestamp
 from models.database import reading, writing
 from models.messages.contact import Contact
@@ -30,6 +31,7 @@ from models.page import Newest
 from resources.contact import window_open_until
 
 PATH = "/dashboard/inbox"
+REPLIED = "contact.replied"
 MAX_TEXT, MAX_CAPTION, MAX_LINK, MAX_PARAMETER = 4096, 1024, 2048, 1024
 MOST_TEMPLATES = 100
 KINDS = {"text": "Text", "media": "Image or file", "template": "Template"}
@@ -65,7 +67,7 @@ def conversation(contact_id: str) -> Response:
     return _page(row, request.values)
 
 
-@blueprint.action("/inbox/<contact_id>", AGENTS, "contact.replied")
+@blueprint.action("/inbox/<contact_id>", AGENTS, REPLIED)
 def reply(contact_id: str) -> Response:
     """Send the reply. An error is shown in the form, with the text as typed."""
     row, typed, key = mine(Contact.find(contact_id)), request.form, _key()
@@ -82,7 +84,7 @@ def media_form(contact_id: str) -> Response:
     return _page(mine(Contact.find(contact_id)), {"reply": "media", **request.form.to_dict()})
 
 
-@blueprint.action("/inbox/<contact_id>/media", AGENTS, "contact.replied")
+@blueprint.action("/inbox/<contact_id>/media", AGENTS, REPLIED)
 def reply_with_media(contact_id: str) -> Response:
     """Like reply(), with a link or a file. The edge allows larger bodies at this path."""
     row, key = mine(Contact.find(contact_id)), _key()
@@ -100,8 +102,8 @@ def _outcome(row: Contact, answer: Answer, key: str) -> Response:
 
     The form gets a new key only if its message was certainly not sent, so it never sends a second message.
     """
-    if _is_sent_by_its_twin(answer):
-        unchanged()
+    if answer.is_ok:
+        Audit.record(row.account_id, REPLIED, row.id)
     if answer.is_ok or _is_sent_by_its_twin(answer):
         return go(f"{PATH}/{row.id}#newest", say="reply-sent")
     known = IdempotencyKey.find(account().id, key)

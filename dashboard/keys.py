@@ -5,11 +5,12 @@ import shlex
 
 from flask import Response, abort, request
 
-from dashboard.guard import ALL, DEVELOPERS, about, account, unchanged
+from dashboard.guard import ALL, DEVELOPERS, account
 from dashboard.site import PER_PAGE, FormError, blueprint, confirm, go, mine, offset, show
 from gateway.settings import get_settings
 from models.accounts.account import ApiKey
 from models.numbers.number import Number, NumberStatus
+from services import accounts
 
 PATH = "/dashboard/keys"
 MAX_NAME = 100
@@ -26,27 +27,24 @@ def keys() -> Response:
     return show("keys.html", found=found, max_name=MAX_NAME)
 
 
-@blueprint.atomic("/keys", DEVELOPERS, "key.created")
+@blueprint.action("/keys", DEVELOPERS, "key.created")
 def create_key() -> Response:
     """Create a key and show it once, in this response: it is not stored."""
     name = " ".join(request.form.get("name", "").split())
     if not 1 <= len(name) <= MAX_NAME:
         raise FormError(f"A name has 1 to {MAX_NAME} characters.")
-    row, key = ApiKey.issue(account(), name)
-    about(row.id, name=name)
+    row, key = accounts.create_key(account(), name)
     snippet = first_message(row.account_id, key)
     return show("key_created.html", row=row, key=key, snippet=snippet, recipient=RECIPIENT)
 
 
-@blueprint.atomic("/keys/<key_id>/revoke", DEVELOPERS, "key.revoked", asks=True)
+@blueprint.action("/keys/<key_id>/revoke", DEVELOPERS, "key.revoked", asks=True)
 def revoke_key(key_id: str) -> Response:
     """Revoke the key."""
     row = mine(ApiKey.by_id(key_id))
     if question := confirm("revoke-key", row.name, back=PATH):
         return question if row.revoked_at is None else abort(404)
-    if row.revoked_at is not None:
-        unchanged()
-    row.revoke()
+    accounts.revoke_key(row)
     return go(PATH, say="key-revoked")
 
 

@@ -5,7 +5,7 @@ The reader of an open link can connect a number, so agents and viewers do not se
 
 from flask import Response, abort, request
 
-from dashboard.guard import DEVELOPERS, about, account, unchanged
+from dashboard.guard import DEVELOPERS, account
 from dashboard.site import PER_PAGE, FormError, blueprint, confirm, go, mine, offset, show
 from gateway.settings import get_settings
 from models.numbers.signup import (
@@ -29,7 +29,7 @@ def links() -> Response:
     return show("links.html", found=found, rows=rows)
 
 
-@blueprint.atomic("/links", DEVELOPERS, "link.created")
+@blueprint.action("/links", DEVELOPERS, "link.created")
 def create_link() -> Response:
     """Create a link, good for one signup within 7 days, and show it."""
     name, exact = request.form.get("slug", "").strip(), "exact" in request.form
@@ -40,7 +40,6 @@ def create_link() -> Response:
         link = SignupLink.open(account(), slug)
     except SlugTakenError:
         raise FormError("This name is taken. Choose another one.", 409) from None
-    about(link.id)
     return go(f"{PATH}/{link.id}", say="link-created")
 
 
@@ -51,7 +50,7 @@ def link(link_id: str) -> Response:
     return show("link.html", row=row, url=url_of(row), state=state_of(row))
 
 
-@blueprint.atomic("/links/<link_id>/revoke", DEVELOPERS, "link.revoked", asks=True)
+@blueprint.action("/links/<link_id>/revoke", DEVELOPERS, "link.revoked", asks=True)
 def revoke_link(link_id: str) -> Response:
     """Revoke an unused link."""
     row = mine(SignupLink.by_id(link_id))
@@ -60,8 +59,6 @@ def revoke_link(link_id: str) -> Response:
     row.revoke()
     # If it was used in the meantime, the list reports that.
     is_revoked = state_of(mine(SignupLink.by_id(link_id))) == "revoked"
-    if row.why_closed() or not is_revoked:
-        unchanged()
     return go(PATH, say="link-revoked" if is_revoked else "link-used")
 
 

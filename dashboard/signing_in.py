@@ -9,7 +9,7 @@ from dashboard.site import FormError, blueprint, go, show
 from models.accounts.sign_in import Client, Entry, PendingSignIn, Step, switch
 from models.accounts.sign_in import sign_in as open_by_password
 from models.accounts.user import User
-from models.accounts.user_session import UserSession
+from models.accounts.user_session import ENDED, UserSession
 
 WRONG = "Wrong email or password."
 WRONG_CODE = "This code is wrong, or was used already. Wait for the next one."
@@ -92,7 +92,7 @@ def accounts() -> Response:
     return _show(ACCOUNTS, User.admitted(g.session.user.email))
 
 
-@blueprint.action("/accounts", guard.ALL, "session.ended")
+@blueprint.action("/accounts", guard.ALL, ENDED)
 def switch_account() -> Response:
     """End the session, and continue in another account without a new sign-in.
 
@@ -102,10 +102,10 @@ def switch_account() -> Response:
     return enter(token, _target()) if token else abort(404)
 
 
-@blueprint.action("/sign-out", guard.ALL, "session.ended")
+@blueprint.action("/sign-out", guard.ALL, ENDED)
 def sign_out() -> Response:
     """End the session, and delete its cookie."""
-    _end_session()
+    g.session.close(ENDED)
     response = go(guard.SIGN_IN, say="signed-out")
     cookies.clear_cookie(response, cookies.SESSION)
     return response

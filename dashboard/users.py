@@ -6,13 +6,12 @@ from http import HTTPStatus
 
 from flask import Response, abort, g, request
 
-from dashboard.guard import OWNERS, about, account, unchanged
+from dashboard.guard import OWNERS, account
 from dashboard.site import PER_PAGE, FormError, blueprint, confirm, go, mine, offset, show
-from models import clock
 from models.accounts.invitation import Invitation
 from models.accounts.user import EmailTakenError, LastOwnerError, Role, User, normalise
 from models.accounts.user_session import TooManyAttemptsError
-from services import mailing, members
+from services import accounts, mailing, members
 from webhooks.mail import MailError
 
 PATH = "/dashboard/users"
@@ -47,29 +46,24 @@ def invite() -> Response:
         raise FormError("This is not an email address. Correct it.")
     with _mailing(users):
         try:
-            row = members.invite(g.session.user, email, role)
+            members.invite(g.session.user, email, role)
         except EmailTakenError:
             problem = "This email is already a user of this account. Change their role instead."
             raise FormError(problem, 409) from None
-    about(row.id, email=row.email, role=role)
     return go(PATH, say="invitation-sent")
 
 
-@blueprint.atomic("/users/two-factor", OWNERS, "account.two_factor_changed")
+@blueprint.action("/users/two-factor", OWNERS, "account.two_factor_changed")
 def require_two_factor() -> Response:
     """Require two-factor authentication of all users of the account, or no longer."""
     is_required = bool(request.form.get("required"))
-    if is_required == (account().two_factor_since is not None):
-        unchanged()
-    elif is_required and not g.session.user.has_two_factor:
+    if is_required and not g.session.user.has_two_factor:
         raise FormError(status=409, problems={"two_factor": OWN_FIRST}, view=users)
-    else:
-        account().amend(two_factor_since=clock.now() if is_required else None)
-    about(account().id, required=is_required)
+    accounts.require_two_factor(account(), is_required=is_required)
     return go(PATH, say="two-factor-required" if is_required else "two-factor-optional")
 
 
-@blueprint.atomic(
+@blueprint.action(
     "/users/invitations/<invitation_id>/withdraw", OWNERS, "invitation.withdrawn", asks=True
 )
 def withdraw_invitation(invitation_id: str) -> Response:
@@ -77,8 +71,7 @@ def withdraw_invitation(invitation_id: str) -> Response:
     row = mine(Invitation.by_id(invitation_id))
     if question := confirm("withdraw-invitation", row.email, back=PATH):
         return question
-    row.delete_instance()
-    about(email=row.email)
+    row.withdraw()
     return go(PATH, say="invitation-withdrawn")
 
 
@@ -90,13 +83,10 @@ def user(user_id: str) -> Response:
     return show("user.html", row=row, is_self=is_self, has_mail=has_mail, roles=MAY)
 
 
-@blueprint.atomic("/users/<user_id>", OWNERS, "user.role_changed")
+@blueprint.action("/users/<user_id>", OWNERS, "user.role_changed")
 def change_role(user_id: str) -> Response:
     """Change a user's role."""
     row, role = mine(User.by_id(user_id)), _role()
-    if row.role == role:
-        unchanged()
-    about(email=row.email, role=role, before=row.role)
     try:
         row.become(role)
     except LastOwnerError:
@@ -114,11 +104,10 @@ def create_reset(user_id: str) -> Response:
         return question
     with _mailing(user):
         members.send_password_link(row)
-    about(email=row.email)
     return go(PATH, say="password-link-sent")
 
 
-@blueprint.atomic("/users/<user_id>/remove", OWNERS, "user.removed", asks=True)
+@blueprint.action("/users/<user_id>/remove", OWNERS, "user.removed", asks=True)
 def remove_user(user_id: str) -> Response:
     """Remove a user. Users can remove themselves, but not the last owner."""
     row = mine(User.by_id(user_id))
@@ -128,7 +117,6 @@ def remove_user(user_id: str) -> Response:
         members.dismiss(row)
     except LastOwnerError:
         raise FormError(LAST_OWNER, 409, view=user) from None
-    about(email=row.email)
     return go(PATH, say="user-removed")
 
 

@@ -9,7 +9,7 @@ from flask import Response, request
 
 from dashboard.charts import of_webhook
 from dashboard.deliveries import missed
-from dashboard.guard import ALL, DEVELOPERS, about, account, unchanged
+from dashboard.guard import ALL, DEVELOPERS, account
 from dashboard.list_filters import as_typed
 from dashboard.site import PER_PAGE, FormError, blueprint, confirm, go, mine, offset, show
 from gateway.settings import get_settings
@@ -60,7 +60,7 @@ def send_test(webhook_id: str) -> Response:
     return _page(row, asyncio.run(send_test_delivery(row)))
 
 
-@blueprint.atomic("/webhooks/<webhook_id>/rotate", DEVELOPERS, "webhook.secret_rotated", asks=True)
+@blueprint.action("/webhooks/<webhook_id>/rotate", DEVELOPERS, "webhook.secret_rotated", asks=True)
 def rotate_secret(webhook_id: str) -> Response:
     """Replace the secret and show the new one this once."""
     row = find(webhook_id)
@@ -76,18 +76,14 @@ def switch_off(webhook_id: str) -> Response:
     row = find(webhook_id)
     if question := confirm("disable-webhook", back=path_of(row)):
         return question
-    if not row.active:
-        unchanged()
     service.change(row, active=False)
     return go(path_of(row), say="webhook-off")
 
 
-@blueprint.atomic("/webhooks/<webhook_id>/on", DEVELOPERS, "webhook.enabled")
+@blueprint.action("/webhooks/<webhook_id>/on", DEVELOPERS, "webhook.enabled")
 def switch_on(webhook_id: str) -> Response:
     """Enable the webhook."""
     row = find(webhook_id)
-    if row.active:
-        unchanged()
     service.change(row, active=True)
     return go(path_of(row), say="webhook-on")
 
@@ -115,7 +111,6 @@ def create_webhook() -> Response:
         row = service.create(account().id, *_read())
     except ConflictError as error:
         raise FormError(problems={"form": str(error)}, status=409, view=new_webhook) from None
-    about(row.id, events=row.events)
     return show("webhook_secret.html", webhook=row, is_new=True)
 
 
@@ -129,11 +124,8 @@ def edit_webhook(webhook_id: str) -> Response:
 def change_webhook(webhook_id: str) -> Response:
     """Change the webhook to the form's values."""
     row = find(webhook_id)
-    before = {"url": row.url, "events": row.events, "numbers": row.number_ids}
     url, events, number_ids = _read(row)
     service.change(row, url=url, events=events, number_ids=number_ids)
-    after = {"url": url, "events": events, "numbers": number_ids}
-    about(fields=[name for name in after if after[name] != before[name]])
     return go(path_of(row), say="webhook-changed")
 
 

@@ -2,7 +2,7 @@
 
 from flask import Response, g, request
 
-from dashboard.guard import ALL, account, unchanged
+from dashboard.guard import ALL, account
 from dashboard.signing_in import WRONG_CODE
 from dashboard.single_use_links import new_password
 from dashboard.site import FormError, blueprint, existing, go, show
@@ -38,18 +38,18 @@ def change_own_password() -> Response:
     return go(PATH, say="password-changed")
 
 
-@blueprint.atomic("/you/sessions/<session_id>/revoke", ALL, "session.revoked")
+@blueprint.action("/you/sessions/<session_id>/revoke", ALL, "session.revoked")
 def revoke_session(session_id: str) -> Response:
     """End one of the person's sessions."""
     row = existing(next((row for row in UserSession.of(_me()) if row.id == session_id), None))
-    row.delete_instance()
+    row.close("session.revoked")
     return go(PATH, say="session-revoked")
 
 
-@blueprint.atomic("/you/sessions/revoke", ALL, "session.others_revoked")
+@blueprint.action("/you/sessions/revoke", ALL, "session.others_revoked")
 def revoke_other_sessions() -> Response:
     """End all sessions of the person except this one."""
-    UserSession.end_all(_me(), but=g.session.id)
+    UserSession.close_others(_me(), g.session.id)
     return go(PATH, say="sessions-revoked")
 
 
@@ -62,11 +62,9 @@ def two_factor() -> Response:
     return show("two_factor.html", secret=secret, address=address, left=left)
 
 
-@blueprint.atomic("/you/two-factor/secret", ALL, "two_factor.set_up")
+@blueprint.action("/you/two-factor/secret", ALL, "two_factor.set_up")
 def set_up_two_factor() -> Response:
     """Create a secret, which has no effect before its first code."""
-    if _me().has_two_factor:
-        unchanged()
     factor.set_up(_me())
     return go(TWO_FACTOR)
 

@@ -2,8 +2,11 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
+from models.accounts.audit import Audit
+from models.database import commit
 from models.errors import ConflictError, NotFoundError
 from networks.interface import BlockedPage, Blocking, BlockResult, BusinessProfile, Profiles
 from networks.registry import explained
@@ -50,8 +53,15 @@ async def update_profile(
 ) -> BusinessProfile:
     """Change these values. Returns the whole profile. Raises DomainError."""
     async with calling(Profiles, account_id, number_id, CHANGING) as (network, sender):
+        known = await network.get_profile(sender)
         await network.update_profile(sender, changes)
+        before = {name: _plain(getattr(known, name)) for name in changes}
+        await _audit(account_id, "number.profile_changed", number_id, before=before, after=changes)
         return await network.get_profile(sender)
+
+
+def _plain(value: str | tuple[str, ...] | None) -> str | list[str] | None:
+    return list(value) if isinstance(value, tuple) else value
 
 
 async def list_blocked(
@@ -68,6 +78,8 @@ async def block(account_id: str, number_id: str, people: Iterable[str]) -> Block
         result = await network.block(sender, list(dict.fromkeys(people)))
     if not result.done:
         raise _refused(result, "/people/0")
+    after = {"people": len(result.done)}
+    await _audit(account_id, "number.people_blocked", number_id, after=after)
     return result
 
 
@@ -79,6 +91,19 @@ async def unblock(account_id: str, number_id: str, person: str) -> None:
         result = await network.unblock(sender, [person])
     if result.failed:
         raise _refused(result)
+    await _audit(account_id, "number.people_unblocked", number_id, after={"people": 1})
+
+
+async def _audit(
+    account_id: str,
+    action: str,
+    number_id: str,
+    *,
+    before: Mapping[str, Any] | None = None,
+    after: Mapping[str, Any],
+) -> None:
+    """Write a row after a call of the network, without the identifiers of people."""
+    await commit(partial(Audit.record, account_id, action, number_id, before=before, after=after))
 
 
 def _refused(result: BlockResult, field: str | None = None) -> ConflictError:

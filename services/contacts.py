@@ -8,6 +8,8 @@ from typing import Any
 
 from models import clock
 from models.accounts.account import MAX_WORD, Account
+from models.accounts.actor import NETWORK, acting
+from models.accounts.audit import Audit
 from models.database import exclusively
 from models.deliveries.delivery import Delivery
 from models.messages.contact import Contact, Source
@@ -54,14 +56,23 @@ def _apply_keyword(contact: Contact, text: object, at: int) -> bool:
     account, word = Account.by_id(contact.account_id), text.strip().casefold()
     for words, out in ((account.stop_words, True), (account.start_words, False)) if account else ():
         if word in words:
-            return contact.opt(out=out, because=Source.WORD, at=at)
+            return _opt(contact, out=out, because=Source.WORD, at=at)
     return False
 
 
 def opt(contact: Contact, *, out: bool, because: Source, at: int) -> None:
     """Opt a person out of marketing, or in again."""
-    if contact.opt(out=out, because=because, at=at):
+    if _opt(contact, out=out, because=because, at=at):
         emit_contact(contact)
+
+
+def _opt(contact: Contact, *, out: bool, because: Source, at: int) -> bool:
+    """Opt a person out or in, with the row of the audit log. Returns whether that is a change."""
+    is_changed = contact.opt(out=out, because=because, at=at)
+    if is_changed:
+        action = "contact.opted_out" if out else "contact.opted_in"
+        Audit.record(contact.account_id, action, contact.id, after={"because": because})
+    return is_changed
 
 
 def update_contact(account_id: str, contact_id: str, **changes: Any) -> Contact:
@@ -71,7 +82,7 @@ def update_contact(account_id: str, contact_id: str, **changes: Any) -> Contact:
     def update() -> Contact:
         contact = Contact.owned(contact_id, account_id)
         if "note" in changes:
-            contact.assign({"note": changes["note"] or None})
+            _write_note(contact, changes["note"] or None)
         if "opted_out" in changes:
             opt(contact, out=changes["opted_out"], because=Source.API, at=clock.now())
         return contact
@@ -81,11 +92,19 @@ def update_contact(account_id: str, contact_id: str, **changes: Any) -> Contact:
     return contact
 
 
+def _write_note(contact: Contact, note: str | None) -> None:
+    if contact.note != note:
+        contact.assign({"note": note})
+        # Without the text, which is about a person.
+        Audit.record(contact.account_id, "contact.note_changed", contact.id)
+
+
 def opt_out(message: Message) -> None:
     """The network refused a marketing message because the person opted out."""
     contact = None if message.contact_id is None else Contact.find(message.contact_id)
     if contact is not None:
-        opt(contact, out=True, because=Source.ERROR, at=clock.now())
+        with acting(NETWORK):
+            opt(contact, out=True, because=Source.ERROR, at=clock.now())
 
 
 def apply_update(item: PersonUpdate) -> bool:
@@ -96,7 +115,7 @@ def apply_update(item: PersonUpdate) -> bool:
     at = item.at or clock.now()
     contact, is_changed = _record(number, item, Source.NETWORK, at)
     if item.opted_out is not None:
-        is_changed |= contact.opt(out=item.opted_out, because=Source.NETWORK, at=at)
+        is_changed |= _opt(contact, out=item.opted_out, because=Source.NETWORK, at=at)
     if is_changed:
         emit_contact(contact, number)
     return True

@@ -30,7 +30,11 @@ def create(account: Account, email: str, password: str, role: Role = Role.OWNER)
     The caller answers for the person's address.
     """
     # Hash before the transaction, so that no writer waits for it.
-    return _add(account, email, hash_password(password), role)
+    hashed = hash_password(password)
+    with writing():
+        user = _add(account, email, hashed, role)
+        Audit.record(account.id, "user.created", user.id, after=user.described)
+    return user
 
 
 def invite(inviter: User, email: str, role: Role) -> Invitation:
@@ -55,7 +59,9 @@ def invite(inviter: User, email: str, role: Role) -> Invitation:
         with writing():
             row.delete_instance()
         raise
-    row.replace_earlier()
+    with writing():
+        row.replace_earlier()
+        Audit.record(account.id, "user.invited", row.id, after=row.described)
     return row
 
 
@@ -77,6 +83,7 @@ def send_password_link(user: User) -> None:
     except (MailError, RateLimitedError):
         PasswordReset.end_all(user)
         raise
+    Audit.record(user.account_id, "user.reset_link_created", user.id, after={"email": user.email})
 
 
 def join_new(invitation: Invitation, password: str, client: Client) -> str:
@@ -119,11 +126,13 @@ def remove(user: User) -> None:
     with writing():
         RecoveryCode.hand_over(user)
         user.delete_instance()
+        Audit.record(user.account_id, "user.removed", user.id, before=user.described)
 
 
 def _join(invitation: Invitation, hashed: str, client: Client) -> str:
     user = _add(invitation.account, invitation.email, hashed, Role(invitation.role))
-    Audit.note(user, ACCEPTED, client.address, user.id, role=user.role)
+    by, after = user.actor(client.address), {"role": user.role}
+    Audit.record(user.account_id, ACCEPTED, user.id, after=after, by=by)
     return enter(user, client)
 
 

@@ -12,6 +12,7 @@ from html import escape
 
 from gateway.settings import get_settings
 from models import clock
+from models.accounts.audit import Audit
 from models.accounts.secret import SecretUnreadableError
 from models.database import progress, reading, writing
 from models.deliveries.webhook import Deactivation, Webhook
@@ -67,6 +68,7 @@ def test(account_id: str) -> dict[str, str]:
     """
     target = AlertTarget.of(account_id)
     with TESTS.of(account_id):
+        Audit.record(account_id, "account.notifications_tested", account_id)
         text = "This is a test. You receive notifications of incidents here."
         return {name: _try(target, name, "Test notification", text) for name in names_of(target)}
 

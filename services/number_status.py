@@ -13,6 +13,8 @@ from collections.abc import Iterable
 
 from gateway.settings import get_settings
 from models import clock
+from models.accounts.actor import NETWORK, acting
+from models.accounts.audit import Audit
 from models.database import writing
 from models.deliveries.attempt import NO_OUTCOME
 from models.deliveries.delivery import Delivery
@@ -75,9 +77,12 @@ def change_status(number: Number, status: NumberStatus, reason: str | None = Non
     Returns False if it has this status already. Joins a transaction of the caller, who rings
     services.doorbells.deliveries after the commit.
     """
+    before = {"status": str(number.status)}
     with writing():
         changed = number.move_to(status, _next_check_at(status), reason)
         if changed:
+            after = {"status": status, "reason": number.reason}
+            Audit.record(number.account_id, EVENT_OF[status], number.id, before=before, after=after)
             _emit(EVENT_OF[status], number)
     return changed
 
@@ -94,7 +99,7 @@ def apply_error(number: Number, error: network.NetworkError) -> bool:
     status = _STATUS_AFTER.get(type(error))
     if status is None:
         return False
-    with writing():
+    with writing(), acting(NETWORK):
         # The caller read the row before its call. A late error does not change a number that is lost by now.
         fresh = Number.get_by_id(number.id)
         return fresh.status in CONNECTED and change_status(fresh, status, described(error))
@@ -216,7 +221,7 @@ def _carry_out(number: Number) -> bool:
             "messaging_limit": said.messaging_limit,
         }
     try:
-        with writing():
+        with writing(), acting(NETWORK):
             # The answer is out of date if the number or its check changed meanwhile.
             if number.complete(_next_check_at(status or number.status), tries=0):
                 _update(number, news)

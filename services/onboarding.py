@@ -7,11 +7,12 @@ post the same claim again. Source: Cloud API, embedded signup, server steps 2 to
 """
 
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gateway.settings import get_settings
 from models.accounts import secret
 from models.accounts.account import Account
+from models.accounts.actor import Actor, ActorKind, acting, present_actor
 from models.database import exclusively
 from models.errors import ConflictError, DomainError, InvalidError, NotFoundError, RateLimitedError
 from models.numbers.number import Number, NumberStatus
@@ -100,13 +101,22 @@ def connect_number(link: SignupLink, claim: SignupClaim) -> Number:
     """
     Number.refuse_if_taken(link.account_id, claim.phone_number_id)
     try:
-        number = _connect(link, claim)
+        with acting(_owner(link)):
+            number = _connect(link, claim)
     except NetworkError as error:
         if known_error := translate(error):
             raise known_error from None
         raise
     doorbells.deliveries.ring()
     return number
+
+
+def _owner(link: SignupLink) -> Actor:
+    """The actor of a signup: the number's owner, known by the link, unless the operator runs it."""
+    present = present_actor()
+    if present.kind is ActorKind.OPERATOR:
+        return present
+    return replace(present, kind=ActorKind.SIGNUP_LINK, id=link.id, name="")
 
 
 def translate(error: NetworkError) -> SignupError | None:

@@ -8,6 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from gateway.settings import get_settings
+from models.accounts.audit import Audit
+from models.database import exclusively
 from models.deliveries.bulk_redelivery import MAX_REDELIVERIES, Redelivery
 from models.deliveries.delivery import ENDED, UNDELIVERED, Delivery
 from models.deliveries.webhook import Webhook
@@ -23,7 +25,14 @@ PAUSE_SECONDS = 0.005
 def redeliver_one(delivery: Delivery) -> None:
     """Deliver now, with a new retry schedule. Raises ConflictError."""
     _require_active(delivery.webhook)
-    delivery.redeliver()
+    account_id, delivery_id = delivery.webhook.account_id, delivery.id
+
+    @exclusively
+    def schedule() -> None:
+        delivery.redeliver()
+        Audit.record(account_id, "delivery.redelivered", delivery_id)
+
+    schedule()
     doorbells.deliveries.ring()
 
 

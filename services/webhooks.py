@@ -4,12 +4,14 @@ import logging
 import re
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from gateway.settings import PREFIX, get_settings
 from models import clock
 from models.accounts.account import Account, no_access
-from models.database import exclusively
+from models.accounts.audit import Audit
+from models.database import commit, exclusively
 from models.deliveries.attempt import Attempt
 from models.deliveries.claim import STALE_SECONDS
 from models.deliveries.delivery import Delivery
@@ -89,7 +91,9 @@ def create(account_id: str, url: str, events: list[str], number_ids: list[str]) 
             f"This account has {count} webhooks, and the plan {plan} allows {limit}. Delete one, or ask"
             f" the operator to raise the limit ({PREFIX}WEBHOOK_LIMITS)."
         )
-    return Webhook.register(account_id, url, events, number_ids)
+    webhook = Webhook.register(account_id, url, events, number_ids)
+    Audit.record(account_id, "webhook.created", webhook.id, after=_shown(webhook))
+    return webhook
 
 
 def change(webhook: Webhook, *, active: bool | None = None, **changes: Any) -> None:
@@ -100,6 +104,7 @@ def change(webhook: Webhook, *, active: bool | None = None, **changes: Any) -> N
 
     @exclusively
     def make_changes() -> Webhook:
+        known = Webhook.by_id(webhook.id)
         # A copy, because a run that is rolled back must not leave its changes for the next run.
         changed = Webhook(**webhook.__data__)
         changed.change(**changes)
@@ -108,6 +113,7 @@ def change(webhook: Webhook, *, active: bool | None = None, **changes: Any) -> N
         elif active is False:
             changed.deactivate()
             Delivery.skip_waiting(changed.id)
+        _audit(known, Webhook.by_id(webhook.id))
         return changed
 
     webhook.__data__.update(make_changes().__data__)
@@ -117,8 +123,35 @@ def change(webhook: Webhook, *, active: bool | None = None, **changes: Any) -> N
 
 def delete(webhook: Webhook) -> None:
     """Delete the webhook. No request to it starts after the return. Retention removes its deliveries."""
-    exclusively(webhook.mark_deleted)()
+
+    @exclusively
+    def mark_deleted() -> None:
+        if known := Webhook.by_id(webhook.id):
+            Audit.record(known.account_id, "webhook.deleted", known.id, before=_shown(known))
+        webhook.mark_deleted()
+
+    mark_deleted()
     _await_begun(webhook.id)
+
+
+def _audit(old: Webhook | None, new: Webhook | None) -> None:
+    """Write the rows of a change, unless the webhook was deleted meanwhile."""
+    if old is None or new is None:
+        return
+    before, after = _shown(old), _shown(new)
+    if old.url != new.url and before["url"] == after["url"]:
+        after["query"] = "changed"
+    Audit.record(new.account_id, "webhook.changed", new.id, before=before, after=after)
+    if old.active != new.active:
+        action = "webhook.enabled" if new.active else "webhook.disabled"
+        Audit.record(new.account_id, action, new.id)
+
+
+def _shown(webhook: Webhook) -> dict[str, Any]:
+    """The webhook in the audit log, without the query of its url, which may have a token."""
+    url, _, query = str(webhook.url).partition("?")
+    shown = f"{url}?****" if query else url
+    return {"url": shown, "events": webhook.events, "numberIds": webhook.number_ids}
 
 
 def _await_begun(webhook_id: str) -> None:
@@ -182,6 +215,10 @@ async def send_test_delivery(
     kind, now = kind or EventKind(webhook.events[0]), clock.now()
     body = (payload or sample_event(kind, now, clock.new_id)).encode()
     with TESTS.of(webhook.account_id):
+        after = {"event": kind}
+        await commit(
+            partial(Audit.record, webhook.account_id, "webhook.tested", webhook.id, after=after)
+        )
         headers = signing.headers(
             webhook.secrets_at(now),
             body,

@@ -12,6 +12,7 @@ from functools import partial
 from opentelemetry.trace import Span, SpanKind, StatusCode
 
 from models import clock
+from models.accounts.actor import NETWORK, acting
 from models.database import reading, write, writing
 from models.database.outage import is_outage
 from models.deliveries.attempt import NO_OUTCOME
@@ -229,6 +230,18 @@ def _ingest_item(
 
     The reason and its row are in one transaction, so the message cannot become known in between.
     """
+    with acting(NETWORK):
+        reason = _apply_item(part, count, sent, source)
+    if reason is not None:
+        names = ("phone_number_id", "wa_message_id", "error")
+        known = {name: getattr(part.item, name, None) for name in names}
+        SetAside.record(reason, part.body(), people_of(part), **known)
+    return reason
+
+
+def _apply_item(
+    part: Part, count: UsageCount, sent: SentMessages, source: Callback | SetAside
+) -> Reason | None:
     reason: Reason | None = None
     match part.item:
         case _ if _is_too_old(part.item, source):
@@ -246,10 +259,6 @@ def _ingest_item(
         case PlatformNotice() as notice:
             if number_status.apply_notice(notice) and notice.template is not None:
                 template_copy.apply_change(notice.waba_id, notice.template, notice.at)
-    if reason is not None:
-        names = ("phone_number_id", "wa_message_id", "error")
-        known = {name: getattr(part.item, name, None) for name in names}
-        SetAside.record(reason, part.body(), people_of(part), **known)
     return reason
 
 

@@ -95,7 +95,7 @@ def test_an_invited_user_signs_in_with_a_code(
     _press(guest, "Sign in")
     expect(guest.get_by_role("heading", level=1)).to_have_text("Overview")
     context.close()
-    page.goto("/dashboard/audit?who=invited%40example.com")
+    page.goto("/dashboard/audit?actor=invited%40example.com")
     for said in ("Accepted an invitation", "Turned two-factor authentication on", "Signed out"):
         expect(page.locator("table")).to_contain_text(said)
 

@@ -25,6 +25,8 @@ READS = {
     "/events": rows.EVENT,
     f"/numbers/{rows.NUMBER}/templates": "order_shipped",
     "/usage?since=2026-12-01&until=2026-12-02": "41",
+    # Its key is an owner's.
+    "/audit": "key.created",
 }
 
 

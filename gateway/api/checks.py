@@ -7,6 +7,7 @@ are compiled once.
 
 import re
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 from urllib.parse import parse_qsl
@@ -25,6 +26,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from gateway.api.operations import BASE, BODY, KEY, LARGE_BODY
 from gateway.api.schema_errors import Complaint, Schema, complaint
 from gateway.http.admission import CALLER, Caller
+from models.accounts.account import ApiKey
+from models.accounts.actor import SERVICE, Actor, ActorKind, act_as
 from networks.nesting import MOST_LEVELS, is_too_deep
 
 MEDIA_TYPE = "application/json"
@@ -53,16 +56,30 @@ class Routing(RoutingMiddleware):
         self.router = _Found()
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Called:
-        """Make Connexion pass the caller to the handler, as ``user`` and ``key_id``. Raises Unauthorized."""
-        if scope["type"] == "http" and not scope[KEY].public:
+        """Make Connexion pass the caller to the handler, as ``user`` and ``key_id``. Raises Unauthorized.
+
+        The caller is also the actor of the request, in its own context.
+        """
+        if scope["type"] == "http" and scope[KEY].public:
+            act_as(_actor(scope, None))
+        elif scope["type"] == "http":
             caller: Caller = scope[CALLER]
             if caller.account is None:
                 raise Unauthorized(_why(scope, caller))
-            # A page calls without a key.
+            # A page calls without a key, and has set the actor.
             given = {"user": caller.account.id, "key_id": caller.key.id if caller.key else ""}
             ConnexionRequest(scope).context.update(given)
+            if caller.key:
+                act_as(_actor(scope, caller.key))
         called: Called = super().__call__(scope, receive, send)
         return called
+
+
+def _actor(scope: Scope, key: ApiKey | None) -> Actor:
+    address = (scope.get("client") or ("",))[0]
+    if key is None:
+        return replace(SERVICE, address=address)
+    return Actor(ActorKind.KEY, key.id, key.name, address)
 
 
 class _Found(Router):

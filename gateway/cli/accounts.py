@@ -10,7 +10,6 @@ from gateway.cli import group
 from gateway.cli.output import found, prints, rendered
 from models.accounts import two_factor
 from models.accounts.account import PLANS, Account, ApiKey, as_words
-from models.accounts.audit import Audit
 from models.accounts.password import change_password
 from models.accounts.user import (
     EMAIL,
@@ -22,6 +21,7 @@ from models.accounts.user import (
     new_password,
     normalise,
 )
+from services import accounts as service
 from services import members
 
 accounts = group("accounts")
@@ -66,7 +66,7 @@ def _with_state(account: Account) -> dict[str, Any]:
 @prints()
 def create_account(name: str, plan: str) -> dict[str, Any]:
     """Create an account."""
-    return rendered(Account.open(name, plan), *COLUMNS)
+    return rendered(service.create(name, plan), *COLUMNS)
 
 
 @accounts.command("list")
@@ -86,7 +86,7 @@ def set_plan(account_id: str, plan: str) -> dict[str, Any]:
     On a lower plan, the account keeps webhooks above the plan's limit.
     """
     account = find_account(account_id)
-    account.amend(plan=plan)
+    service.set_plan(account, plan)
     return _with_state(account)
 
 
@@ -99,7 +99,7 @@ def suspend(account_id: str) -> dict[str, Any]:
     Callbacks of the network are still ingested, and events delivered.
     """
     account = find_account(account_id)
-    account.suspend()
+    service.suspend(account)
     return _with_state(account)
 
 
@@ -109,7 +109,7 @@ def suspend(account_id: str) -> dict[str, Any]:
 def resume(account_id: str) -> dict[str, Any]:
     """Resume a suspended account: accept its keys and users again."""
     account = find_account(account_id)
-    account.resume()
+    service.resume(account)
     return _with_state(account)
 
 
@@ -126,7 +126,7 @@ def words(account_id: str, stop: list[str], start: list[str]) -> dict[str, Any]:
     words of at most 40 characters.
     """
     account = find_account(account_id)
-    account.set_opt_words(stop=stop, start=start)
+    service.set_opt_words(account, stop=stop, start=start)
     return {"id": account.id, "stopWords": account.stop_words, "startWords": account.start_words}
 
 
@@ -138,7 +138,7 @@ def words(account_id: str, stop: list[str], start: list[str]) -> dict[str, Any]:
 @prints()
 def create_key(account_id: str, name: str) -> dict[str, Any]:
     """Create a key. It is shown only once."""
-    row, key = ApiKey.issue(find_account(account_id), name)
+    row, key = service.create_key(find_account(account_id), name)
     return {"id": row.id, "key": key, **rendered(row, "name", "createdAt")}
 
 
@@ -158,7 +158,7 @@ def list_keys() -> list[dict[str, Any]]:
 @prints()
 def revoke(key_id: str) -> dict[str, Any]:
     """Revoke a key immediately."""
-    found(ApiKey.by_id(key_id), "key", key_id).revoke()
+    service.revoke_key(found(ApiKey.by_id(key_id), "key", key_id))
     return {"id": key_id, "revoked": True}
 
 
@@ -217,7 +217,6 @@ def create(email: str, account_id: str, role: str, *, password_stdin: bool) -> d
     except EmailTakenError:
         text = f"409 CONFLICT: {account_id} has a user {email} already."
         raise click.ClickException(text) from None
-    Audit.note_operator(user, "user.created", email=user.email, role=role)
     return _rendered(user, {} if is_known else shown)
 
 
@@ -237,7 +236,7 @@ def reset_password(email: str, *, password_stdin: bool) -> dict[str, Any]:
     users = _person(email)
     password, shown = _choose_password(from_stdin=password_stdin)
     change_password(users[0], password)
-    return _noted(users, "user.password_reset", shown)
+    return _of_person(users, shown)
 
 
 @users.command("disable-two-factor")
@@ -247,7 +246,7 @@ def disable_two_factor(email: str) -> dict[str, Any]:
     """Turn off a person's two-factor authentication, in all their accounts."""
     users = _person(email)
     two_factor.turn_off(users[0])
-    return _noted(users, "user.two_factor_disabled", {})
+    return _of_person(users, {})
 
 
 @users.command()
@@ -275,8 +274,6 @@ def _person(email: str) -> list[User]:
     return users
 
 
-def _noted(users: list[User], action: str, shown: dict[str, str]) -> dict[str, Any]:
-    """The result of a change of a person, which is in the audit log of each account."""
-    for user in users:
-        Audit.note_operator(user, action)
+def _of_person(users: list[User], shown: dict[str, str]) -> dict[str, Any]:
+    """The result of a change of a person, which is one in each of their accounts."""
     return _rendered(users[0], shown) | {"accountIds": [user.account_id for user in users]}

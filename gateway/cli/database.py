@@ -22,6 +22,7 @@ from gateway.storage import (
     usable,
 )
 from models import database
+from models.accounts.actor import OPERATOR, acting
 from models.database import known_time
 from models.database.sqlite import path_of
 from models.deliveries import event_history
@@ -41,6 +42,8 @@ def open_state(*, may_be_away: bool = False) -> Settings:
     _refuse_absent(settings, may_make_key=may_be_away)
     if may_be_away:
         make_folder(settings)
+    elif context := click.get_current_context(silent=True):
+        context.with_resource(acting(OPERATOR))
     connect_state(settings)
     try:
         check_database()

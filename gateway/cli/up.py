@@ -23,10 +23,12 @@ from gateway.ops import tracing
 from gateway.ops.logs import configure_logging, printing
 from gateway.settings import PREFIX, Settings, get_settings, load_settings
 from gateway.storage import check_database, check_queue, connect_state, make_folder
-from models.accounts.account import Account, ApiKey
+from models.accounts.account import Account
+from models.accounts.actor import OPERATOR, acting
 from models.accounts.password import change_password
 from models.accounts.user import User, new_password
 from models.numbers.number import Number
+from services import accounts as service
 from services import members
 
 NETWORKS = get_args(Settings.model_fields["network"].annotation)
@@ -71,7 +73,7 @@ def up(
         os.environ[f"{PREFIX}PUBLIC_URL"] = url_at(host, port)
     settings = get_settings()
     configure_logging(settings.log_format)
-    with printing():
+    with printing(), acting(OPERATOR):
         _up(settings, host, port, demo=not no_demo)
 
 
@@ -195,7 +197,7 @@ def _first_credentials(settings: Settings, accounts: list[Account]) -> dict[str,
     from services.onboarding import connect_without_signup  # noqa: PLC0415 - for a first start only
 
     # An earlier first run may have stopped after this step.
-    account = accounts[0] if accounts else Account.open(NAME, "starter")
+    account = accounts[0] if accounts else service.create(NAME, "starter")
     try:
         if settings.uses_sandbox:
             connect_sandbox_number(account, None)
@@ -233,7 +235,7 @@ def demo(*, as_json: bool) -> None:
 def _new_credentials(account: Account) -> dict[str, Any]:
     """A new API key and password of the account, with its oldest number."""
     number = next(iter(Number.all(account.id)), None)
-    _, key = ApiKey.issue(account, "demo")
+    _, key = service.create_key(account, "demo")
     return {
         "account": account.id,
         "key": key,

@@ -13,6 +13,7 @@ MAX_PATH, MAX_NAME, MAX_PARAMETERS, MAX_MESSAGE = 200, 50, 20, 1_000
 # Query parameters whose values hold no personal text.
 PLAIN = frozenset(
     [
+        "action",
         "after",
         "category",
         "contactId",
@@ -26,6 +27,7 @@ PLAIN = frozenset(
         "since",
         "state",
         "status",
+        "subject",
         "type",
         "until",
         "waMessageId",

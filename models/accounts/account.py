@@ -132,16 +132,20 @@ def _digest(key: str) -> str:
 
 
 class ApiKey(Owned):
-    """One key of an account. ``last_used_at`` is exact to the hour only."""
+    """One key of an account. ``last_used_at`` is exact to the hour only.
+
+    ``created_by`` is the role of the user who created it, or OPERATOR. None if it is unknown.
+    """
 
     name = TextField()
     digest = TextField(unique=True)
     created_at = BigIntegerField()
     revoked_at = BigIntegerField(null=True)
     last_used_at = BigIntegerField(null=True)
+    created_by = TextField(null=True)
 
     @classmethod
-    def issue(cls, account: Account, name: str) -> tuple[Self, str]:
+    def issue(cls, account: Account, name: str, created_by: str | None = None) -> tuple[Self, str]:
         """Create a key. The second value is the key itself. It is not stored."""
         key = PREFIX + secrets.token_urlsafe(32)
         with writing():
@@ -151,6 +155,7 @@ class ApiKey(Owned):
                 name=name,
                 digest=_digest(key),
                 created_at=clock.now(),
+                created_by=created_by,
             )
         return row, key
 

@@ -1,112 +1,151 @@
-"""The audit log: who changed what in an account, when and from where.
+"""The audit log: who changed what in an account, when, from where, and what it was before.
 
-A row has the user's email of its time, so that it stays true when the user is removed. No row has a secret.
+The code that makes a change writes its row, in the same transaction. A row has the actor's name of its time,
+so that it stays true when a user is removed. No row has a secret, or the data of a person: only identifiers.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
-from peewee import BigIntegerField, ForeignKeyField, TextField
+from peewee import BigIntegerField, Case, ForeignKeyField, TextField, fn
 
 from models import clock
 from models.accounts.account import Account, Owned
-from models.accounts.user import User
-from models.database import writing
+from models.accounts.actor import Actor, ActorKind, present_actor
+from models.database import fetch, writing
 from models.page import Page, fetch_page
 
 PREFIX = "aud"
-# The name of the operator in the log: changes on the command line.
-OPERATOR = "operator"
+Values = Mapping[str, Any]
 
 
 class Audit(Owned):
-    """One change. ``subject`` is the identifier of what was changed, ``address`` the client's."""
+    """One change. ``subject`` is the identifier of what was changed."""
 
     account = ForeignKeyField(Account, lazy_load=False, index=False)
     at = BigIntegerField()
-    user_id = TextField(null=True)
-    who = TextField()
+    # None in rows of 1.0.0, which knows users and operators.
+    kind = TextField(null=True)
+    actor_id = TextField(null=True, column_name="user_id")
+    name = TextField(column_name="who")
     address = TextField()
     action = TextField()
     subject = TextField(null=True)
-    detail_json = TextField()
+    before_json = TextField(null=True)
+    # In rows of 1.0.0 any details.
+    after_json = TextField(column_name="detail_json")
 
     class Meta:
         indexes = ((("account", "id"), False),)
 
     @property
-    def detail(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.detail_json)
-        return found
+    def actor(self) -> Actor:
+        known = ActorKind.OPERATOR if self.actor_id is None else ActorKind.USER
+        return Actor(ActorKind(self.kind or known), self.actor_id, self.name, self.address)
+
+    @property
+    def before(self) -> dict[str, Any]:
+        """The changed values as they were. Empty for what is new."""
+        return dict(json.loads(self.before_json or "{}"))
+
+    @property
+    def after(self) -> dict[str, Any]:
+        """The changed values as they are now. Empty for what was removed."""
+        return dict(json.loads(self.after_json))
 
     @classmethod
-    def note(
-        cls, user: User, action: str, address: str, subject: str | None = None, **detail: Any
+    def record(
+        cls,
+        account_id: str,
+        action: str,
+        subject: str | None = None,
+        *,
+        before: Values | None = None,
+        after: Values | None = None,
+        by: Actor | None = None,
     ) -> None:
-        """Write a row about what a user did."""
-        by = {"user_id": user.id, "who": user.email, "address": address}
-        cls._write(user.account_id, action, subject, detail, **by)
+        """Write a row in the caller's transaction. Of two states it has the values that differ.
+
+        Two equal states are no change and have no row. ``by`` is by default the present actor.
+        """
+        if before and after:
+            names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+            if not names:
+                return
+            before, after = ({n: state.get(n) for n in names} for state in (before, after))
+        states: dict[str, Any] = {
+            "before_json": json.dumps(before) if before else None,
+            "after_json": json.dumps(after or {}),
+        }
+        with writing():
+            cls.create(**cls._values(account_id, action, subject, by or present_actor()), **states)
 
     @classmethod
-    def note_each(cls, users: Iterable[User], action: str, address: str) -> None:
-        """Write a row about what happened to a person into the log of each of their accounts.
+    def record_each(cls, whose: Iterable[tuple[str, Actor, str]], action: str) -> None:
+        """Write a row for each account, actor and subject: what happened to a person with several users.
 
         It is one statement for any number of accounts, which the time that it takes does not reveal.
         """
-        now = clock.now()
         rows = [
-            {
-                "id": clock.new_id(PREFIX),
-                "account": user.account_id,
-                "at": now,
-                "user_id": user.id,
-                "who": user.email,
-                "address": address,
-                "action": action,
-                "detail_json": "{}",
-            }
-            for user in users
+            cls._values(account_id, action, subject, actor) | {"after_json": "{}"}
+            for account_id, actor, subject in whose
         ]
         with writing():
             cls.insert_many(rows).execute()
 
-    @classmethod
-    def note_operator(cls, user: User, action: str, **detail: Any) -> None:
-        """Write a row about what the operator did to a user."""
-        cls._write(user.account_id, action, user.id, detail, who=OPERATOR, address="")
+    @staticmethod
+    def _values(account_id: str, action: str, subject: str | None, actor: Actor) -> dict[str, Any]:
+        return {
+            "id": clock.new_id(PREFIX),
+            "account": account_id,
+            "at": clock.now(),
+            "kind": actor.kind,
+            "actor_id": actor.id,
+            "name": actor.name,
+            "address": actor.address,
+            "action": action,
+            "subject": subject,
+        }
 
     @classmethod
-    def _write(
-        cls, account_id: str, action: str, subject: str | None, detail: Any, **by: Any
-    ) -> None:
-        with writing():
-            cls.create(
-                id=clock.new_id(PREFIX),
-                account=account_id,
-                at=clock.now(),
-                action=action,
-                subject=subject,
-                detail_json=json.dumps(detail),
-                **by,
-            )
+    def search(cls, account_id: str, limit: int, offset: int, **wanted: Any) -> Page[Self]:
+        """The account's rows that match (``_matching``), newest first."""
+        return fetch_page(cls._matching(account_id, **wanted), limit, offset)
 
     @classmethod
-    def search(
+    def newest(
+        cls, account_id: str, limit: int, before: str | None = None, **wanted: Any
+    ) -> list[Self]:
+        """The newest of these rows, from before an identifier."""
+        query = cls._matching(account_id, **wanted)
+        return fetch((query.where(cls.id < before) if before else query).limit(limit))
+
+    @classmethod
+    def _matching(
         cls,
         account_id: str,
-        limit: int,
-        offset: int,
         *,
-        who: str = "",
-        action: str = "",
+        actor: str | None = None,
+        action: str | None = None,
+        subject: str | None = None,
         since: int | None = None,
         until: int | None = None,
-    ) -> Page[Self]:
-        """The account's rows that match, newest first. ``until`` is exclusive, in ms."""
+    ) -> Any:
+        """``actor`` is an identifier, a name or a kind. ``until`` is exclusive, in ms."""
         wanted = [cls.account == account_id]
-        wanted += [cls.who == who] if who else []
+        if actor:
+            wanted.append((cls.actor_id == actor) | (cls.name == actor) | cls._is_kind(actor))
         wanted += [cls.action == action] if action else []
+        wanted += [cls.subject == subject] if subject else []
         wanted += [cls.id >= clock.id_bound(PREFIX, since)] if since is not None else []
         wanted += [cls.id < clock.id_bound(PREFIX, until)] if until is not None else []
-        return fetch_page(cls.select().where(*wanted).order_by(cls.id.desc()), limit, offset)
+        return cls.select().where(*wanted).order_by(cls.id.desc())
+
+    @classmethod
+    def _is_kind(cls, kind: str) -> Any:
+        """The condition of rows whose actor is of this kind, like ``actor``."""
+        operators = Case(
+            None, [(cls.actor_id.is_null(), ActorKind.OPERATOR.value)], ActorKind.USER.value
+        )
+        return fn.COALESCE(cls.kind, operators) == kind

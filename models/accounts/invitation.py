@@ -12,6 +12,7 @@ from peewee import BigIntegerField, TextField
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Account, Owned
+from models.accounts.audit import Audit
 from models.accounts.user import EmailTakenError, Role, User, normalise
 from models.database import BaseModel, fetch, reading, writing
 
@@ -76,6 +77,18 @@ class Invitation(Owned):
         is_earlier = (Invitation.email == self.email) & (Invitation.id < self.id)
         with writing():
             Invitation.delete().where(Invitation.account == self.account_id, is_earlier).execute()
+
+    @property
+    def described(self) -> dict[str, str]:
+        """Email and role, for the audit log."""
+        return {"email": self.email, "role": self.role}
+
+    def withdraw(self) -> None:
+        with writing():
+            if self.delete_instance():
+                Audit.record(
+                    self.account_id, "invitation.withdrawn", self.id, before=self.described
+                )
 
 
 def spend(link: BaseModel, expires_at: int) -> None:

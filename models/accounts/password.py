@@ -10,15 +10,20 @@ from peewee import BigIntegerField
 
 from models import clock
 from models.accounts import secret
-from models.accounts.audit import Audit
 from models.accounts.invitation import spend
 from models.accounts.sign_in import PendingSignIn
-from models.accounts.user import OfUser, User, hash_password
+from models.accounts.user import (
+    OfUser,
+    User,
+    hash_password,
+    record_attempt,
+    record_of_person,
+)
 from models.accounts.user_session import UserSession
 from models.database import writing
 
 LIFETIME_MS = 24 * 3_600_000
-RESET = "user.password_reset"
+CHANGED, RESET = "user.password_changed", "user.password_reset"
 
 
 class PasswordReset(OfUser):
@@ -54,7 +59,7 @@ class PasswordReset(OfUser):
         with writing():
             spend(self, self.expires_at)
             _replace(user, hashed)
-            Audit.note(user, RESET, address, user.id)
+            record_attempt(User.person(user.email), RESET, address)
         return user
 
 
@@ -63,6 +68,7 @@ def change_password(user: User, password: str, keep: str | None = None) -> None:
     hashed = hash_password(password)
     with writing():
         _replace(user, hashed, keep)
+        record_of_person(user, CHANGED, RESET)
 
 
 def _replace(user: User, hashed: str, keep: str | None = None) -> None:

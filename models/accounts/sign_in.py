@@ -14,8 +14,8 @@ from peewee import BigIntegerField
 from models import clock
 from models.accounts import secret, two_factor
 from models.accounts.audit import Audit
-from models.accounts.user import OfUser, User
-from models.accounts.user_session import CODE, SignInAttempt, UserSession
+from models.accounts.user import OfUser, User, record_attempt
+from models.accounts.user_session import CODE, ENDED, SignInAttempt, UserSession
 from models.database import writing
 
 PENDING_MS = 5 * 60_000
@@ -82,7 +82,7 @@ class PendingSignIn(OfUser):
         SignInAttempt.begin_proof(user, CODE)
         with writing():
             if not two_factor.accept(user, code):
-                Audit.note_each(User.person(user.email), CODE_FAILED, client.address)
+                record_attempt(User.person(user.email), CODE_FAILED, client.address)
                 return None
             if not self.delete_instance():
                 return None
@@ -136,7 +136,7 @@ def prove(email: str, password: str, code: str, client: Client) -> list[User]:
     if users[0].has_two_factor:
         SignInAttempt.begin_proof(users[0], CODE)
         if not two_factor.accept(users[0], code):
-            Audit.note_each(users, CODE_FAILED, client.address)
+            record_attempt(users, CODE_FAILED, client.address)
             return []
         SignInAttempt.forget_proof(users[0], CODE)
     SignInAttempt.forget(email, client.address)
@@ -146,7 +146,7 @@ def prove(email: str, password: str, code: str, client: Client) -> list[User]:
 def enter(user: User, client: Client, created_at: int | None = None) -> str:
     """Begin a session, or with ``created_at`` continue with an earlier one. Returns its token."""
     with writing():
-        Audit.note(user, SIGNED_IN, client.address)
+        Audit.record(user.account_id, SIGNED_IN, by=user.actor(client.address))
         return UserSession.begin(user, client.address, client.browser, created_at)
 
 
@@ -157,7 +157,7 @@ def switch(session: UserSession, user_id: str, client: Client) -> str | None:
     """
     with writing():
         chosen = _one_of(session.user, user_id)
-        if chosen is None or not session.delete_instance():
+        if chosen is None or not session.close(ENDED):
             return None
         return enter(chosen, client, session.created_at)
 
@@ -180,7 +180,7 @@ def _note_failure(email: str, client: Client) -> None:
     """Write rows of the audit log, or one without effect: timing does not reveal which emails are known."""
     users = User.person(email)
     if users:
-        Audit.note_each(users, FAILED, client.address)
+        record_attempt(users, FAILED, client.address)
     else:
         SignInAttempt.pretend()
 

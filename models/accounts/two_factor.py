@@ -13,9 +13,10 @@ from peewee import TextField, fn
 
 from models import clock
 from models.accounts import secret, totp
-from models.accounts.user import OfUser, User
+from models.accounts.user import OfUser, User, record_of_person
 from models.database import fetch, writing
 
+SET_UP, ON, OFF = "two_factor.set_up", "two_factor.enabled", "two_factor.disabled"
 RECOVERY_CODES = 10
 # 80 bits, as 16 characters of base32: too many to try, so a plain digest is enough.
 RECOVERY_BYTES = 10
@@ -68,6 +69,7 @@ def set_up(user: User) -> None:
     with writing():
         if not _refreshed(user).has_two_factor:
             user.amend_person(sealed_totp=secret.encrypt(totp.new_secret()), totp_step=0)
+            record_of_person(user, SET_UP, SET_UP)
 
 
 def pending_secret(user: User) -> str | None:
@@ -84,6 +86,7 @@ def turn_on(user: User, code: str) -> list[str] | None:
         if present.has_two_factor or not _is_of_the_app(present, _typed(code)):
             return None
         user.amend_person(totp_since=clock.now())
+        record_of_person(user, ON, ON)
         return RecoveryCode.renew(user)
 
 
@@ -102,6 +105,7 @@ def turn_off(user: User) -> None:
     with writing():
         user.amend_person(sealed_totp=None, totp_since=None)
         RecoveryCode.end_all(user)
+        record_of_person(user, OFF, "user.two_factor_disabled")
 
 
 def _refreshed(user: User) -> User:

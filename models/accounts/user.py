@@ -10,6 +10,7 @@ Passwords are stored as argon2id hashes with the first parameters of OWASP's pas
 import re
 import secrets
 import threading
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, Self
 
@@ -20,6 +21,8 @@ from peewee import BigIntegerField, ForeignKeyField, TextField, fn
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Account, Owned
+from models.accounts.actor import Actor, ActorKind, present_actor
+from models.accounts.audit import Audit
 from models.database import BaseModel, exclusively, fetch, reading, writing
 
 MIN_PASSWORD, MAX_PASSWORD = 12, 1024
@@ -118,6 +121,15 @@ class User(Owned):
     def has_password(self, password: str) -> bool:
         return _is_hash_of(password, self.password_hash)
 
+    def actor(self, address: str) -> Actor:
+        """The user as the actor of a request from this address."""
+        return Actor(ActorKind.USER, self.id, self.email, address)
+
+    @property
+    def described(self) -> dict[str, str]:
+        """Email and role, for the audit log."""
+        return {"email": self.email, "role": str(self.role)}
+
     @property
     def has_two_factor(self) -> bool:
         return self.totp_since is not None
@@ -140,7 +152,11 @@ class User(Owned):
         with writing():
             if role != Role.OWNER:
                 self.check_an_owner_stays()
+            before = self.described
             self.amend(role=role)
+            Audit.record(
+                self.account_id, "user.role_changed", self.id, before=before, after=self.described
+            )
 
     def check_an_owner_stays(self) -> None:
         """Raises LastOwnerError if the account has no other owner.
@@ -184,6 +200,23 @@ class OfUser(BaseModel):
     def is_of_person(cls, user: User) -> Any:
         """The condition of the rows of all users of this user's person."""
         return cls.user.in_(User.select(User.id).where(User.email == user.email))
+
+
+def record_attempt(users: Iterable[User], action: str, address: str) -> None:
+    """Write what somebody tried as this person into the audit log of each of the person's accounts."""
+    Audit.record_each([(each.account_id, each.actor(address), each.id) for each in users], action)
+
+
+def record_of_person(user: User, own: str, by_others: str) -> None:
+    """Write a change of a person into the audit log of each of their accounts.
+
+    The action depends on whether the person made it.
+    """
+    actor, users = present_actor(), User.person(user.email)
+    if actor.id == user.id:
+        record_attempt(users, own, actor.address)
+    else:
+        Audit.record_each([(each.account_id, actor, each.id) for each in users], by_others)
 
 
 def normalise(email: str) -> str:

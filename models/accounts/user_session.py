@@ -15,12 +15,15 @@ from peewee import BigIntegerField, TextField, fn
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Account
+from models.accounts.actor import present_actor
+from models.accounts.audit import Audit
 from models.accounts.client_address import one_client
 from models.accounts.user import OfUser, User, normalise
 from models.database import BaseModel, fetch, writing
 
 LIFETIME_MS = 12 * 3_600_000
 IDLE_MS = 30 * 60_000
+ENDED = "session.ended"
 # The last use is stored to the minute, so that page views rarely write.
 USE_GRANULARITY_MS = 60_000
 WINDOW_MS = 15 * 60_000
@@ -99,7 +102,7 @@ class SignInAttempt(BaseModel):
 
     @classmethod
     def pretend(cls) -> None:
-        """Write a row without effect for an unknown email. It takes the time of Audit.note_each()."""
+        """Write a row without effect for an unknown email. It takes the time of Audit.record_each()."""
         row = {"id": clock.new_id("sia"), "subject": secrets.token_hex(32), "at": clock.now()}
         with writing():
             cls.insert_many([row]).execute()
@@ -201,6 +204,22 @@ class UserSession(OfUser):
     def end(cls, token: str) -> None:
         with writing():
             cls.delete().where(cls.digest == secret.digest(token)).execute()
+
+    def close(self, action: str) -> bool:
+        """End this session of the present person. Writes a row of this action. False if it has ended."""
+        with writing():
+            is_open = bool(self.delete_instance())
+            if is_open:
+                by = self.user.actor(present_actor().address)
+                Audit.record(self.user.account_id, action, self.id, by=by)
+        return is_open
+
+    @classmethod
+    def close_others(cls, user: User, present: str) -> None:
+        """End all sessions of the user except the present one."""
+        with writing():
+            cls.end_all(user, present)
+            Audit.record(user.account_id, "session.others_revoked", user.id)
 
     @classmethod
     def of(cls, user: User) -> list[Self]:

@@ -17,6 +17,7 @@ from peewee import (
 )
 
 from models import clock
+from models.accounts.audit import Audit
 from models.database import BaseModel, Prepared, database_time, fetch, is_in, write, writing
 from models.deliveries.delivery import CLAIMS, Delivery, DeliveryState
 from models.deliveries.webhook import Deactivation, Webhook, note_slow, note_success
@@ -215,5 +216,9 @@ def _count_failure(delivery: Delivery, deactivate_after: int) -> None:
     if Webhook.note_discarded(delivery.webhook_id) >= deactivate_after:
         # Exclude transactions that schedule deliveries for the webhook while they see it as active.
         with writing():
-            Webhook.get_by_id(delivery.webhook_id).deactivate(Deactivation.FAILURES)
+            webhook = Webhook.get_by_id(delivery.webhook_id)
+            if webhook.active:
+                after = {"because": Deactivation.FAILURES}
+                Audit.record(webhook.account_id, "webhook.disabled", webhook.id, after=after)
+            webhook.deactivate(Deactivation.FAILURES)
             Delivery.skip_waiting(delivery.webhook_id)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from peewee import ForeignKeyField, TextField, fn
 
+from models.accounts.audit import Audit
 from models.clock import new_id
 from models.database import BaseModel, database_now, exclusively, fetch, reading, write
 from models.deliveries.delivery import CLAIMS, IS_PENDING, Delivery, DeliveryState
@@ -53,7 +54,7 @@ class Redelivery(BaseModel):
     @exclusively
     def record(cls, webhook_id: str, states: Sequence[str], chosen: list[str]) -> list[str]:
         """Store the chosen deliveries for the worker, and return them: oldest first, without duplicates."""
-        if Webhook.by_id(webhook_id) is None:
+        if (webhook := Webhook.by_id(webhook_id)) is None:
             # The webhook and its deliveries were deleted in the meantime.
             return []
         for start in range(0, len(chosen), BATCH_SIZE):
@@ -63,6 +64,9 @@ class Redelivery(BaseModel):
                 states_json=json.dumps(list(states)),
                 delivery_ids_json=json.dumps(chosen[start : start + BATCH_SIZE]),
             )
+        if chosen:
+            after = {"count": len(chosen)}
+            Audit.record(webhook.account_id, "deliveries.redelivered", webhook_id, after=after)
         return chosen
 
     @classmethod

@@ -12,6 +12,7 @@ from peewee import SQL, BigIntegerField, BooleanField, IntegerField, TextField
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Owned
+from models.accounts.audit import Audit
 from models.accounts.secret import SealedField
 from models.database import Prepared, exclusively, is_in, matching
 from models.messages.message import Message
@@ -141,6 +142,7 @@ class Webhook(Owned):
             previous_sealed_secret=previous,
             secret_changed_at=clock.now(),
         )
+        Audit.record(self.account_id, "webhook.secret_rotated", self.id)
 
     def change(
         self,

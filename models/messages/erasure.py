@@ -14,6 +14,7 @@ from peewee import BigIntegerField, CompositeKey, ForeignKeyField, TextField
 
 from models import clock
 from models.accounts.account import Account, Owned
+from models.accounts.audit import Audit
 from models.database import (
     BaseModel,
     Prepared,
@@ -100,6 +101,7 @@ class Erasure(Owned, Work):
         )
         for identifier in known_ids:
             ErasedPerson.create(identifier=identifier, erasure=erasure.id)
+        Audit.record(contact.account_id, "contact.erased", contact.id)
         Contact.delete().where(Contact.id.in_(contact_ids)).execute()
         ContactChange.delete().where(ContactChange.contact_id.in_(contact_ids)).execute()
         removed = _remove_events(contact_ids)

@@ -15,6 +15,7 @@ from peewee import BigIntegerField, ForeignKeyField, TextField
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Account, Owned
+from models.accounts.audit import Audit
 from models.database import BaseModel, exclusively, fetch, reading
 from models.numbers.number import Number
 
@@ -52,13 +53,16 @@ class SignupLink(Owned):
         now = clock.now()
         if cls.select().where(cls.slug == slug).exists():
             raise SlugTakenError(slug)
-        return cls.create(
+        link = cls.create(
             id=clock.new_id("sl"),
             account=account,
             slug=slug,
             created_at=now,
             expires_at=now + LIFETIME_MS,
         )
+        # Without the slug, which is a secret.
+        Audit.record(account.id, "link.created", link.id)
+        return link
 
     @classmethod
     def find(cls, slug: str) -> Self | None:
@@ -76,12 +80,16 @@ class SignupLink(Owned):
 
     def use(self, number: Number) -> bool:
         """Use the link inside the caller's transaction. Returns False if it was closed in the meantime."""
-        return self._close(used_at=clock.now(), number=number.id)
+        is_used = self._close(used_at=clock.now(), number=number.id)
+        if is_used:
+            Audit.record(self.account_id, "link.used", self.id, after={"number": number.id})
+        return is_used
 
     @exclusively
     def revoke(self) -> None:
         """Revoke the link, unless it was used."""
-        self._close(revoked_at=clock.now())
+        if self._close(revoked_at=clock.now()):
+            Audit.record(self.account_id, "link.revoked", self.id)
 
     def _close(self, **changes: Any) -> bool:
         link = SignupLink

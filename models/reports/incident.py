@@ -7,12 +7,14 @@ import json
 from collections.abc import Collection, Sequence
 from enum import StrEnum
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 from peewee import SQL, BigIntegerField, Case, ForeignKeyField, IntegerField, TextField
 
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Account, Owned
+from models.accounts.audit import Audit
 from models.database import BaseModel, database_time, fetch, writing
 from models.work import Work
 
@@ -58,14 +60,36 @@ class AlertTarget(BaseModel):
             "sealed_url": None if url is None else secret.encrypt(url),
         }
         with writing():
+            known = cls.of(account_id)
             cls.insert(account=account_id, **values).on_conflict(
                 conflict_target=[cls.account], update=values
             ).execute()
+            _audit(known, cls.of(account_id))
 
     @classmethod
     def accounts(cls) -> Any:
         """The query for accounts with a recipient."""
         return cls.select(cls.account).where((cls.emails != "") | cls.sealed_url.is_null(False))
+
+
+def _audit(old: AlertTarget, new: AlertTarget) -> None:
+    """Write the row of changed recipients. Of an incoming webhook only the host is no secret."""
+    before, after = (
+        {"emails": each.addresses, "webhookHost": urlsplit(_url(each) or "").hostname}
+        for each in (old, new)
+    )
+    if _url(old) != _url(new):
+        after["webhook"] = "changed" if new.sealed_url else "removed"
+    Audit.record(
+        new.account_id, "account.notifications_changed", new.account_id, before=before, after=after
+    )
+
+
+def _url(target: AlertTarget) -> str | None:
+    try:
+        return target.url
+    except secret.SecretUnreadableError:
+        return None
 
 
 class Incident(Owned, Work):

@@ -212,4 +212,4 @@ def test_a_person_is_erased_after_a_confirmation(
     assert submit(f"{here}/erase").location == "/dashboard/contacts"
     assert Contact.by_id(contact.id) is None
     [row] = Audit.select().where(Audit.action == "contact.erased")
-    assert (row.subject, row.detail) == (contact.id, {})
+    assert (row.subject, row.before, row.after) == (contact.id, {}, {})

@@ -174,7 +174,7 @@ def test_two_factor_can_be_required_of_all_users(account: Account, owner: User) 
     assert _post(owner, path)[0] == 303
     assert browser_of(member(account, Role.VIEWER)).get(home).status_code == 200
     rows = Audit.select().where(Audit.action == "account.two_factor_changed")
-    assert [row.detail for row in rows] == [{"required": True}, {"required": False}]
+    assert [row.after for row in rows] == [{"required": True}, {"required": False}]
 
 
 def test_a_requirement_ends_streams_of_users_without_two_factor(account: Account) -> None:

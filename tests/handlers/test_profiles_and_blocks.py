@@ -96,7 +96,7 @@ def test_a_profile_is_read_and_changed(number: Number, network: Network) -> None
     assert _read(number.account_id, number.id)["websites"] == ["https://a.b"]
     changed = _change(number.account_id, number.id)
     assert (changed["about"], changed["address"]) == ("New", None)
-    assert network.asked[1:] == [("update", {"about": "New"}), ("get", "1001")]
+    assert network.asked[2:] == [("update", {"about": "New"}), ("get", "1001")]
     check_shape("BusinessProfile", changed)
 
 

@@ -83,6 +83,36 @@ def test_all_rows_of_the_oldest_release_are_kept(tmp_path: Path) -> None:
     connected.close()
 
 
+def test_the_creators_of_earlier_keys_are_found_in_the_audit_log(tmp_path: Path) -> None:
+    url = _empty(tmp_path)
+    build(url)
+    connected = database.connect(url)
+    creators = {"usr_2": "'developer'", "usr_gone": None}
+    with database.writing():
+        for number, user in enumerate(creators, 2):
+            if role := creators[user]:
+                _copy("user", user, email=f"'{user}'", role=role)
+            _copy("api_key", f"key_{number}", digest=f"'{number}'")
+            _copy("audit", f"aud_{number}", user_id=f"'{user}'", subject=f"'key_{number}'")
+        _copy("api_key", "key_4", digest="'4'")
+    database.migrate()
+    found = {row["id"]: row["created_by"] for row in _rows()["api_key"]}
+    assert found == {"key_1": "owner", "key_2": "developer", "key_3": None, "key_4": "operator"}
+    connected.close()
+
+
+def _copy(table: str, new_id: str, **changes: str | None) -> None:
+    """Insert a copy of the table's first row with other values, as SQL."""
+    quoted = {column.name: f'"{column.name}"' for column in database.database.get_columns(table)}
+    values = quoted | {"id": f"'{new_id}'"} | changes
+    columns, chosen = ", ".join(quoted.values()), ", ".join(str(values[name]) for name in quoted)
+    first = "'usr_1', 'key_1', 'aud_1'"
+    query = (
+        f'INSERT INTO "{table}" ({columns}) SELECT {chosen} FROM "{table}" WHERE id IN ({first})'  # noqa: S608 - its own names
+    )
+    database.database.execute_sql(query)
+
+
 def test_a_migrated_database_has_the_schema_of_a_new_one(tmp_path: Path) -> None:
     url = _empty(tmp_path / "old")
     build(url)

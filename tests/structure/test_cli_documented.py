@@ -13,12 +13,13 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
 ROW = re.compile(r"^\| `gateway ([a-z -]+)`((?:, `[a-z-]+`)*) \|", re.MULTILINE)
 
 
-def _commands(group: click.Group, *path: str) -> Iterator[str]:
+def commands_of(group: click.Group, *path: str) -> Iterator[str]:
+    """The names of all commands, without those of groups."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         if isinstance(command, click.Group):
-            yield from _commands(command, *path, name)
+            yield from commands_of(command, *path, name)
         else:
             yield " ".join([*path, name])
 
@@ -31,4 +32,4 @@ def _documented() -> Iterator[str]:
 
 
 def test_every_command_is_documented_once_and_no_other() -> None:
-    assert sorted(_documented()) == sorted(_commands(cli))
+    assert sorted(_documented()) == sorted(commands_of(cli))

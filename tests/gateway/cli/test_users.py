@@ -75,6 +75,7 @@ def test_commands_about_a_person_change_all_their_accounts(account: Account) -> 
     here = enrol(account, EMAIL, PASSWORD)
     there = elsewhere(here)
     with_two_factor(here)
+    Audit.delete().execute()
     made = json.loads(_run("reset-password", EMAIL, "--json").stdout)
     assert made["accountIds"] == [account.id, there.account_id]
     assert User.authenticate(EMAIL, made["password"]) == [here, there]
@@ -152,10 +153,11 @@ def test_a_role_that_there_is_not_is_wrong_usage(account: Account) -> None:
 def test_the_operator_turns_two_factor_off_and_is_on_record(account: Account) -> None:
     user = member(account, Role.OWNER)
     with_two_factor(user)
+    Audit.delete().execute()
     assert _run("disable-two-factor", user.email).exit_code == 0
     assert not User.get_by_id(user.id).has_two_factor
     _run("reset-password", user.email)
-    assert [(row.who, row.action, row.subject) for row in Audit.all(account.id)] == [
+    assert [(row.name, row.action, row.subject) for row in Audit.all(account.id)] == [
         ("operator", "user.two_factor_disabled", user.id),
         ("operator", "user.password_reset", user.id),
     ]

@@ -1,0 +1,88 @@
+"""Changes accounts and their API keys, each with its row of the audit log."""
+
+from collections.abc import Iterable
+
+from models import clock
+from models.accounts.account import Account, ApiKey
+from models.accounts.actor import ActorKind, present_actor
+from models.accounts.audit import Audit
+from models.accounts.user import User
+from models.database import exclusively
+
+
+@exclusively
+def create(name: str, plan: str) -> Account:
+    account = Account.open(name, plan)
+    after = {"name": account.name, "plan": account.plan}
+    Audit.record(account.id, "account.created", account.id, after=after)
+    return account
+
+
+@exclusively
+def set_plan(account: Account, plan: str) -> None:
+    before = {"plan": Account.get_by_id(account.id).plan}
+    account.amend(plan=plan)
+    Audit.record(
+        account.id, "account.plan_changed", account.id, before=before, after={"plan": plan}
+    )
+
+
+@exclusively
+def suspend(account: Account) -> None:
+    if Account.get_by_id(account.id).suspended_at is None:
+        Audit.record(account.id, "account.suspended", account.id)
+    account.suspend()
+
+
+@exclusively
+def resume(account: Account) -> None:
+    if Account.get_by_id(account.id).suspended_at is not None:
+        Audit.record(account.id, "account.resumed", account.id)
+    account.resume()
+
+
+@exclusively
+def require_two_factor(account: Account, *, is_required: bool) -> None:
+    """Require two-factor authentication of all users of the account, or no longer."""
+    was_required = Account.get_by_id(account.id).two_factor_since is not None
+    before, after = {"required": was_required}, {"required": is_required}
+    if was_required != is_required:
+        account.amend(two_factor_since=clock.now() if is_required else None)
+    Audit.record(account.id, "account.two_factor_changed", account.id, before=before, after=after)
+
+
+@exclusively
+def set_opt_words(account: Account, *, stop: Iterable[str], start: Iterable[str]) -> None:
+    """Set the words by which people opt out and in. Raises ValueError (Account.set_opt_words)."""
+    before = _words(Account.get_by_id(account.id))
+    account.set_opt_words(stop=stop, start=start)
+    after = _words(account)
+    Audit.record(account.id, "account.words_changed", account.id, before=before, after=after)
+
+
+def _words(account: Account) -> dict[str, list[str]]:
+    return {"stopWords": account.stop_words, "startWords": account.start_words}
+
+
+@exclusively
+def create_key(account: Account, name: str) -> tuple[ApiKey, str]:
+    """Create a key. The second value is the key itself. It is not stored."""
+    row, key = ApiKey.issue(account, name, _creator())
+    Audit.record(account.id, "key.created", row.id, after={"name": row.name})
+    return row, key
+
+
+def _creator() -> str | None:
+    """The role of the present actor, if it is a user, or OPERATOR."""
+    actor = present_actor()
+    if actor.kind is ActorKind.USER:
+        return str(User.get_by_id(actor.id).role)
+    return ActorKind.OPERATOR if actor.kind is ActorKind.OPERATOR else None
+
+
+@exclusively
+def revoke_key(key: ApiKey) -> None:
+    """Revoke it now, unless it is revoked already."""
+    if ApiKey.get_by_id(key.id).revoked_at is None:
+        Audit.record(key.account_id, "key.revoked", key.id, before={"name": key.name})
+    key.revoke()

@@ -1,0 +1,166 @@
+"""Each operation that writes leaves a row in the audit log, or is listed here with a reason."""
+
+import asyncio
+import inspect
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from gateway.api import contract
+from gateway.api.app import handler_of
+from models.accounts.account import Account
+from models.accounts.actor import Actor, ActorKind, acting
+from models.accounts.audit import Audit
+from models.deliveries.delivery import Delivery, DeliveryState
+from models.numbers.number import Number
+from models.numbers.signup import SignupLink
+from networks.interface import BlockedPage, BlockResult, BusinessProfile, Sender
+from services import network_failures, onboarding, templates
+from tests import factories
+from tests.fake_platform import CODE, WABA, Platform
+from tests.fake_templates import BODY, definition
+from tests.fake_templates import Network as TemplateNetwork
+
+READING = {"get", "head", "parameters"}
+# The first row of each operation. The test runs them all.
+ACTIONS = {
+    "blockPeople": "number.people_blocked",
+    "completeSignup": "link.used",
+    "createTemplate": "template.created",
+    "createWebhook": "webhook.created",
+    "deleteContact": "contact.erased",
+    "deleteTemplate": "template.deleted",
+    "deleteWebhook": "webhook.deleted",
+    "redeliverDelivery": "delivery.redelivered",
+    "redeliverWebhookDeliveries": "deliveries.redelivered",
+    "rotateWebhookSecret": "webhook.secret_rotated",
+    "testWebhook": "webhook.tested",
+    "unblockPerson": "number.people_unblocked",
+    "updateContact": "contact.note_changed",
+    "updateNumberProfile": "number.profile_changed",
+    "updateWebhook": "webhook.changed",
+}
+WITHOUT_A_ROW = {
+    "sendMessage": "The message itself is the record, and a send writes nothing more than it needs.",
+    "markMessageRead": "It changes nothing in the account.",
+    "uploadMedia": "The file is at the network and in no account until a message has it.",
+}
+PERSON, NOTE, QUERY = "15551234567", "a note about a person", "token-of-the-receiver"
+KEY = Actor(ActorKind.KEY, "key_1", "shop", "192.0.2.1")
+URL = f"http://127.0.0.1:9/hook?key={QUERY}"
+
+
+class Network(TemplateNetwork):
+    """A network with templates, a profile and blocked people."""
+
+    async def get_profile(self, _sender: Sender) -> BusinessProfile:
+        return BusinessProfile("Old", None, None, None, None, None)
+
+    async def update_profile(self, _sender: Sender, changes: Mapping[str, Any]) -> None:
+        assert changes
+
+    async def list_blocked(
+        self, sender: Sender, limit: int, after: str | None = None
+    ) -> BlockedPage:
+        raise NotImplementedError
+
+    async def block(self, _sender: Sender, people: Sequence[str]) -> BlockResult:
+        return BlockResult(tuple(people), {})
+
+    unblock = block
+
+
+def _writing_operations() -> set[str]:
+    items = contract.load()["paths"].values()
+    return {item[method]["operationId"] for item in items for method in item.keys() - READING}
+
+
+def test_every_operation_that_writes_has_a_row_or_a_reason() -> None:
+    assert _writing_operations() == ACTIONS.keys() | WITHOUT_A_ROW.keys()
+    assert not ACTIONS.keys() & WITHOUT_A_ROW.keys()
+
+
+@pytest.fixture
+def requests(
+    account: Account, number: Number, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, dict[str, Any]]:
+    """What each operation needs."""
+    network = Network(definition("hello"))
+    for module in (network_failures, templates):
+        monkeypatch.setattr(module, "network_of", lambda _: network)
+    platform = Platform()
+    monkeypatch.setattr(onboarding, "get_network", lambda: platform)
+    hook = factories.webhook(account, URL)
+    [delivery] = factories.deliveries(account, hook)
+    Delivery.update(state=DeliveryState.FAILED).execute()
+    contact_id = str(factories.outbound(number, PERSON).contact_id)
+    claim = {"code": CODE, "phone_number_id": "1000", "waba_id": WABA}
+    template = {"name": "sale", "language": "de", "category": "MARKETING", "components": [BODY]}
+    of_number = {"user": account.id, "number_id": number.id}
+    of_webhook = {"user": account.id, "webhook_id": hook.id}
+    of_contact = {"user": account.id, "contact_id": contact_id}
+    return {
+        "blockPeople": of_number | {"payload": {"people": [PERSON]}},
+        "completeSignup": {"slug": SignupLink.open(account, "acme").slug, "payload": claim},
+        "createTemplate": of_number | {"payload": template},
+        "createWebhook": {
+            "user": account.id,
+            "payload": {"url": URL, "events": ["message.sent"]},
+        },
+        "deleteContact": of_contact,
+        "deleteTemplate": of_number | {"name": "hello"},
+        "deleteWebhook": of_webhook,
+        "redeliverDelivery": {"user": account.id, "delivery_id": delivery.id},
+        "redeliverWebhookDeliveries": of_webhook | {"payload": {}},
+        "rotateWebhookSecret": of_webhook,
+        "testWebhook": of_webhook | {"payload": None},
+        "unblockPerson": of_number | {"person": PERSON},
+        "updateContact": of_contact | {"payload": {"note": NOTE}},
+        "updateNumberProfile": of_number | {"payload": {"about": "New"}},
+        "updateWebhook": of_webhook | {"payload": {"events": ["message.sent"]}},
+    }
+
+
+@pytest.mark.parametrize("operation_id", sorted(ACTIONS))
+def test_an_operation_leaves_its_row_with_the_key_and_the_address(
+    operation_id: str, account: Account, requests: dict[str, dict[str, Any]]
+) -> None:
+    with acting(KEY):
+        answer = handler_of(operation_id)(**requests[operation_id])
+        if inspect.iscoroutine(answer):
+            answer = asyncio.run(answer)
+    rows = [row for row in Audit.all(account.id) if row.address == KEY.address]
+    assert rows[0].action == ACTIONS[operation_id]
+    if operation_id != "completeSignup":
+        assert [row.actor for row in rows] == [KEY]
+    _check_secrecy(rows, answer)
+
+
+def _check_secrecy(rows: list[Audit], answer: Any) -> None:
+    """Neither a secret nor the data of a person is in a row."""
+    text = json.dumps([[row.subject, row.before, row.after] for row in rows])
+    secrets = [PERSON, NOTE, QUERY, CODE, "whsec_"]
+    if isinstance(answer, tuple) and isinstance(answer[0], dict) and "secret" in answer[0]:
+        secrets.append(answer[0]["secret"])
+    assert [word for word in secrets if word in text] == []
+
+
+def test_a_webhook_that_is_sent_elsewhere_has_both_addresses_in_its_row(account: Account) -> None:
+    hook = factories.webhook(account, URL)
+    other = {"url": "http://127.0.0.1:9/other", "active": False}
+    handler_of("updateWebhook")(account.id, hook.id, other)
+    changed, disabled = Audit.all(account.id)
+    assert changed.before == {"url": "http://127.0.0.1:9/hook?****"}
+    assert changed.after == {"url": "http://127.0.0.1:9/other"}
+    assert disabled.action == "webhook.disabled"
+    handler_of("updateWebhook")(account.id, hook.id, other)
+    assert len(Audit.all(account.id)) == 2
+
+
+def test_a_changed_query_of_an_address_is_a_change_without_its_value(account: Account) -> None:
+    hook = factories.webhook(account, URL)
+    handler_of("updateWebhook")(account.id, hook.id, {"url": f"{URL}-2"})
+    [row] = Audit.all(account.id)
+    assert row.after == {"query": "changed"}
