@@ -54,7 +54,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: audit trace erasures receivers odd-answers wrong-settings upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-overview bench-search help run test contract fuzz fuzz-stranger chaos kills failover matrix mutants check style types imports lint breaks release docs format lock clean chromium runtimes servers backends
+.PHONY: audit trace erasures receivers odd-answers wrong-settings upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-amplification bench-overview bench-search help run test contract fuzz fuzz-stranger chaos kills failover matrix mutants check style types imports lint breaks release docs format lock clean chromium runtimes servers backends
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -145,6 +145,9 @@ bench-isolation: $(VENV)/.dev ## Measure how hostile accounts delay the others (
 
 bench-backlog: $(VENV)/.dev ## Measure how 100,000 due deliveries drain (BENCH_BACKLOG=100000)
 	@$(BIN)/python -m benchmarks.backlog
+
+bench-amplification: $(VENV)/.dev ## Measure what a victim gets for each request and byte of an attacking account
+	@$(BIN)/python -m benchmarks.amplification
 
 bench-overview: $(VENV)/.dev | servers ## Measure how long the overview takes with 1,000,000 messages (BENCH_MESSAGES=1000000)
 	@$(BIN)/python -m benchmarks.overview

@@ -155,6 +155,8 @@ def _webhooks(webhooks: Sequence[Webhook]) -> Iterator[Item]:
             yield _of_webhook(topic, state, kind, webhook, since)
         elif state == FAILING:
             yield _of_webhook(state, state, "bad", webhook, webhook.failure_count)
+        elif until := webhook.waits_until(now):
+            yield _of_webhook("at limit", "waiting", "warn", webhook, until)
         elif state == PARTLY:
             yield _of_webhook(state, state, "warn", webhook, failed[webhook.id])
 

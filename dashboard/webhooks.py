@@ -174,6 +174,7 @@ def _page(row: Webhook, answer: Answer | None = None) -> Response:
         "webhook.html",
         webhook=row,
         state=state_of(row, failed),
+        waits_until=row.waits_until(now),
         failed_count=failed.get(row.id),
         since=as_typed(a_day_before(now)),
         charts=of_webhook(row),

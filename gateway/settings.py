@@ -42,6 +42,8 @@ ANONYMOUS = "anonymous"
 _LIMITS = {
     "plan_limits": {"starter": 100, "pro": 500, ANONYMOUS: 100},
     "webhook_limits": {"starter": 20, "pro": 100},
+    "webhook_request_limits": {"starter": 30_000, "pro": 300_000},
+    "webhook_byte_limits": {"starter": 64, "pro": 512},
 }
 _LOOPBACK = re.compile(r"localhost|127(\.\d+){3}|::1")
 NETWORK_SECRETS = ("network_app_secret", "network_verify_token")
@@ -146,6 +148,7 @@ _SmtpUrl = Annotated[SecretStr, AfterValidator(_check_smtp)]
 _Keys = Annotated[SecretStr, AfterValidator(keys.check)]
 _BaseUrl = Annotated[str, AfterValidator(_check_base)]
 _Plan = Annotated[str, Field(pattern="^(starter|pro)$")]
+_PlanLimits = Annotated[dict[_Plan, PositiveInt], NoDecode]
 _Caller = Annotated[str, Field(pattern="^(starter|pro|anonymous)$")]
 _LISTED = BeforeValidator(lambda value: value.split(",") if isinstance(value, str) else value)
 _Port = Annotated[int, Field(ge=1, le=65535)]
@@ -187,7 +190,9 @@ class Settings(BaseSettings):
     number_check_interval: _Seconds = 900
 
     plan_limits: Annotated[dict[_Caller, PositiveInt], NoDecode] = {"starter": 100, "pro": 500}
-    webhook_limits: Annotated[dict[_Plan, PositiveInt], NoDecode] = {"starter": 20, "pro": 100}
+    webhook_limits: _PlanLimits = {"starter": 20, "pro": 100}
+    webhook_request_limits: _PlanLimits = {"starter": 30_000, "pro": 300_000}
+    webhook_byte_limits: _PlanLimits = {"starter": 64, "pro": 512}
     retry_schedule: Annotated[tuple[_Seconds, ...], NoDecode, _LISTED] = (30, 300, 1800)
     delivery_timeout: _Seconds = 10
     deactivate_after: PositiveInt = 10

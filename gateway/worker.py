@@ -18,7 +18,7 @@ from gateway.storage import leave_state
 from models import database
 from models.database import known_time
 from services import erasing, notify, number_status, redeliver, template_copy
-from services.webhooks import make_client
+from services.webhooks import make_client, outgoing_limits
 from tasks import deliver, indexing, ingest, queue, sweep
 from tasks.queue import huey
 from webhooks.schedule import RetrySchedule
@@ -87,6 +87,7 @@ def run_worker(settings: Settings) -> None:
         RetrySchedule(settings.retry_schedule),
         settings.delivery_timeout,
         settings.deactivate_after,
+        outgoing_limits(),
     )
     rounds = [
         Rounds(sweep.sweep, settings.sweep_interval),

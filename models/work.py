@@ -8,16 +8,19 @@ is.
 
 import logging
 import uuid
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, ClassVar, Self
 
-from peewee import SQL, fn
+from peewee import SQL, Select, fn
 
 from models import clock
 from models.database import BaseModel, Prepared, database_time, is_among, reading, write, writing
 
 logger = logging.getLogger(__name__)
 
+# More bytes than all rows together.
+NO_LIMIT = 1 << 60
 # Tolerance of ``recall`` for a row that another process is writing now.
 SLACK_MS = 1_000
 
@@ -93,6 +96,8 @@ class Work(Lease):
 
     # The columns of the index by which claims find due rows.
     order: ClassVar[tuple[str, ...]] = ("due_at",)
+    # The column whose bytes limit a claim, besides the number of rows. Empty for none.
+    weighed: ClassVar[str] = ""
 
     @classmethod
     def claim(cls, lease_ms: int) -> Self | None:
@@ -100,10 +105,11 @@ class Work(Lease):
         return next(iter(cls.claim_many(lease_ms, 1)), None)
 
     @classmethod
-    def claim_many(cls, lease_ms: int, limit: int) -> list[Self]:
+    def claim_many(cls, lease_ms: int, limit: int, most_bytes: int = NO_LIMIT) -> list[Self]:
         """Claim due rows, the longest due first. Returns them sorted by identifier.
 
-        A row whose worker died or froze is claimed alone: it may be the cause.
+        It takes no further row once the ``weighed`` columns have ``most_bytes`` together. A row whose
+        worker died or froze is claimed alone: it may be the cause.
         """
         with reading():
             here = clock.now()
@@ -111,10 +117,22 @@ class Work(Lease):
             if first is None:
                 return []
             (before,) = first
-            values = uuid.uuid4().hex, here, lease_ms, before, 1 if before else limit
+            values = uuid.uuid4().hex, here, lease_ms, before, 1 if before else limit, most_bytes
             key = f"{cls._meta.table_name} claims"
             claimed = write(lambda: list(_claim(cls).execute(*values)), key)
             return sorted(claimed, key=lambda row: str(row.id))
+
+
+def fitting(rows: Any, most_bytes: Any, order: Sequence[str]) -> Any:
+    """The ids of the first rows of a query, in this order, up to the one that fills ``most_bytes``.
+
+    So a row of any size fits if it is the first. The query selects ``id``, ``size`` and the order.
+    """
+    found = rows.alias("found")
+    until = fn.SUM(found.c.size).over(order_by=[getattr(found.c, name) for name in order])
+    counted = Select([found], [found.c.id, (until - found.c.size).alias("before")])
+    counted = counted.alias("counted")
+    return Select([counted], [counted.c.id]).where(counted.c.before < most_bytes)
 
 
 def _token(model: type[Lease]) -> Any:
@@ -138,8 +156,15 @@ def _first_due(model: type[Work]) -> Prepared:
 
 @cache
 def _claim(model: type[Work]) -> Prepared:
-    def claim(token: Any, here: Any, lease_ms: Any, before: Any, limit: Any) -> Any:
+    def claim(
+        token: Any, here: Any, lease_ms: Any, before: Any, limit: Any, most_bytes: Any
+    ) -> Any:
         ids = _due(model, here).where(_lost_token(model) == before).limit(limit)
+        if model.weighed:
+            size = fn.LENGTH(getattr(model, model.weighed)).alias("size")
+            names = dict.fromkeys(("id", *model.order))
+            rows = ids.select(*(getattr(model, name).alias(name) for name in names), size)
+            ids = fitting(rows, most_bytes, model.order)
         claiming = model.claiming(token, here, lease_ms)
         return claiming.where(is_among(model.id, ids)).returning(model)
 

@@ -31,6 +31,7 @@ from models.messages.contact import Contact
 from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number, NumberStatus
+from models.reports.usage import counting
 from networks import exceptions as network
 from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.registry import network_of
@@ -193,6 +194,8 @@ def _begin(
         quoted_id = None if target is None else target.wa_message_id
         outbound = OutboundMessage(to, type_, body[type_], message.id, quoted_id)
         note(begun := _Send(number, sender, contact, message, outbound))
+        with counting() as count:
+            count.store(message)
         return begun
 
     return write(begin, lock)

@@ -1,5 +1,6 @@
 """Creates, changes, deletes and tests webhooks, with the same rules for the API and the dashboard."""
 
+import asyncio
 import logging
 import re
 import time
@@ -11,12 +12,13 @@ from gateway.settings import PREFIX, get_settings
 from models import clock
 from models.accounts.account import Account, no_access
 from models.accounts.audit import Audit
-from models.database import commit, exclusively
+from models.database import commit, database_now, exclusively, write
 from models.deliveries.attempt import Attempt
 from models.deliveries.claim import STALE_SECONDS
-from models.deliveries.delivery import Delivery
-from models.deliveries.webhook import Webhook
-from models.errors import ConflictError, UnavailableError
+from models.deliveries.delivery import CLAIMS, Delivery
+from models.deliveries.outgoing import Limits, Minute, Outgoing
+from models.deliveries.webhook import MOST_ON_TRIAL, Webhook
+from models.errors import ConflictError, RateLimitedError, UnavailableError
 from models.numbers.number import Number
 from resources.sample import sample_event
 from services.fair_share import RETRY_AFTER, Share
@@ -46,6 +48,13 @@ TESTS = Share("tests of webhooks", 3)
 BEGUN_SECONDS = STALE_SECONDS + 0.1
 POLL_SECONDS = 0.01
 NOT_AN_ADDRESS = "The url is not an address such as https://hooks.example.com/messaging."
+AT_LIMIT = (
+    "The webhooks of this account, or of this host, got as much in this minute as the plan allows."
+)
+ON_TRIAL = (
+    f"This URL has never responded to an event with 2xx. Such URLs of one host get {MOST_ON_TRIAL} events and"
+    " tests a minute together."
+)
 NOT_CHECKED = (
     "This service cannot check the url at the moment, and nothing was changed."
     " Try again in a minute."
@@ -170,6 +179,29 @@ def make_client() -> WebhookClient:
     )
 
 
+def outgoing_limits() -> Limits:
+    """What accounts may send to their webhooks in a minute."""
+    settings = get_settings()
+    return Limits(settings.webhook_request_limits, settings.webhook_byte_limits)
+
+
+def count_test(webhook: Webhook, size: int) -> None:
+    """Count a test with a body of this size like a new event. Raises RateLimitedError at a limit."""
+
+    def count() -> None:
+        now = database_now()
+        minute = Minute(now, [webhook.account_id], outgoing_limits())
+        rooms = minute.rooms(webhook)
+        tried = minute.trial_rooms([webhook])[0] if webhook.on_trial else []
+        if any(room.is_full for room in (*rooms, *tried)):
+            seconds = -(-(minute.ends_at - now) // 1000)
+            limit = ON_TRIAL if not any(room.is_full for room in rooms) else AT_LIMIT
+            raise RateLimitedError(f"{limit} Try again in {seconds} seconds.", retry_after=seconds)
+        Outgoing.count(webhook, now, [size], trial=int(webhook.on_trial))
+
+    write(count, CLAIMS)
+
+
 async def post_once(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
     """POST outside the engine. An error of this machine becomes the ``error`` of the result, too."""
     async with make_client() as client:
@@ -215,6 +247,8 @@ async def send_test_delivery(
     kind, now = kind or EventKind(webhook.events[0]), clock.now()
     body = (payload or sample_event(kind, now, clock.new_id)).encode()
     with TESTS.of(webhook.account_id):
+        # A thread, because it waits for the claims.
+        await asyncio.to_thread(count_test, webhook, len(body))
         after = {"event": kind}
         await commit(
             partial(Audit.record, webhook.account_id, "webhook.tested", webhook.id, after=after)

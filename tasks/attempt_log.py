@@ -31,6 +31,10 @@ LAG_SECONDS = Histogram(
 DELIVERIES = Counter(
     "gateway_deliveries", "Finished deliveries: delivered or given up", ["outcome"]
 )
+PAUSED = Counter(
+    "gateway_webhooks_paused",
+    "Webhooks that were due while their account or host was at its limit of a minute",
+)
 # An alert on an increase needs a series that already exists at 0.
 for _outcome in ("delivered", "given_up"):
     DELIVERIES.labels(outcome=_outcome)

@@ -39,8 +39,9 @@ from models.deliveries.claim import (
     give_back,
     is_wanted,
 )
+from models.deliveries.outgoing import Limits
 from tasks import queue
-from tasks.attempt_log import attempt_span, count_recorded, report_attempt
+from tasks.attempt_log import PAUSED, attempt_span, count_recorded, report_attempt
 from tasks.claim_pause import ClaimPause
 from webhooks import signing
 from webhooks.client import Answer, MayStart, WebhookClient, WithdrawnError
@@ -56,6 +57,9 @@ MAX_IN_FLIGHT, MAX_PER_WEBHOOK = 500, 10
 MAX_SLOW_IN_FLIGHT, MAX_PER_SLOW_WEBHOOK = 100, 2
 # The part of the client's connections that slow receivers may use if descriptors are few.
 SLOW_PART = 6
+# The most bytes of bodies in flight in a lane: 256 of the largest messages that the API accepts, and 64. A
+# claim may exceed this by one body of each of its webhooks.
+MAX_BYTES_IN_FLIGHT, MAX_SLOW_BYTES_IN_FLIGHT = 16 << 20, 4 << 20
 # An account may use one fifth of a lane, so that it cannot block the others.
 ACCOUNT_PART = 5
 # Batching delays of claims and of outcomes (ADR 6). They are shorter while deliveries wait for room.
@@ -83,6 +87,7 @@ class Lane:
     """
 
     max_in_flight: int
+    max_bytes: int
     max_per_webhook: int
     pause: float
     slow: bool = False
@@ -92,22 +97,45 @@ class Lane:
     due: asyncio.Event = field(default_factory=asyncio.Event)
     in_flight: set[asyncio.Task[None]] = field(default_factory=set)
     accounts: Counter[str] = field(default_factory=Counter)
+    # The bytes of the bodies in flight, by account.
+    sizes: Counter[str] = field(default_factory=Counter)
 
     @property
     def room(self) -> int:
         """How many more attempts may start."""
-        return self.max_in_flight - len(self.in_flight)
+        return self.max_in_flight - len(self.in_flight) if self.size_left > 0 else 0
 
-    def start(self, account_id: str, task: asyncio.Task[None]) -> None:
-        """Count an attempt of this account until its task is done."""
+    @property
+    def size_left(self) -> int:
+        """Below zero if the last claim took large bodies."""
+        return self.max_bytes - self.sizes.total()
+
+    def terms(self, lease_ms: int, limits: Limits) -> Terms:
+        """How to claim for it now."""
+        return Terms(
+            self.max_per_webhook,
+            lease_ms,
+            self.slow,
+            per_account=max(1, self.max_in_flight // ACCOUNT_PART),
+            in_flight=dict(self.accounts),
+            size=self.size_left,
+            size_per_account=self.max_bytes // ACCOUNT_PART,
+            size_in_flight=dict(self.sizes),
+            limits=limits,
+        )
+
+    def start(self, account_id: str, size: int, task: asyncio.Task[None]) -> None:
+        """Count an attempt of this account, with a body of ``size`` bytes, until its task is done."""
 
         def end(task: asyncio.Task[None]) -> None:
             self.in_flight.discard(task)
             self.accounts[account_id] -= 1
+            self.sizes[account_id] -= size
             if not self.accounts[account_id]:
-                del self.accounts[account_id]
+                del self.accounts[account_id], self.sizes[account_id]
 
         self.accounts[account_id] += 1
+        self.sizes[account_id] += size
         self.in_flight.add(task)
         task.add_done_callback(end)
 
@@ -121,8 +149,10 @@ class Engine:
         schedule: RetrySchedule,
         delivery_timeout: float,
         deactivate_after: int,
+        limits: Limits | None = None,
     ) -> None:
         self._client = client
+        self._limits = limits or Limits()
         self._schedule = schedule
         self._deactivate_after = deactivate_after
         self.loop = uvloop.new_event_loop()
@@ -136,8 +166,14 @@ class Engine:
         slow = min(MAX_SLOW_IN_FLIGHT, max(1, client.most_open // SLOW_PART))
         fast = min(MAX_IN_FLIGHT, max(1, client.most_open - slow - 1))
         self._lanes = [
-            Lane(fast, MAX_PER_WEBHOOK, CLAIM_PAUSE_SECONDS),
-            Lane(slow, MAX_PER_SLOW_WEBHOOK, SLOW_PAUSE_SECONDS, slow=True),
+            Lane(fast, MAX_BYTES_IN_FLIGHT, MAX_PER_WEBHOOK, CLAIM_PAUSE_SECONDS),
+            Lane(
+                slow,
+                MAX_SLOW_BYTES_IN_FLIGHT,
+                MAX_PER_SLOW_WEBHOOK,
+                SLOW_PAUSE_SECONDS,
+                slow=True,
+            ),
         ]
         self._looked = asyncio.Event()  # Set by a poll that found due deliveries.
         self._stopping = False
@@ -232,15 +268,15 @@ class Engine:
         """Claim for the lane until no more deliveries are due or the lane is full."""
         while self._may_claim() and (room := lane.room) > 0:
             claimed_at = self.loop.time()
-            per_account, in_flight = max(1, lane.max_in_flight // ACCOUNT_PART), dict(lane.accounts)
-            caps = lane.max_per_webhook, self._lease_ms, lane.slow, per_account
-            claim = await self._claim(partial(claim_due, room, Terms(*caps, in_flight)))
+            terms = lane.terms(self._lease_ms, self._limits)
+            claim = await self._claim(partial(claim_due, room, terms))
             if claim is None:
                 return
-            batch, lane.crowded, more = claim
+            batch, lane.crowded, more, paused = claim
+            PAUSED.inc(paused)
             for claimed in batch:
                 task = asyncio.create_task(self._attempt(claimed, claimed_at))
-                lane.start(claimed.webhook.account_id, task)
+                lane.start(claimed.webhook.account_id, len(claimed.body), task)
             if not more and len(batch) < min(room, MOST_TOGETHER):
                 break
         lane.is_full = lane.room == 0
@@ -339,11 +375,10 @@ class Engine:
             )
 
     async def _post(self, claimed: ClaimedDelivery, at: int, may_start: MayStart) -> Answer:
-        body = claimed.payload.encode()
         try:
             headers = signing.headers(
                 claimed.webhook.secrets_at(at),
-                body,
+                claimed.body,
                 at,
                 event_id=claimed.event_id,
                 kind=claimed.event_kind,
@@ -352,7 +387,7 @@ class Engine:
             )
         except SecretUnreadableError as error:
             return Answer(None, str(error), None, 0)
-        return await self._client.post(claimed.webhook.url, body, headers, may_start)
+        return await self._client.post(claimed.webhook.url, claimed.body, headers, may_start)
 
     async def _record_as_they_come(self) -> None:
         """Record finished attempts without waiting for slower ones."""

@@ -44,6 +44,8 @@ logger = logging.getLogger(__name__)
 MOST_AGE_MS = 8 * 24 * 3_600_000
 # Callbacks in a claim, and claims in a round. A worker that gets SIGTERM can stop between two rounds.
 MAX_TOGETHER, MAX_CLAIMS = 50, 20
+# The bytes after which a claim takes no further callback. Parsed, they take many times as much memory.
+MAX_BYTES_TOGETHER = 1 << 20
 
 
 class GoneError(Exception):
@@ -57,16 +59,22 @@ def work_off() -> None:
     # One connection for all claims.
     with reading():
         for _ in range(MAX_CLAIMS):
-            claimed = Callback.claim_many(LEASE_MS, MAX_TOGETHER)
+            claimed = Callback.claim_many(LEASE_MS, MAX_TOGETHER, MAX_BYTES_TOGETHER)
+            is_full = len(claimed) == MAX_TOGETHER or _size(claimed) >= MAX_BYTES_TOGETHER
+            are_new = all(each.tries == 1 for each in claimed)
             if claimed:
                 _ingest(claimed)
                 doorbells.deliveries.ring()
-            if len(claimed) < MAX_TOGETHER and all(each.tries == 1 for each in claimed):
+            if are_new and not is_full:
                 # No callback is left, except those of dead workers that Callback.recall_dead has yet to put
                 # first. A smaller claim with a retried callback does not prove that, because a retried one
                 # may be claimed alone.
                 return
     doorbells.callbacks.ring()
+
+
+def _size(callbacks: Sequence[Callback]) -> int:
+    return sum(len(each.body) for each in callbacks)
 
 
 def _ingest(callbacks: Sequence[Callback]) -> None:
@@ -283,6 +291,7 @@ def _receive(item: InboundMessage, count: UsageCount) -> Reason | None:
         at=at,
     )
     count.add(message)
+    count.store(message)
     emit_message(EventKind.MESSAGE_RECEIVED, message, at, contact=contact)
     return None
 

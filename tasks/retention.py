@@ -26,7 +26,9 @@ from models.deliveries.attempt import NARROW, WIDE, AttemptTotal
 from models.deliveries.bulk_redelivery import Redelivery
 from models.deliveries.delivery import IS_PENDING, Delivery
 from models.deliveries.event import ErasedEvent, Event, EventFloor
-from models.deliveries.webhook import Webhook
+from models.deliveries.host import ProvenHost
+from models.deliveries.outgoing import Outgoing
+from models.deliveries.webhook import MINUTE_MS, Webhook
 from models.messages.callback import Callback, SetAside
 from models.messages.message import UNSETTLED, Message
 from models.messages.search import SearchBlock
@@ -145,6 +147,8 @@ KINDS = (
     Kind("password resets", PasswordReset, "pwr", days=1),
     # An invitation expires after a week.
     Kind("invitations", Invitation, "inv", days=7),
+    # The next 2xx of a new url proves it again.
+    Kind("proven hosts", ProvenHost, "", since=ProvenHost.proven_at),
     Kind("rows of the audit log", Audit, "aud", days=AUDIT_DAYS),
 )
 
@@ -172,6 +176,8 @@ def _remove_totals(now: int) -> None:
     _remove_oldest(MessageHour.hour, (before - DAY_MS) // HOUR_MS)
     for width, end in ((WIDE, before), (NARROW, now - 2 * WIDE)):
         _remove_oldest(AttemptTotal.start, end, AttemptTotal.width == width)
+    # Only the current minute counts.
+    _remove_oldest(Outgoing.minute, now // MINUTE_MS - 1)
 
 
 def _remove_oldest(start: Any, before: int, *which: Any) -> None:

@@ -30,6 +30,7 @@ CHECKS: dict[str, tuple[Probe, str | None]] = {
     "database": (installation.check_database, "data directory"),
     "queue": (work.check_queue, "data directory"),
     "rate limits": (installation.check_limits, None),
+    "plans": (installation.check_plans, None),
     "key": (installation.check_key, "database"),
     "clock": (work.check_clock, "database"),
     "worker": (work.check_worker, "queue"),
@@ -71,7 +72,7 @@ class Check:
 def doctor(context: click.Context, *, as_json: bool) -> None:
     """Check this installation, and say how to fix problems.
 
-    Checks settings, data directory, key, clock, database, queue, rate limits, worker, network, callback
+    Checks settings, data directory, key, clock, database, queue, rate limits, plans, worker, network, callback
     address and mail server. The exit status is 1 when there is a problem; warnings leave it at 0.
     """
     checks = [Check("settings", PROBLEM, mistake, CORRECT) for mistake in find_mistakes()]

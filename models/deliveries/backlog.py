@@ -10,7 +10,7 @@ from peewee import SQL, fn
 
 from models import clock
 from models.clock import DAY_MS, MINUTE_MS
-from models.database import Prepared, fetch, read, reading
+from models.database import Prepared, database_time, fetch, read, reading
 from models.deliveries.delivery import IS_PENDING, IS_UNDELIVERED, Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
 from models.messages.callback import AT_ONCE, Callback
@@ -24,9 +24,10 @@ LOOKED_AT = 50
 def is_full(limit: int) -> bool:
     """Whether more deliveries and callbacks than ``limit`` are due.
 
-    Deliveries to slow receivers, or to urls on trial, do not count: they delay no other webhook.
+    Deliveries to slow receivers, to urls on trial, or above a limit do not count: they delay no others.
     """
-    healthy = ~Webhook.slow, Webhook.trial_minute_at.is_null(), Webhook.active
+    is_paused = fn.COALESCE(Webhook.paused_until, 0) > database_time(clock.now())
+    healthy = ~Webhook.slow, Webhook.trial_minute_at.is_null(), Webhook.active, ~is_paused
     deliveries = Delivery.select(Delivery.id).join(Webhook).where(Delivery.due, *healthy)
     callbacks = Callback.select(Callback.id).where(Callback.due_at == AT_ONCE)
     with reading():

@@ -4,11 +4,9 @@ A claim counts the attempt and leases the delivery. So an attempt counts even if
 """
 
 import uuid
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from math import ceil
 from typing import Any, NamedTuple
 
 from peewee import OP, Case, Expression, Select, fn
@@ -27,7 +25,10 @@ from models.database import (
 from models.deliveries.attempt import NO_OUTCOME, Attempt, Outcome
 from models.deliveries.delivery import CLAIMS, IS_DUE_AGAIN, IS_WAITING, Delivery, DeliveryState
 from models.deliveries.event import Event, sent_payload
+from models.deliveries.outgoing import Limits, Minute, Outgoing
+from models.deliveries.room import Part, Room, divide
 from models.deliveries.webhook import MINUTE_MS, MOST_ON_TRIAL, Webhook
+from models.work import NO_LIMIT, fitting
 
 # The fewest attempts of a delivery before it fails because its workers died.
 LEAST_TRIES = 4
@@ -39,6 +40,8 @@ STALE_SECONDS = 0.5
 MOST_TOGETHER = 10
 # The most deliveries that one transaction makes due again.
 MOST_BACK = 500
+# The bytes of a body, as the largest message has, if an earlier version stored it and did not count them.
+_SIZE = fn.COALESCE(Delivery.size, 64 << 10)
 # Undo claims of this process whose commit had no response. If one is stored, nobody attempts what it holds.
 _unsure: list[Callable[[], object]] = []
 
@@ -52,7 +55,7 @@ class ClaimedDelivery:
     delivery_id: str
     attempt_number: int
     event_kind: str
-    payload: str
+    body: bytes
     event_id: str
     # The message or number that the event is about.
     subject_id: str
@@ -63,23 +66,45 @@ class ClaimedDelivery:
 class Terms:
     """How a worker claims for one of its lanes.
 
-    ``per_account`` is the most that the lane may have in flight for an account. ``in_flight`` counts what
-    it has, by account.
+    ``per_account`` is the most that the lane may have in flight for an account, and ``in_flight`` counts what
+    it has, by account. ``size`` is the room for bytes of all bodies, ``size_per_account`` and
+    ``size_in_flight`` are those of an account. ``limits`` are those of a minute.
     """
 
     per_webhook: int
     lease_ms: int
     slow: bool = False
-    per_account: int = 1_000_000
+    per_account: int = NO_LIMIT
     in_flight: Mapping[str, int] = field(default_factory=dict)
+    size: int = NO_LIMIT
+    size_per_account: int = NO_LIMIT
+    size_in_flight: Mapping[str, int] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
+
+    def room_of(self, account_id: str) -> Room:
+        """What the lane has left for an account."""
+        return Room(
+            self.per_account - self.in_flight.get(account_id, 0),
+            self.size_per_account - self.size_in_flight.get(account_id, 0),
+        )
+
+    @property
+    def busy(self) -> list[str]:
+        """The accounts for which the lane has nothing left."""
+        known = {*self.in_flight, *self.size_in_flight}
+        return [id_ for id_ in known if self.room_of(id_).is_full]
 
 
 class Claim(NamedTuple):
-    """The claimed deliveries. ``crowded`` accounts may have more due, and if ``more``, so may webhooks."""
+    """The claimed deliveries. ``crowded`` accounts may have more due, and if ``more``, so may webhooks.
+
+    ``paused`` webhooks were due, and wait for the end of the minute: their account or host is at a limit.
+    """
 
     deliveries: list[ClaimedDelivery]
     crowded: set[str]
     more: bool
+    paused: int = 0
 
 
 def _is_suspect(last_try: Any) -> Any:
@@ -150,6 +175,9 @@ def _due_webhooks(slow: Any, now: Any, per_webhook: Any, busy: Any, limit: Any) 
         .join(waiting, on=(waiting.c.webhook_id == Webhook.id))
         .where(
             Webhook.slow == slow,
+            Webhook.paused_until.is_null()
+            | (Webhook.paused_until <= database_time(now))
+            | (Webhook.paused_until > database_time(now) + MINUTE_MS),
             Webhook.trial_minute_at.is_null()
             | (Webhook.trial_minute_at + MINUTE_MS <= database_time(now))
             | (Webhook.trial_minute_at > database_time(now))
@@ -187,20 +215,26 @@ def _in_flight(webhook_ids: Any, now: Any) -> Any:
 def _claiming(token: Any, now: Any, lease_ms: Any) -> Any:
     count = Delivery.attempt_count + 1
     claiming = Delivery.claiming(token, now, lease_ms, due=False, attempt_count=count)
-    return claiming.returning(Delivery.id, Delivery.tries)
+    return claiming.returning(Delivery.id, Delivery.tries, _SIZE)
 
 
 def _lease(which: Any) -> Prepared:
-    """Claim up to ``room`` of a webhook's deliveries by one conditional UPDATE. Returns ids and tries."""
+    """Claim a part of a webhook's deliveries by one conditional UPDATE. Returns ids, tries and sizes.
 
-    def lease(token: Any, now: Any, lease_ms: Any, webhook_id: Any, room: Any) -> Any:
+    It takes none after the one that fills ``size``.
+    """
+
+    def lease(
+        token: Any, now: Any, lease_ms: Any, webhook_id: Any, deliveries: Any, size: Any
+    ) -> Any:
         oldest = (
-            Delivery.select(Delivery.id)
+            Delivery.select(Delivery.id, Delivery.due_at.alias("due_at"), _SIZE.alias("size"))
             .where(Delivery.webhook == webhook_id, which)
             .order_by(Delivery.due_at)
-            .limit(room)
+            .limit(deliveries)
         )
-        return _claiming(token, now, lease_ms).where(is_among(Delivery.id, oldest))
+        chosen = fitting(oldest, size, ("due_at", "id"))
+        return _claiming(token, now, lease_ms).where(is_among(Delivery.id, chosen))
 
     return Prepared(lease)
 
@@ -310,73 +344,115 @@ def _note_lost(delivery_id: str, number: int, now: int) -> None:
 
 def claim_due(room: int, terms: Terms) -> Claim:
     """Claim up to ``room`` due deliveries of a lane, of at most MOST_TOGETHER. Accounts take turns."""
-    busy = [id_ for id_, count in terms.in_flight.items() if count >= terms.per_account]
-    limits = terms.per_webhook, busy, min(room, MOST_TOGETHER)
+    limits = terms.per_webhook, terms.busy, min(room, MOST_TOGETHER)
     # One connection for all queries: taking one out of the pool costs as much as a query.
     with reading():
         found = list(_due_webhooks.read(terms.slow, clock.now(), *limits))
         full = {account_id for _, account_id, is_full, _ in found if is_full}
-        webhook_ids = [id_ for id_, _, is_full, _ in found if not is_full]
-        if not webhook_ids:
+        free = {id_: account_id for id_, account_id, is_full, _ in found if not is_full}
+        if not free:
             return Claim([], full, more=False)
         now, token = found[0][-1], uuid.uuid4().hex
         try:
-            webhooks, rows, crowded = write(
-                lambda: _claim(webhook_ids, token, now, room, terms), CLAIMS
-            )
+            made = write(lambda: _claim(free, token, now, room, terms), CLAIMS)
         except UnsureError:
-            _unsure.append(lambda: _UNDO.execute(webhook_ids, token, clock.now()))
+            _unsure.append(lambda: _UNDO.execute(list(free), token, clock.now()))
             raise
-        claimed = [_claimed(token, webhooks[id_], *rest) for id_, *rest in rows]
-        return Claim(claimed, full | crowded, more=bool(crowded))
+        webhooks, rows, crowded, paused = made
+        claimed = [_claimed(token, webhooks[row[0]], row) for row in rows]
+        return Claim(claimed, full | crowded, bool(crowded or paused), paused)
+
+
+def _claimed(token: str, webhook: Webhook, row: Any) -> ClaimedDelivery:
+    """A row of _details with its webhook, after the transaction of its claim."""
+    _, delivery_id, number, kind, payload, event_id, subject_id, created_at = row
+    body = sent_payload(payload, subject_id).encode()
+    return ClaimedDelivery(
+        token, webhook, delivery_id, number, kind, body, event_id, subject_id, created_at
+    )
 
 
 def _claim(
-    webhook_ids: list[str], token: str, now: int, room: int, terms: Terms
-) -> tuple[dict[str, Webhook], Rows[Any], set[str]]:
-    """Claim for these webhooks. Returns them, rows of _details, and the accounts that may have more due."""
-    found = _WEBHOOKS.execute(webhook_ids)
-    in_flight = dict(_in_flight.execute(webhook_ids, now))
+    free: Mapping[str, str], token: str, now: int, room: int, terms: Terms
+) -> tuple[dict[str, Webhook], Rows[Any], set[str], int]:
+    """Claim for these webhooks with their accounts.
+
+    Returns the webhooks, rows of _details, the accounts that may have more due, and how many are paused.
+    """
+    found = _WEBHOOKS.execute(list(free))
+    counted = _in_flight.execute(list(free), now)
+    minute = Minute(now, sorted({*free.values()}), terms.limits)
+    in_flight = dict(counted)
     webhooks = {webhook.id: webhook for webhook in found}
-    free = Counter(dict.fromkeys(webhooks, terms.per_webhook))
-    free.subtract(in_flight)
     for webhook in webhooks.values():
         if not webhook.active:
             Delivery.skip_waiting(webhook.id)
-    active = [webhooks[id_] for id_ in webhook_ids if id_ in webhooks and webhooks[id_].active]
+    active = [webhooks[id_] for id_ in free if id_ in webhooks and webhooks[id_].active]
+    ours = _below_limits(active, minute)
+    on_trial = _trials(ours, minute)
     leases = []
-    for webhook, part in [*_parts(active, free, room, terms)]:
-        new = webhook.trial_room(now) if webhook.trial_minute_at is not None else part
-        wanted, lease = (min(part, new), _LEASE) if new else (part, _LEASE_AGAIN)
-        rows = lease.execute(token, now, terms.lease_ms, webhook.id, wanted)
-        leases.append((webhook, wanted, rows))
+    for webhook, part in zip(
+        ours, divide(_rooms(ours, in_flight, minute, room, terms)), strict=True
+    ):
+        new = on_trial.get(webhook.id, part.deliveries)
+        lease = _LEASE if new else _LEASE_AGAIN
+        wanted = Part(min(part.deliveries, new) if new else part.deliveries, part.size)
+        leases.append(
+            (webhook, wanted, lease.execute(token, now, terms.lease_ms, webhook.id, *wanted))
+        )
     claimed: list[str] = []
     crowded = set()
     for webhook, wanted, rows in leases:
-        tries = dict(rows)
-        claimed += tries
-        if len(tries) == wanted:
+        leased = list(rows)
+        claimed += [id_ for id_, _, _ in leased]
+        sizes = [size for _, _, size in leased]
+        if len(leased) == wanted.deliveries or sum(sizes) >= wanted.size:
             crowded.add(webhook.account_id)
-        if webhook.trial_minute_at is not None and (new := list(tries.values()).count(1)):
-            webhook.note_trial(now, new)
-    return webhooks, _details.execute(claimed), crowded
+        news = [tries for _, tries, _ in leased].count(1) if webhook.on_trial else 0
+        Outgoing.count(webhook, now, sizes, news)
+    return webhooks, _details.execute(claimed), crowded, len(active) - len(ours)
 
 
-def _parts(
-    webhooks: Sequence[Webhook], free: Mapping[str, int], room: int, terms: Terms
-) -> Iterator[tuple[Webhook, int]]:
-    """How many deliveries each webhook may get: an equal part of the room, and of its account's room."""
-    waiting = Counter(webhook.account_id for webhook in webhooks)
-    rooms = {id_: terms.per_account - terms.in_flight.get(id_, 0) for id_ in waiting}
-    for behind, webhook in enumerate(webhooks):
-        account_id = webhook.account_id
-        of_room = ceil(room / (len(webhooks) - behind))
-        of_account = ceil(rooms[account_id] / waiting[account_id])
-        part = max(0, min(free[webhook.id], of_room, of_account))
-        room -= part
-        rooms[account_id] -= part
-        waiting[account_id] -= 1
-        yield webhook, part
+def _below_limits(webhooks: Sequence[Webhook], minute: Minute) -> list[Webhook]:
+    """Pause the webhooks whose account or host is at a limit until the minute ends. Returns the others."""
+    full = [each.id for each in webhooks if any(room.is_full for room in minute.rooms(each))]
+    if full:
+        Webhook.pause(full, minute.ends_at)
+    return [each for each in webhooks if each.id not in full]
+
+
+def _rooms(
+    webhooks: Sequence[Webhook],
+    in_flight: Mapping[str, int],
+    minute: Minute,
+    room: int,
+    terms: Terms,
+) -> list[list[Room]]:
+    """The rooms of each webhook: of the lane, its account, its cap, and of the minute."""
+    lane = Room(room, terms.size)
+    accounts = {webhook.account_id: terms.room_of(webhook.account_id) for webhook in webhooks}
+    return [
+        [
+            lane,
+            accounts[webhook.account_id],
+            Room(terms.per_webhook - in_flight.get(webhook.id, 0)),
+            *minute.rooms(webhook),
+        ]
+        for webhook in webhooks
+    ]
+
+
+def _trials(webhooks: Sequence[Webhook], minute: Minute) -> dict[str, int]:
+    """How many new events each webhook may get whose url is on trial."""
+    tried = [webhook for webhook in webhooks if webhook.on_trial]
+    if not tried:
+        return {}
+    parts = divide(minute.trial_rooms(tried))
+    news = {webhook.id: part.deliveries for webhook, part in zip(tried, parts, strict=True)}
+    for webhook in tried:
+        if not news[webhook.id]:
+            webhook.use_up_trial(minute.ends_at - MINUTE_MS)
+    return news
 
 
 def claim_suspect(last_try: int, lease_ms: int) -> ClaimedDelivery | None:
@@ -397,7 +473,8 @@ def claim_suspect(last_try: int, lease_ms: int) -> ClaimedDelivery | None:
             Delivery.skip_waiting(webhook_id)
             return None
         _note_lost(delivery_id, number, now)
-        _LEASE_ONE.execute(token, now, lease_ms, delivery_id)
+        [(_, _, size)] = _LEASE_ONE.execute(token, now, lease_ms, delivery_id)
+        Outgoing.count(webhook, now, [size], 0)
         held.append((delivery_id, number))
         return webhook, _details.execute([delivery_id])
 
@@ -413,14 +490,8 @@ def claim_suspect(last_try: int, lease_ms: int) -> ClaimedDelivery | None:
         if made is None:
             return None
         webhook, rows = made
-        [(_, *rest)] = rows
-        return _claimed(token, webhook, *rest)
-
-
-def _claimed(token: str, webhook: Webhook, *row: Any) -> ClaimedDelivery:
-    """A claimed delivery, after the transaction of its claim."""
-    claimed = ClaimedDelivery(token, webhook, *row)
-    return replace(claimed, payload=sent_payload(claimed.payload, claimed.subject_id))
+        [row] = rows
+        return _claimed(token, webhook, row)
 
 
 def is_wanted(claimed: ClaimedDelivery, left_ms: int) -> bool:

@@ -71,6 +71,8 @@ class Delivery(Lease):
     created_at = BigIntegerField()
     completed_at = BigIntegerField(null=True)
     due = BooleanField(default=False)
+    # The bytes of the body. None if an earlier version stored it.
+    size = BigIntegerField(null=True)
 
     class Meta:
         indexes = ((("webhook", "id"), False), (("event", "webhook"), True))
@@ -88,7 +90,7 @@ class Delivery(Lease):
         ``number_ids`` are the numbers of an event about several. An event that was not stored (Event.append)
         gets no delivery. An inactive webhook gets a skipped one, which can be redelivered later.
         """
-        now = event.created_at
+        now, size = event.created_at, len(event.sent_payload.encode())
         for webhook in webhooks:
             if webhook.wants(event.kind, event.number_id, *number_ids):
                 _schedule.execute(
@@ -99,6 +101,7 @@ class Delivery(Lease):
                     now,
                     None if webhook.active else now,
                     webhook.active,
+                    size,
                     event.id,
                 )
 
@@ -197,7 +200,7 @@ class Delivery(Lease):
 def _schedule(*slots: Any) -> Any:
     """The delivery with its event, read in one query."""
     *values, event_id = slots
-    names = ("id", "webhook", "state", "due_at", "created_at", "completed_at", "due")
+    names = ("id", "webhook", "state", "due_at", "created_at", "completed_at", "due", "size")
     row = dict(zip(names, values, strict=True)) | {"attempt_count": Value(0), "tries": Value(0)}
     row |= {"event": Event.id, "event_kind": Event.kind}
     fields = [getattr(Delivery, name) for name in row]

@@ -15,12 +15,14 @@ from models.accounts.account import Owned
 from models.accounts.audit import Audit
 from models.accounts.secret import SealedField
 from models.database import Prepared, exclusively, is_in, matching
+from models.deliveries.host import ProvenHost, host_of
 from models.messages.message import Message
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 - a prefix, no secret
 SHOWN_CHARACTERS = 4
 SECRET_BYTES = 32
-# The most events a minute for a url that has never responded with 2xx. Retries do not count.
+# The most events a minute for all urls of a host that have never responded with 2xx. Retries do not count
+# (models.deliveries.outgoing).
 MOST_ON_TRIAL, MINUTE_MS = 10, 60_000
 # For this many ms after a rotation the previous secret also signs (ADR 37).
 SECRET_OVERLAP_MS = 24 * 60 * 60 * 1000
@@ -57,16 +59,31 @@ class Webhook(Owned):
     deactivated_because = TextField(null=True)
     secret_changed_at = BigIntegerField(null=True)
     previous_sealed_secret = SealedField(null=True)
-    # The last minute in which its url got events on trial, and how many. None after the first 2xx.
+    # The beginning of the last minute with no room left for its url on trial. None after the first 2xx.
     trial_minute_at = BigIntegerField(null=True, default=0)
+    # MOST_ON_TRIAL in that minute. An earlier version counts here.
     trial_events = IntegerField(default=0)
     # The row stays, hidden, until its deliveries are removed (tasks.retention).
     deleted_at = BigIntegerField(null=True)
+    # The end of the last minute in which its account or host was at a limit.
+    paused_until = BigIntegerField(null=True)
 
     @property
     def on_trial(self) -> bool:
         """Whether its url has never responded to an event with 2xx."""
         return self.trial_minute_at is not None
+
+    @property
+    def host(self) -> str:
+        """The destination of its events."""
+        return host_of(self.url)
+
+    def waits_until(self, now: int) -> int | None:
+        """The end of the minute until which its deliveries wait for a limit. None if they do not."""
+        tried = (self.trial_minute_at or 0) + MINUTE_MS if self.trial_events >= MOST_ON_TRIAL else 0
+        until = max(self.paused_until or 0, tried)
+        # A later end is from before the clock was set back.
+        return until if now < until <= now + MINUTE_MS else None
 
     @property
     def secret(self) -> str:
@@ -171,8 +188,7 @@ class Webhook(Owned):
     def _switch(self, *, active: bool, **why: Any) -> None:
         # It may have been deleted since it was read.
         is_other = (Webhook.active != active) & Webhook.deleted_at.is_null()
-        # A person activates it again. Then the first events on trial need not wait for the next minute.
-        changes = {"deactivated_at": None, "deactivated_because": None, "trial_events": 0} | why
+        changes = {"deactivated_at": None, "deactivated_because": None} | why
         self._assign(is_other, active=active, failure_count=0, **changes)
 
     def _assign(self, *conditions: Any, **changes: Any) -> None:
@@ -183,27 +199,22 @@ class Webhook(Owned):
         """Mark it as deleted, inside the caller's transaction."""
         self._assign(active=False, deleted_at=clock.now())
 
-    def _trial_minute(self, now: int) -> tuple[int, int]:
-        """The start of the current minute of its url on trial, and its events since then."""
-        since = self.trial_minute_at or 0
-        # A start in the future: the clock was set back.
-        is_current = since <= now < since + MINUTE_MS
-        return (since, self.trial_events) if is_current else (now, 0)
+    def use_up_trial(self, minute_at: int) -> None:
+        """No new event on trial is left for its url in this minute. Inside the caller's transaction."""
+        used = {"trial_minute_at": minute_at, "trial_events": MOST_ON_TRIAL}
+        if any(getattr(self, name) != value for name, value in used.items()):
+            self._assign(Webhook.trial_minute_at.is_null(False), **used)
 
-    def trial_room(self, now: int) -> int:
-        """How many more events its url on trial may get in this minute."""
-        return MOST_ON_TRIAL - self._trial_minute(now)[1]
-
-    def note_trial(self, now: int, events: int) -> None:
-        """Count new events for its url on trial, inside the caller's transaction."""
-        since, before = self._trial_minute(now)
-        counted = {"trial_minute_at": since, "trial_events": before + events}
-        self._assign(Webhook.trial_minute_at.is_null(False), **counted)
+    @classmethod
+    def pause(cls, webhook_ids: list[str], until: int) -> None:
+        """Let their deliveries wait until then, inside the caller's transaction."""
+        _PAUSE.execute(webhook_ids, until)
 
     @classmethod
     def end_trial(cls, webhook_id: str, url: str) -> None:
         """Record the first 2xx of a url, inside the caller's transaction."""
         cls.update(trial_minute_at=None).where(cls.id == webhook_id, cls.url == url).execute()
+        ProvenHost.note(url)
 
     @classmethod
     def note_discarded(cls, webhook_id: str) -> int:
@@ -214,6 +225,9 @@ class Webhook(Owned):
 
 
 Webhook.add_index(Webhook.deleted_at, where=SQL("deleted_at IS NOT NULL"), name="webhook_deleted")
+_PAUSE = Prepared(
+    lambda ids, until: Webhook.update(paused_until=until).where(is_in(Webhook.id, ids))
+)
 # The webhooks of an account.
 webhooks_of = matching(Webhook, "account")
 

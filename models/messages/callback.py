@@ -62,7 +62,7 @@ class Callback(Work):
     error = TextField(null=True)
     due_at = BigIntegerField(null=True)
     lease_token = TextField(null=True)
-    order = ("due_at", "id")
+    order, weighed = ("due_at", "id"), "body"
 
     @classmethod
     def store(cls, *bodies: bytes, received_at: int | None = None) -> list[Self]:

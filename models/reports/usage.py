@@ -1,7 +1,7 @@
-"""Usage: the number of messages by day, number, direction, category and billable.
+"""Usage: the number of messages by day, number, direction, category and billable, and the bytes stored.
 
-A message is counted in the transaction that records its pricing. Retention removes messages, but no totals
-(docs/decisions/0031-totals-are-kept.md).
+A message is counted in the transaction that records its pricing, its bytes in the one that stores it.
+Retention removes messages, but no totals (docs/decisions/0031-totals-are-kept.md).
 """
 
 import json
@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from peewee import (
     EXCLUDED,
+    SQL,
     BigIntegerField,
     BooleanField,
     CompositeKey,
@@ -31,7 +32,10 @@ PART = 1_000
 
 
 class UsageTotal(BaseModel):
-    """The number of messages with this key. ``day`` is the UTC day of their creation."""
+    """The number of messages with this key. ``day`` is the UTC day of their creation.
+
+    ``size`` is the bytes of the contents that were stored with this key.
+    """
 
     account_id = TextField()
     day = TextField()
@@ -40,6 +44,8 @@ class UsageTotal(BaseModel):
     category = TextField()
     billable = BooleanField()
     total = BigIntegerField()
+    # The default is also that of the column: an earlier version counts no bytes.
+    size = BigIntegerField(default=0, constraints=[SQL("DEFAULT 0")])
 
     class Meta:
         primary_key = CompositeKey(*KEY)
@@ -81,6 +87,15 @@ class UsageTotal(BaseModel):
 class UsageCount(Counter[tuple[Any, ...]]):
     """The changes of the totals in one transaction. ``counting`` writes them."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes = Counter[tuple[Any, ...]]()
+
+    def store(self, message: Message) -> None:
+        """Count the bytes of a new message."""
+        # The JSON text is ASCII.
+        self.sizes[_key(message, None)] += len(message.body_json)
+
     def add(self, message: Message) -> None:
         """Count a message by its pricing, or as one without a pricing."""
         self[_key(message, message.pricing_json)] += 1
@@ -100,9 +115,10 @@ def counting() -> Iterator[UsageCount]:
     """
     count = UsageCount()
     yield count
-    for key, change in sorted(count.items()):
-        if change:
-            _ADD.execute(*key, change)
+    for key in sorted({*count, *count.sizes}):
+        change, size = count[key], count.sizes[key]
+        if change or size:
+            _ADD.execute(*key, change, size)
 
 
 def _key(message: Message, pricing_json: str | None) -> tuple[Any, ...]:
@@ -114,8 +130,13 @@ def _key(message: Message, pricing_json: str | None) -> tuple[Any, ...]:
 
 
 _ADD = Prepared(
-    lambda *values: UsageTotal.insert(dict(zip((*KEY, "total"), values, strict=True))).on_conflict(
+    lambda *values: UsageTotal.insert(
+        dict(zip((*KEY, "total", "size"), values, strict=True))
+    ).on_conflict(
         conflict_target=[getattr(UsageTotal, name) for name in KEY],
-        update={UsageTotal.total: UsageTotal.total + EXCLUDED.total},
+        update={
+            UsageTotal.total: UsageTotal.total + EXCLUDED.total,
+            UsageTotal.size: UsageTotal.size + EXCLUDED.size,
+        },
     )
 )

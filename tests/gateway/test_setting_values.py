@@ -17,6 +17,8 @@ def test_the_defaults_are_the_specifications(configure: Configure) -> None:
     settings = configure()
     assert settings.plan_limits == {"starter": 100, "pro": 500, "anonymous": 100}
     assert settings.webhook_limits == {"starter": 20, "pro": 100}
+    assert settings.webhook_request_limits == {"starter": 30_000, "pro": 300_000}
+    assert settings.webhook_byte_limits == {"starter": 64, "pro": 512}
     assert settings.delivery_timeout == 10
     assert settings.deactivate_after == 10
     assert settings.retry_schedule == (30, 300, 1800)

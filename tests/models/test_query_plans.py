@@ -327,6 +327,7 @@ FEW = {
     "a failure is taken in",
     "an inbound text is taken in",
     "due deliveries are claimed",
+    "callbacks of dead workers are recalled",
     "deliveries are chosen and delivered again",
     "a message's events are read",
     "a delivery is read",

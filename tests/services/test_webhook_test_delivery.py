@@ -10,11 +10,12 @@ import pytest
 from models.accounts.account import Account
 from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import Delivery
-from models.deliveries.webhook import Webhook
+from models.deliveries.webhook import MINUTE_MS, MOST_ON_TRIAL, Webhook
+from models.errors import RateLimitedError
 from resources import sample
 from services.webhooks import send_test_delivery
 from tests import factories
-from tests.conftest import Configure
+from tests.conftest import Clock, Configure
 from tests.receiver import Receiver, answer, hang
 from webhooks.kinds import EventKind
 
@@ -93,3 +94,34 @@ def test_local_addresses_are_called_only_where_the_settings_allow_it(
     answered = asyncio.run(send_test_delivery(factories.webhook(account, receiver.url())))
     assert answered.success == (allowed == "true")
     assert len(receiver.at()) == (1 if allowed == "true" else 0)
+
+
+def test_a_test_counts_against_the_limits_of_the_minute(
+    account: Account, receiver: Receiver, configure: Configure, clock: Clock
+) -> None:
+    configure(WEBHOOK_REQUEST_LIMITS="starter=4,pro=4")
+    webhook = factories.webhook(account, receiver.url())
+    clock.advance(milliseconds=1)
+    for _ in range(2):
+        asyncio.run(send_test_delivery(webhook))
+    with pytest.raises(RateLimitedError) as refused:
+        asyncio.run(send_test_delivery(webhook))
+    assert refused.value.retry_after == 60
+    assert len(receiver.at()) == 2
+    clock.advance(milliseconds=MINUTE_MS - 1)
+    assert asyncio.run(send_test_delivery(webhook)).success
+
+
+def test_tests_of_urls_that_never_responded_share_the_trial_of_their_host(
+    account: Account, receiver: Receiver, clock: Clock
+) -> None:
+    assert clock.at
+    urls = [receiver.url(f"/{path}") for path in range(3)]
+    for path in range(3):
+        receiver.behave(answer(404), f"/{path}")
+    hooks = [Webhook.register(account.id, url, ["message.sent"], []) for url in urls]
+    for turn in range(MOST_ON_TRIAL):
+        assert asyncio.run(send_test_delivery(hooks[turn % 3])).status_code == 404
+    with pytest.raises(RateLimitedError):
+        asyncio.run(send_test_delivery(hooks[0]))
+    assert sum(len(receiver.at(f"/{path}")) for path in range(3)) == MOST_ON_TRIAL

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from models.deliveries.claim import LEASE_MARGIN_MS, LEAST_TRIES, Claim, Terms
+from models.deliveries.outgoing import Limits
 from tasks import deliver
 from tasks.deliver import Engine, Lane, lease_ms
 from tests.tasks.engines import TIMEOUT, make_engine
@@ -22,15 +23,58 @@ def test_a_lease_is_the_timeout_and_the_time_to_record() -> None:
 
 def test_an_attempt_takes_room_until_it_ends() -> None:
     async def run() -> None:
-        lane, ends = Lane(3, 1, 0), [asyncio.Event() for _ in range(3)]
+        lane, ends = Lane(3, 1_000, 1, 0), [asyncio.Event() for _ in range(3)]
         tasks = [asyncio.create_task(_wait_for(end)) for end in ends]
-        for account_id, task in zip(("a", "a", "b"), tasks, strict=True):
-            lane.start(account_id, task)
+        for account_id, size, task in zip(("a", "a", "b"), (1, 2, 4), tasks, strict=True):
+            lane.start(account_id, size, task)
         assert (lane.room, dict(lane.accounts)) == (0, {"a": 2, "b": 1})
-        for end, left in zip(ends, ({"a": 1, "b": 1}, {"b": 1}, {}), strict=True):
+        assert dict(lane.sizes) == {"a": 3, "b": 4}
+        for end, left, sizes in zip(
+            ends,
+            ({"a": 1, "b": 1}, {"b": 1}, {}),
+            ({"a": 2, "b": 4}, {"b": 4}, {}),
+            strict=True,
+        ):
             end.set()
             await tasks[ends.index(end)]
             assert (lane.room, dict(lane.accounts)) == (3 - sum(left.values()), left)
+            assert dict(lane.sizes) == sizes
+            assert lane.size_left == 1_000 - sum(sizes.values())
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(("size", "room"), [(99, 2), (100, 0), (150, 0)])
+def test_a_lane_whose_bytes_are_in_flight_has_no_room(size: int, room: int) -> None:
+    async def run() -> None:
+        lane, end = Lane(3, 100, 1, 0), asyncio.Event()
+        lane.start("a", size, task := asyncio.create_task(_wait_for(end)))
+        assert lane.room == room
+        end.set()
+        await task
+        assert lane.room == 3
+
+    asyncio.run(run())
+
+
+def test_a_lane_claims_for_what_it_has_in_flight() -> None:
+    async def run() -> None:
+        lane, end = Lane(50, 100, 7, 0, slow=True), asyncio.Event()
+        limits = Limits({"pro": 1}, {"pro": 2})
+        lane.start("a", 30, task := asyncio.create_task(_wait_for(end)))
+        assert lane.terms(5, limits) == Terms(
+            7,
+            5,
+            slow=True,
+            per_account=10,
+            in_flight={"a": 1},
+            size=70,
+            size_per_account=20,
+            size_in_flight={"a": 30},
+            limits=limits,
+        )
+        end.set()
+        await task
 
     asyncio.run(run())
 

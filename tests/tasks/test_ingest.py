@@ -1,6 +1,7 @@
 """Ingesting callbacks: items are independent, and repeated ones are harmless."""
 
 import json
+from collections.abc import Sequence
 
 import psycopg
 import pytest
@@ -107,6 +108,25 @@ def test_callbacks_are_ingested_together_and_one_by_one_where_that_fails() -> No
 
 
 @pytest.mark.usefixtures("number")
+def test_large_callbacks_are_ingested_in_one_round_though_few_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ingest, "MAX_BYTES_TOGETHER", 30)
+    claims = list[int]()
+    ingesting = ingest._ingest
+
+    def count(callbacks: Sequence[Callback]) -> None:
+        claims.append(len(callbacks))
+        ingesting(callbacks)
+
+    monkeypatch.setattr(ingest, "_ingest", count)
+    for body in (b'{"entry": []}', b'{"entry": []}' + b" " * 30, b"{}", b"{}"):
+        Callback.store(body)
+    ingest.work_off()
+    assert claims == [2, 2]
+    assert Callback.oldest_waiting() is None
+
+
 def test_a_callback_that_fails_is_tried_again_for_over_twelve_hours(clock: Clock) -> None:
     callback = store(messages(messages=[text("wamid.B", text={"body": "bad"})]))
     began, tried_at = clock.at, []

@@ -14,6 +14,8 @@ from models.deliveries.bulk_redelivery import Redelivery
 from models.deliveries.claim import Terms
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.event import Event
+from models.deliveries.host import ProvenHost
+from models.deliveries.outgoing import Outgoing
 from models.messages.callback import LEASE_MS, Callback, Mention, Reason, SetAside
 from models.messages.message import Message, MessageStatus, StatusChange
 from models.numbers.notice import Notice
@@ -237,7 +239,23 @@ def _plan(query: Any) -> list[str]:
 def test_old_rows_are_found_by_an_index_and_never_by_a_scan(kind: Kind) -> None:
     steps = [s for s in _plan(kind.search(1, 10)) if "SUBQUERY" not in s]
     assert all(step.startswith("SEARCH") for step in steps), steps
-    index = "(ingested_at<?)" if kind is INGESTED_CALLBACKS else "(id<?)"
+    index = "(id<?)" if kind.since is None else f"({kind.since.name}<?)"
     assert any(step.endswith(index) for step in steps), steps
     deletion = kind.model.delete().where(kind.model.id.in_(["x"]))
     assert all(step.startswith("SEARCH") for step in _plan(deletion))
+
+
+def test_counts_of_past_minutes_and_hosts_that_responded_long_ago_go(
+    account: Account, clock: Clock
+) -> None:
+    webhook = factories.webhook(account)
+    with writing():
+        Outgoing.count(webhook, clock.at, [5], 0)
+    counts = []
+    for days in (0, 1, 30):
+        for minutes in (1, 1):
+            clock.advance(minutes=minutes, days=days)
+            retention.remove_old()
+            counts.append(_count(Outgoing, ProvenHost))
+    assert counts[:3] == [(1, 1), (0, 1), (0, 1)]
+    assert counts[-1] == (0, 0)

@@ -208,6 +208,21 @@ def check_limits(settings: Settings) -> str:
     return f"{hosts} counts for all web processes."
 
 
+def check_plans(settings: Settings) -> str:
+    """The limits of each plan."""
+    limits = {
+        "requests a minute": settings.plan_limits,
+        "webhooks": settings.webhook_limits,
+        "requests to webhooks a minute": settings.webhook_request_limits,
+        "MiB to webhooks a minute": settings.webhook_byte_limits,
+    }
+    plans = [
+        f"{plan}: " + ", ".join(f"{limit[plan]:,} {what}" for what, limit in limits.items())
+        for plan in settings.webhook_limits
+    ]
+    return "; ".join(plans) + "."
+
+
 def check_network(settings: Settings) -> str:
     """The network responds, and its clock agrees with ours."""
     where = settings.network_url

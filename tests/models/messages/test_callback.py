@@ -29,6 +29,16 @@ def test_the_oldest_are_claimed_first_and_only_once() -> None:
     assert Callback.claim_many(LEASE_MS, 2) == []
 
 
+@pytest.mark.parametrize(("most_bytes", "count"), [(1, 1), (5, 1), (6, 2), (11, 2), (12, 3)])
+def test_a_claim_takes_none_after_the_body_that_fills_its_bytes(
+    most_bytes: int, count: int
+) -> None:
+    """So one of any size is claimed, and the oldest first."""
+    made = [Callback.store(body)[0].id for body in (b"\xff" * 5, b"{}abcd", b"{}")]
+    claimed = Callback.claim_many(LEASE_MS, 10, most_bytes)
+    assert [each.id for each in claimed] == made[:count]
+
+
 def test_a_failure_is_counted_with_its_reason_and_waits_longer_each_time(clock: Clock) -> None:
     callback = Callback.store(b"{}")[0]
     for pause in PAUSES:
