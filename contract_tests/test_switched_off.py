@@ -72,8 +72,7 @@ class Hook:
     async def enable(self) -> None:
         """Redeliver everything to the webhook."""
         await self.call("PATCH", f"/webhooks/{self.id}", active=True)
-        states = ["delivered", "failed", "skipped"]
-        await self.call("POST", f"/webhooks/{self.id}/redeliver", states=states)
+        await self.call("POST", f"/webhooks/{self.id}/redeliver", includeDelivered=True)
 
     async def disable(self) -> None:
         """Disable the webhook."""

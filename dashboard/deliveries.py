@@ -1,6 +1,7 @@
 """/dashboard/deliveries: the deliveries of all webhooks, with filters, and their redelivery.
 
-A redelivery is of the selected deliveries, or of all that match the filters.
+A redelivery is of the selected deliveries, or of all that match the filters. Those that have arrived are sent
+again only if the form says so.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,7 +29,7 @@ from models.errors import RateLimitedError
 from models.messages import contact_search
 from models.messages.contact import Contact
 from models.page import Newest
-from services.redeliver import redeliver_chosen
+from services.redeliver import redeliver_chosen, repeatable
 from webhooks.kinds import EventKind
 
 PATH = "/dashboard/deliveries"
@@ -88,7 +89,8 @@ def redeliver_selected() -> Response:
     """Redeliver the selected ones, except those of other accounts and of disabled webhooks."""
     asked = _read_filters()
     rows = Delivery.mine(account().id, request.form.getlist("id")[:PER_PAGE])
-    chosen = list(_that_can_go(asked, rows))
+    states = repeatable(include_delivered=_includes_delivered())
+    chosen = [row for row in _that_can_go(asked, rows) if row.state in states]
     return _schedule(asked, chosen) or go(_list_of(asked), say="redeliveries-scheduled")
 
 
@@ -98,9 +100,14 @@ def redeliver() -> Response:
     asked = _read_filters()
     if asked.filter is None:
         return go(_list_of(asked))
-    rows = _oldest(asked, asked.filter)
     if request.method != "POST":
-        return _question(asked, rows) if rows else _answer(asked, 200)
+        rows, delivered = (
+            _oldest(asked, asked.filter, states)
+            for states in (UNDELIVERED, [DeliveryState.DELIVERED])
+        )
+        return _question(asked, rows, delivered) if rows or delivered else _answer(asked, 200)
+    states = repeatable(include_delivered=_includes_delivered())
+    rows = _oldest(asked, asked.filter, states)
     if refusal := _schedule(asked, rows):
         return refusal
     if len(rows) < MAX_REDELIVERIES:
@@ -155,27 +162,34 @@ def _people(text: str) -> list[str]:
     return [person.id for person in people.rows]
 
 
-def _question(asked: Asked, rows: list[Delivery]) -> Response:
-    """The confirmation page, with the number of matches."""
+def _includes_delivered() -> bool:
+    return bool(request.form.get("include_delivered"))
+
+
+def _question(asked: Asked, rows: list[Delivery], delivered: list[Delivery]) -> Response:
+    """The confirmation page, with the numbers of matches that have not arrived, and of those that have."""
+    both = [*rows, *delivered]
     return show(
         "confirm_redeliver.html",
         question="redeliver",
         name=f"{len(rows):,} {'delivery' if len(rows) == 1 else 'deliveries'}",
         back=_list_of(asked),
         hook=asked.hook,
-        webhooks=len({row.webhook_id for row in rows}),
-        has_delivered=any(row.state == DeliveryState.DELIVERED for row in rows),
-        oldest=rows[0].created_at,
-        is_most=len(rows) == MAX_REDELIVERIES,
+        webhooks=len({row.webhook_id for row in both}),
+        delivered=len(delivered),
+        oldest=min(row.created_at for row in both),
+        is_most=len(both) >= MAX_REDELIVERIES,
         most=MAX_REDELIVERIES,
     )
 
 
-def _oldest(asked: Asked, wanted: DeliveryFilter) -> list[Delivery]:
-    """The oldest matches that can be redelivered, after the delivery in the URL."""
+def _oldest(asked: Asked, wanted: DeliveryFilter, states: Sequence[str]) -> list[Delivery]:
+    """The oldest matches in these states that can be redelivered, after the delivery in the URL."""
     active = [each for each in wanted.webhook_ids if each in _active(asked)]
-    matching = replace(wanted, webhook_ids=active).oldest(request.args.get("after") or None)
-    return list(islice(_that_can_go(asked, matching), MAX_REDELIVERIES))
+    chosen = [state for state in states if wanted.states is None or state in wanted.states]
+    matching = replace(wanted, webhook_ids=active, states=chosen)
+    found = matching.oldest(request.args.get("after") or None)
+    return list(islice(_that_can_go(asked, found), MAX_REDELIVERIES))
 
 
 def _active(asked: Asked) -> set[str]:
@@ -196,7 +210,7 @@ def _schedule(asked: Asked, rows: list[Delivery]) -> Response | None:
     if not rows:
         return _answer(asked, 409 if asked.hook and not asked.hook.active else 422)
     try:
-        redeliver_chosen(asked.hooks, rows)
+        redeliver_chosen(asked.hooks, rows, include_delivered=_includes_delivered())
     except RateLimitedError as error:
         return _answer(asked, 429, str(error))
     return None

@@ -7,7 +7,7 @@ import orjson
 from handlers.times import parse_time
 from models.accounts.account import no_access, owned
 from models.deliveries.attempt import Attempt
-from models.deliveries.delivery import UNDELIVERED, Delivery, DeliveryState
+from models.deliveries.delivery import UNDELIVERED, Delivery
 from models.deliveries.delivery_filter import DeliveryFilter
 from models.deliveries.webhook import Webhook
 from resources.delivery import attempt_object, delivery_object
@@ -67,7 +67,11 @@ def redeliver_webhook_deliveries(
     since = parse_time("Request body, since", payload.get("since"), "/since")
     until = parse_time("Request body, until", payload.get("until"), "/until")
     webhook = owned(Webhook, webhook_id, user)
-    # A pending delivery needs no redelivery.
-    states = set(payload.get("states", UNDELIVERED)) - {DeliveryState.PENDING}
-    chosen = redeliver.redeliver_many(webhook, states=sorted(states), since=since, until=until)
+    chosen = redeliver.redeliver_many(
+        webhook,
+        states=payload.get("states", UNDELIVERED),
+        include_delivered=payload.get("includeDelivered", False),
+        since=since,
+        until=until,
+    )
     return {"count": len(chosen)}

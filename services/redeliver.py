@@ -11,7 +11,7 @@ from gateway.settings import get_settings
 from models.accounts.audit import Audit
 from models.database import exclusively
 from models.deliveries.bulk_redelivery import MAX_REDELIVERIES, Redelivery
-from models.deliveries.delivery import ENDED, UNDELIVERED, Delivery
+from models.deliveries.delivery import UNDELIVERED, Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
 from models.errors import ConflictError, RateLimitedError
 from services import doorbells
@@ -40,21 +40,33 @@ def redeliver_many(
     webhook: Webhook,
     *,
     states: Sequence[str] = UNDELIVERED,
+    include_delivered: bool = False,
     since: int | None = None,
     until: int | None = None,
 ) -> list[str]:
     """Redeliver the matching deliveries in the background. Returns their identifiers.
 
-    ``since`` and ``until`` limit the time of creation, in milliseconds. Raises ConflictError,
-    RateLimitedError.
+    Of ``states``, delivered means nothing: only ``include_delivered`` adds it. ``since`` and ``until`` limit
+    the time of creation, in milliseconds. Raises ConflictError, RateLimitedError.
     """
     _check(webhook)
-    chosen = Redelivery.request(webhook.id, states=states, since=since, until=until)
+    undelivered = [state for state in UNDELIVERED if state in states]
+    wanted = repeatable(undelivered, include_delivered=include_delivered)
+    chosen = Redelivery.request(webhook.id, states=wanted, since=since, until=until)
     doorbells.redeliveries.ring()
     return chosen
 
 
-def redeliver_chosen(webhooks: Iterable[Webhook], deliveries: Iterable[Delivery]) -> None:
+def repeatable(
+    undelivered: Sequence[str] = UNDELIVERED, *, include_delivered: bool
+) -> Sequence[str]:
+    """The states in which a delivery may be sent again."""
+    return [*undelivered, *([DeliveryState.DELIVERED] if include_delivered else [])]
+
+
+def redeliver_chosen(
+    webhooks: Iterable[Webhook], deliveries: Iterable[Delivery], *, include_delivered: bool
+) -> None:
     """Redeliver these deliveries of the webhooks like ``redeliver_many``, or none of them if it raises."""
     chosen: dict[str, list[str]] = defaultdict(list)
     for delivery in deliveries:
@@ -63,7 +75,8 @@ def redeliver_chosen(webhooks: Iterable[Webhook], deliveries: Iterable[Delivery]
     for webhook in wanted:
         _check(webhook)
     for webhook in wanted:
-        Redelivery.record(webhook.id, ENDED, sorted(chosen[webhook.id]))
+        states = repeatable(include_delivered=include_delivered)
+        Redelivery.record(webhook.id, states, sorted(chosen[webhook.id]))
     doorbells.redeliveries.ring()
 
 

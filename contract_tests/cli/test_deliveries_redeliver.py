@@ -56,7 +56,7 @@ def _redeliver(webhook: Mapping[str, Any], *more: str, since: str = LONG_AGO) ->
 def test_redeliver_waits_until_each_delivery_was_attempted(
     gateway: Gateway, receiver: Receiver, webhook: Mapping[str, Any]
 ) -> None:
-    status, out, err = _run(gateway, *_redeliver(webhook, "--state", "delivered"))
+    status, out, err = _run(gateway, *_redeliver(webhook, "--include-delivered"))
     assert (status, out) == (0, f"{EVENTS} scheduled: {EVENTS} delivered.\n")
     assert "Delivering" in err
     bodies = [request.body for request in receiver.at()]
@@ -78,7 +78,7 @@ def test_ctrl_c_stops_the_progress_display_and_not_the_redelivery(
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         process = subprocess.Popen(
-            [COMMAND, "deliveries", *_redeliver(webhook, "--state", "delivered")],
+            [COMMAND, "deliveries", *_redeliver(webhook, "--include-delivered")],
             cwd=gateway.folder,
             env=gateway.told,
             stdout=subprocess.PIPE,
@@ -102,7 +102,7 @@ def test_ctrl_c_stops_the_progress_display_and_not_the_redelivery(
 def test_json_output_is_immediate_and_has_no_progress_bar(
     gateway: Gateway, receiver: Receiver, webhook: Mapping[str, Any]
 ) -> None:
-    status, out, err = _run(gateway, *_redeliver(webhook, "--state", "delivered", "--json"))
+    status, out, err = _run(gateway, *_redeliver(webhook, "--include-delivered", "--json"))
     assert (status, err) == (0, "")
     assert json.loads(out) == {"count": EVENTS, "webhookId": webhook["id"]}
     receiver.wait(count=2 * EVENTS)
@@ -118,7 +118,7 @@ def test_redeliver_filters_by_time_and_state(
         _, out, _ = _run(gateway, *_redeliver(webhook, *more, "--json", since=since))
         return json.loads(out)["count"]
 
-    delivered = ("--state", "delivered")
+    delivered = ("--include-delivered",)
     assert count() == 0, "none failed or was skipped"
     assert count("--state", "skipped", "--state", "failed") == 0
     assert count(*delivered, "--until", oldest["createdAt"]) == 0
@@ -168,6 +168,7 @@ def test_a_webhook_that_does_not_exist_is_named(gateway: Gateway) -> None:
         ["redeliver", "--webhook", "wh_none", "--since", "2026-11-20T09:30:00"],
         ["redeliver", "--webhook", "wh_none", "--since", LONG_AGO, "--until", "soon"],
         ["redeliver", "--webhook", "wh_none", "--since", LONG_AGO, "--state", "pending"],
+        ["redeliver", "--webhook", "wh_none", "--since", LONG_AGO, "--state", "delivered"],
         ["list", "--webhook", "wh_none", "--until", "soon"],
         ["list", "--webhook", "wh_none", "--event", "message.lost"],
     ],

@@ -186,8 +186,9 @@ def test_only_deliveries_of_the_given_period_are_redelivered(hooks: Hooks, write
     assert [d["id"] for d in hook.deliveries(since=border)] == [newer["id"]]
     assert [d["id"] for d in hook.deliveries(until=border)] == [older["id"]]
     assert hook.deliveries(event="message.read") == []
-    assert redeliver(hook, states=["delivered"], since=border, until=border) == 0
-    assert redeliver(hook, states=["delivered"], until=border) == 1
+    assert redeliver(hook, includeDelivered=True, since=border, until=border) == 0
+    assert redeliver(hook, states=["delivered"], until=border) == 0
+    assert redeliver(hook, includeDelivered=True, until=border) == 1
     hook.wait(3)
     assert hook.requests[2].event == hook.requests[0].event
     hook.api.post(f"/webhooks/{hook.id}/redeliver", 400, json={"since": "yesterday"})

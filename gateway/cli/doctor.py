@@ -72,8 +72,8 @@ class Check:
 def doctor(context: click.Context, *, as_json: bool) -> None:
     """Check this installation, and say how to fix problems.
 
-    Checks settings, data directory, key, clock, database, queue, rate limits, plans, worker, network, callback
-    address and mail server. The exit status is 1 when there is a problem; warnings leave it at 0.
+    Checks settings, plans, data directory, key, clock, database, queue, rate limits, worker, network,
+    callback address and mail server. The exit status is 1 when there is a problem; warnings leave it at 0.
     """
     checks = [Check("settings", PROBLEM, mistake, CORRECT) for mistake in find_mistakes()]
     if not checks:

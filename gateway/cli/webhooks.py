@@ -110,18 +110,33 @@ def show_delivery(delivery_id: str, *, as_json: bool) -> None:
     default=[str(s) for s in UNDELIVERED],
     help="Only deliveries in these states; default: failed and skipped.",
 )
+@click.option("--include-delivered", is_flag=True, help="Also those that have arrived.")
 @json_option
 def redeliver_deliveries(
-    webhook_id: str, since: int, until: int | None, states: tuple[str, ...], *, as_json: bool
+    webhook_id: str,
+    since: int,
+    until: int | None,
+    states: tuple[str, ...],
+    *,
+    include_delivered: bool,
+    as_json: bool,
 ) -> None:
     """Redeliver failed or skipped deliveries, the oldest first.
 
     Shows how many were attempted. Ctrl-C ends only this display: the worker continues.
     """
+    if DeliveryState.DELIVERED in states and not include_delivered:
+        raise click.UsageError("--state delivered needs --include-delivered.")
     open_state()
     webhook = found(Webhook.by_id(webhook_id), "webhook", webhook_id)
     try:
-        chosen = redeliver.redeliver_many(webhook, states=states, since=since, until=until)
+        chosen = redeliver.redeliver_many(
+            webhook,
+            states=states,
+            include_delivered=include_delivered,
+            since=since,
+            until=until,
+        )
     except ConflictError as error:
         how = f'PATCH /api/webhooks/{webhook_id} with {{"active": true}}'
         raise click.ClickException(f"{error} Send {how}.") from None

@@ -215,11 +215,37 @@ def test_repeating_excludes_deliveries_that_were_redelivered_already(
     assert rest == f"{PATH}/redeliver?webhook={hooks[0].id}&after={made[1]}"
     Redelivery.delete().execute()
     Delivery.update(state=DeliveryState.DELIVERED).execute()
-    page = visit(rest.removeprefix("/dashboard/"))
-    assert "Redeliver 1 delivery?" in page
-    assert "already arrived" in page
-    submit(rest.removeprefix("/dashboard/"))
+    rest = rest.removeprefix("/dashboard/")
+    page = visit(rest)
+    assert "Redeliver 0 deliveries?" in page
+    assert "Also 1 that already arrived" in page
+    submit(rest, 422)
+    submit(rest, include_delivered="1")
     assert _chosen() == {made[2]}
+
+
+def test_what_arrived_is_sent_again_only_if_the_form_says_so(
+    visit: Visit, submit: Submit, account: Account, hooks: list[Webhook]
+) -> None:
+    [arrived] = factories.deliveries(account, hooks[0])
+    with writing():
+        Delivery.update(state=DeliveryState.DELIVERED, due=False, due_at=None).execute()
+    [failed] = factories.deliveries(account, hooks[0])
+    _fail()
+    ids = [arrived.id, failed.id]
+    assert "Redeliver 1 delivery?" in visit("deliveries/redeliver")
+    submit("deliveries/redeliver")
+    assert _chosen() == {failed.id}
+    Redelivery.delete().execute()
+    submit("deliveries/redeliver-selected", id=ids)
+    assert _chosen() == {failed.id}
+    # It arrives before the worker schedules the redelivery.
+    with writing():
+        Delivery.update(state=DeliveryState.DELIVERED).where(Delivery.id == failed.id).execute()
+    redeliver.work_off()
+    assert Delivery.get_by_id(failed.id).state == DeliveryState.DELIVERED
+    submit("deliveries/redeliver-selected", id=ids, include_delivered="1")
+    assert _chosen() == set(ids)
 
 
 def test_too_many_chosen_deliveries_are_all_refused(

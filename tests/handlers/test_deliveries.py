@@ -192,7 +192,10 @@ def test_states_and_times_choose_which_are_redelivered(
     for body in (
         {},
         {"states": ["delivered"]},
+        {"states": ["delivered"], "includeDelivered": True},
         {"states": ["delivered", "failed", "skipped"]},
+        {"includeDelivered": True},
+        {"states": ["skipped"], "includeDelivered": True},
         {"since": border, "states": ["delivered"]},
         {"until": border},
         {"states": ["failed", "failed"]},
@@ -200,7 +203,7 @@ def test_states_and_times_choose_which_are_redelivered(
         counts.append(_redeliver(webhook, **body)["count"])
         assert _redeliver(webhook, **body)["count"] == 0, "it waits already"
         Redelivery.delete().execute()
-    assert counts == [1, 1, 2, 0, 0, 1]
+    assert counts == [1, 0, 1, 1, 2, 1, 0, 0, 1]
 
 
 @pytest.mark.parametrize("states", [["pending"], ["pending", "failed"]])
