@@ -1,7 +1,7 @@
 """/dashboard/deliveries: the deliveries of all webhooks, with filters, and their redelivery.
 
 A redelivery is of the selected deliveries, or of all that match the filters. Those that have arrived are sent
-again only if the form says so.
+again only if the form asks for it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -22,6 +22,7 @@ from models.messages.template import Template
 from models.numbers.number import Number, NumberStatus
 from models.reports.activity import SPANS
 from models.reports.usage import UsageTotal
+from services import storage
 
 # The edge counts requests. It is above this package, so the application injects a function to read the count.
 EXTENSION = "limit_use"
@@ -130,6 +131,7 @@ def _attention(
 ) -> list[Item]:
     """What needs attention in an account, most urgent first."""
     items = [
+        *_storage(account_id),
         *_numbers(numbers),
         *_webhooks(webhooks),
         *_waiting(webhooks),
@@ -168,6 +170,13 @@ def _waiting(webhooks: Sequence[Webhook]) -> Iterator[Item]:
         oldest.webhook = next(hook for hook in webhooks if hook.id == oldest.webhook_id)
         link = f"/dashboard/deliveries/{oldest.id}"
         yield Item("waiting", "waiting", "off", oldest, link, age // 1000 * 1000)
+
+
+def _storage(account_id: str) -> Iterator[Item]:
+    stored = storage.read(storage.look_up(account_id))
+    if stored.is_full:
+        mib = stored.limit // storage.MIB
+        yield Item("storage", "at limit", "bad", None, "/dashboard/messages", mib)
 
 
 def _numbers(numbers: Sequence[Number]) -> Iterator[Item]:

@@ -44,6 +44,7 @@ _LIMITS = {
     "webhook_limits": {"starter": 20, "pro": 100},
     "webhook_request_limits": {"starter": 30_000, "pro": 300_000},
     "webhook_byte_limits": {"starter": 64, "pro": 512},
+    "storage_limits": {"starter": 2_048, "pro": 20_480},
 }
 _LOOPBACK = re.compile(r"localhost|127(\.\d+){3}|::1")
 NETWORK_SECRETS = ("network_app_secret", "network_verify_token")
@@ -193,6 +194,7 @@ class Settings(BaseSettings):
     webhook_limits: _PlanLimits = {"starter": 20, "pro": 100}
     webhook_request_limits: _PlanLimits = {"starter": 30_000, "pro": 300_000}
     webhook_byte_limits: _PlanLimits = {"starter": 64, "pro": 512}
+    storage_limits: _PlanLimits = {"starter": 2_048, "pro": 20_480}
     retry_schedule: Annotated[tuple[_Seconds, ...], NoDecode, _LISTED] = (30, 300, 1800)
     delivery_timeout: _Seconds = 10
     deactivate_after: PositiveInt = 10

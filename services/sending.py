@@ -36,7 +36,7 @@ from networks import exceptions as network
 from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.registry import network_of
 from resources.error import STATUS, error_text
-from services import contacts, doorbells, number_status, telemetry, templates
+from services import contacts, doorbells, number_status, storage, telemetry, templates
 from services.content import check_size
 from services.message_status import record_acceptance
 from services.network_failures import Asked, answer_to, inactive, unreadable_token
@@ -177,7 +177,9 @@ def _begin(
     to, type_, content = body["to"], body["type"], as_stored(body)
 
     def begin() -> _Send:
+        stored = storage.look_up(account_id)
         number = _check_sender(account_id, body["number_id"])
+        storage.check(stored)
         sender = _sender(number)
         target = quoted(body, number)
         contact = Contact.of_recipient(number, to)

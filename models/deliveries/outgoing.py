@@ -1,8 +1,8 @@
 """What accounts send to webhooks in each minute, and what is left of their limits (ADR 10).
 
-A claim reads and counts in its transaction, and so does a test (services.webhooks). A url on trial, which has
-never responded with 2xx, shares a small room for new events with all others on trial: those of its account at
-the same host, and those of all accounts if the host has never responded with 2xx to anybody.
+A claim reads and counts in its transaction, and so does a test (services.webhooks). A url that has never
+responded with 2xx is on trial. All of an account at the same host share a small room for new events. If the
+host has never responded with 2xx to anybody, those of all accounts share it.
 """
 
 from collections.abc import Mapping, Sequence

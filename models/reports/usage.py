@@ -20,8 +20,10 @@ from peewee import (
     ModelSelect,
     TextField,
     Tuple,
+    fn,
 )
 
+from models.accounts.account import Account
 from models.database import BaseModel, Prepared, fetch, reading
 from models.messages.message import Message
 
@@ -93,8 +95,7 @@ class UsageCount(Counter[tuple[Any, ...]]):
 
     def store(self, message: Message) -> None:
         """Count the bytes of a new message."""
-        # The JSON text is ASCII.
-        self.sizes[_key(message, None)] += len(message.body_json)
+        self.sizes[_key(message, None)] += len(message.body_json.encode())
 
     def add(self, message: Message) -> None:
         """Count a message by its pricing, or as one without a pricing."""
@@ -121,12 +122,17 @@ def counting() -> Iterator[UsageCount]:
             _ADD.execute(*key, change, size)
 
 
+def day_of(at: int) -> str:
+    """The UTC day of a time."""
+    return datetime.fromtimestamp(at / 1000, UTC).date().isoformat()
+
+
 def _key(message: Message, pricing_json: str | None) -> tuple[Any, ...]:
     """The values of KEY for a message with this pricing."""
     row = json.loads(pricing_json or "{}")
-    day = datetime.fromtimestamp(message.created_at / 1000, UTC).date().isoformat()
     category, billable = row.get("category") or NO_CATEGORY, bool(row.get("billable"))
-    return message.account_id, day, message.number_id, message.direction, category, billable
+    place = message.account_id, day_of(message.created_at), message.number_id
+    return *place, message.direction, category, billable
 
 
 _ADD = Prepared(
@@ -140,3 +146,11 @@ _ADD = Prepared(
         },
     )
 )
+
+
+@Prepared
+def stored_on(account_id: Any, day: Any) -> Any:
+    """The plan of an account, and the bytes that it stored in a day."""
+    sizes = UsageTotal.select(fn.COALESCE(fn.SUM(UsageTotal.size), 0))
+    sizes = sizes.where(UsageTotal.account_id == account_id, UsageTotal.day == day)
+    return Account.select(Account.plan, sizes).where(Account.id == account_id)

@@ -2,6 +2,7 @@
 
 import re
 from html import unescape
+from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
@@ -11,12 +12,14 @@ from models.accounts.account import Account, ApiKey
 from models.database import writing
 from models.deliveries.attempt import record_outcomes
 from models.deliveries.claim import Terms
-from models.deliveries.webhook import Deactivation, Webhook
+from models.deliveries.webhook import MINUTE_MS, Deactivation, Webhook
 from models.messages.message import MessageStatus
 from models.numbers.number import Number, NumberStatus
 from models.reports.activity import SPANS
+from models.reports.usage import UsageTotal, day_of
+from services import storage
 from tests import factories
-from tests.conftest import Clock
+from tests.conftest import Clock, Configure
 from tests.dashboard.conftest import Visit
 from tests.factories import claim_due
 from tests.fake_templates import definition, known
@@ -216,6 +219,36 @@ def test_totals_match_the_lists_that_they_link_to(visit: Visit, number: Number) 
         rows = re.findall(r'href="/dashboard/messages/msg_', visit(unescape(address)))
         assert len(set(rows)) > 0
         assert len(rows) >= int(count)
+
+
+def test_a_limit_and_the_time_at_which_its_deliveries_continue_are_shown(
+    visit: Visit, account: Account, clock: Clock
+) -> None:
+    webhook = factories.webhook(account)
+    for page in ("", f"webhooks/{webhook.id}"):
+        assert "09:31 UTC" not in visit(page)
+    with writing():
+        Webhook.pause([webhook.id], clock.at + MINUTE_MS)
+    for page in ("", f"webhooks/{webhook.id}"):
+        assert "2026-11-20 09:31 UTC" in visit(page)
+
+
+def test_an_account_that_has_stored_as_much_as_it_may_is_told(
+    visit: Visit, account: Account, configure: Configure, clock: Clock
+) -> None:
+    configure(STORAGE_LIMITS="pro=1")
+    assert "Stored today" not in visit("")
+    key: dict[str, Any] = {
+        "number_id": "num_1",
+        "direction": "INBOUND",
+        "category": "",
+        "billable": False,
+    }
+    with writing():
+        UsageTotal.create(
+            account_id=account.id, day=day_of(clock.at), **key, total=1, size=storage.MIB
+        )
+    assert "Stored today: 1 MiB" in visit("")
 
 
 def test_the_first_steps_go_when_all_are_done(visit: Visit, account: Account) -> None:

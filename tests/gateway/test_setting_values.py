@@ -19,6 +19,7 @@ def test_the_defaults_are_the_specifications(configure: Configure) -> None:
     assert settings.webhook_limits == {"starter": 20, "pro": 100}
     assert settings.webhook_request_limits == {"starter": 30_000, "pro": 300_000}
     assert settings.webhook_byte_limits == {"starter": 64, "pro": 512}
+    assert settings.storage_limits == {"starter": 2_048, "pro": 20_480}
     assert settings.delivery_timeout == 10
     assert settings.deactivate_after == 10
     assert settings.retry_schedule == (30, 300, 1800)

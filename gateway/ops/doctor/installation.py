@@ -215,6 +215,7 @@ def check_plans(settings: Settings) -> str:
         "webhooks": settings.webhook_limits,
         "requests to webhooks a minute": settings.webhook_request_limits,
         "MiB to webhooks a minute": settings.webhook_byte_limits,
+        "MiB stored a day": settings.storage_limits,
     }
     plans = [
         f"{plan}: " + ", ".join(f"{limit[plan]:,} {what}" for what, limit in limits.items())
