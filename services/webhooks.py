@@ -52,8 +52,8 @@ AT_LIMIT = (
     "The webhooks of this account, or of this host, got as much in this minute as the plan allows."
 )
 ON_TRIAL = (
-    f"This URL has never responded to an event with 2xx. Such URLs of one host get {MOST_ON_TRIAL} events and"
-    " tests a minute together."
+    f"This URL has never responded to an event with 2xx. It gets {MOST_ON_TRIAL} events and tests a minute,"
+    " and shares them with all URLs of the host if that has never done so."
 )
 NOT_CHECKED = (
     "This service cannot check the url at the moment, and nothing was changed."
@@ -192,12 +192,15 @@ def count_test(webhook: Webhook, size: int) -> None:
         now = database_now()
         minute = Minute(now, [webhook.account_id], outgoing_limits())
         rooms = minute.rooms(webhook)
-        tried = minute.trial_rooms([webhook])[0] if webhook.on_trial else []
+        fresh = Webhook.by_id(webhook.id) or webhook
+        tried = minute.trial_rooms([fresh])[0] if fresh.on_trial else []
         if any(room.is_full for room in (*rooms, *tried)):
             seconds = -(-(minute.ends_at - now) // 1000)
             limit = ON_TRIAL if not any(room.is_full for room in rooms) else AT_LIMIT
             raise RateLimitedError(f"{limit} Try again in {seconds} seconds.", retry_after=seconds)
-        Outgoing.count(webhook, now, [size], trial=int(webhook.on_trial))
+        if fresh.on_trial:
+            fresh.note_trial(now, 1)
+        Outgoing.count(fresh, now, [size], trial=int(fresh.on_trial))
 
     write(count, CLAIMS)
 

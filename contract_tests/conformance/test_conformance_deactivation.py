@@ -32,6 +32,16 @@ def write(sandbox: Sandbox, number: dict[str, str]) -> Write:
     return write_many
 
 
+@pytest.fixture(autouse=True)
+def proven(hooks: Hooks, write: Write) -> None:
+    """The receiver's host has responded with 2xx. Otherwise its webhooks share few events a minute."""
+    hook = hooks("message.received")
+    write(1)
+    hook.wait_states("delivered", 1)
+    hook.api.call("DELETE", f"/webhooks/{hook.id}", 204)
+    hooks.made.remove(hook)
+
+
 def wait_inactive(hook: Hook) -> None:
     """Wait until the webhook is deactivated."""
     wait_for(lambda: hook.read()["active"] is False, "an inactive webhook")

@@ -409,6 +409,8 @@ def _claim(
         if len(leased) == wanted.deliveries or sum(sizes) >= wanted.size:
             crowded.add(webhook.account_id)
         news = [tries for _, tries, _ in leased].count(1) if webhook.on_trial else 0
+        if news:
+            webhook.note_trial(now, news)
         Outgoing.count(webhook, now, sizes, news)
     return webhooks, _details.execute(claimed), crowded, len(active) - len(ours)
 

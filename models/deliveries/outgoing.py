@@ -1,8 +1,8 @@
 """What accounts send to webhooks in each minute, and what is left of their limits (ADR 10).
 
 A claim reads and counts in its transaction, and so does a test (services.webhooks). A url that has never
-responded with 2xx is on trial. All of an account at the same host share a small room for new events. If the
-host has never responded with 2xx to anybody, those of all accounts share it.
+responded with 2xx is on trial, with a small room for new events. All urls on trial at a host that has never
+responded with 2xx to anybody share one such room, over all accounts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -78,14 +78,13 @@ class Minute:
     """
 
     def __init__(self, now: int, account_ids: list[str], limits: Limits) -> None:
-        self._minute = now // MINUTE_MS
+        self._now, self._minute = now, now // MINUTE_MS
         self._limits = limits
         self._rows = _OF_ACCOUNTS.execute(self._minute, account_ids)
         # Read with the first use: accounts, and hosts of accounts.
         self._accounts: dict[str, Room] = {}
         self._plans: dict[str, str] = {}
         self._hosts: dict[tuple[str, str], Room] = {}
-        self._trials: dict[tuple[str, str], int] = {}
 
     @property
     def ends_at(self) -> int:
@@ -102,21 +101,12 @@ class Minute:
 
     def trial_rooms(self, webhooks: Sequence[Webhook]) -> list[list[Room]]:
         """What is left for new events of each of these webhooks, whose urls are on trial."""
-        self._read()
         hosts = sorted({webhook.host for webhook in webhooks})
         proven = ProvenHost.among(hosts)
         unproven = [host for host in hosts if host not in proven]
         used = dict(_TRIALS.execute(self._minute, unproven)) if unproven else {}
-        of_all = {host: Room(MOST_ON_TRIAL - used.get(host, 0)) for host in unproven}
-        places = {(webhook.account_id, webhook.host) for webhook in webhooks}
-        of_place = {place: Room(MOST_ON_TRIAL - self._trials.get(place, 0)) for place in places}
-        return [
-            [
-                of_place[webhook.account_id, webhook.host],
-                *([of_all[webhook.host]] if webhook.host in of_all else []),
-            ]
-            for webhook in webhooks
-        ]
+        shared = {host: [Room(MOST_ON_TRIAL - used.get(host, 0))] for host in unproven}
+        return [[Room(each.trial_room(self._now)), *shared.get(each.host, [])] for each in webhooks]
 
     def _of_host(self, account_id: str) -> Room:
         """A part of what its account may send, rounded up."""
@@ -126,13 +116,12 @@ class Minute:
     def _read(self) -> None:
         if self._accounts:
             return
-        for account_id, plan, host, requests, size, trial in self._rows:
+        for account_id, plan, host, requests, size in self._rows:
             self._plans[account_id] = plan
             room = self._accounts.setdefault(account_id, self._limits.room(plan))
             if host is not None:
                 place = account_id, host
                 self._hosts[place] = self._of_host(account_id)
-                self._trials[place] = trial
                 for each in (room, self._hosts[place]):
                     each.deliveries -= requests
                     each.size -= size
@@ -146,7 +135,6 @@ _OF_ACCOUNTS = Prepared(
             Outgoing.host,
             Outgoing.requests,
             Outgoing.size,
-            Outgoing.trial,
         )
         .join(
             Outgoing,

@@ -21,8 +21,8 @@ from models.messages.message import Message
 SECRET_PREFIX = "whsec_"  # noqa: S105 - a prefix, no secret
 SHOWN_CHARACTERS = 4
 SECRET_BYTES = 32
-# The most events a minute for all urls of a host that have never responded with 2xx. Retries do not count
-# (models.deliveries.outgoing).
+# The most events a minute for a url that has never responded with 2xx, and for all urls of a host that never
+# did (models.deliveries.outgoing). Retries do not count.
 MOST_ON_TRIAL, MINUTE_MS = 10, 60_000
 # For this many ms after a rotation the previous secret also signs (ADR 37).
 SECRET_OVERLAP_MS = 24 * 60 * 60 * 1000
@@ -59,9 +59,8 @@ class Webhook(Owned):
     deactivated_because = TextField(null=True)
     secret_changed_at = BigIntegerField(null=True)
     previous_sealed_secret = SealedField(null=True)
-    # The beginning of the last minute with no room left for its url on trial. None after the first 2xx.
+    # The last minute in which its url got events on trial, and how many. None after the first 2xx.
     trial_minute_at = BigIntegerField(null=True, default=0)
-    # MOST_ON_TRIAL in that minute. An earlier version counts here.
     trial_events = IntegerField(default=0)
     # The row stays, hidden, until its deliveries are removed (tasks.retention).
     deleted_at = BigIntegerField(null=True)
@@ -188,7 +187,8 @@ class Webhook(Owned):
     def _switch(self, *, active: bool, **why: Any) -> None:
         # It may have been deleted since it was read.
         is_other = (Webhook.active != active) & Webhook.deleted_at.is_null()
-        changes = {"deactivated_at": None, "deactivated_because": None} | why
+        # A person activates it again. Then the first events on trial need not wait for the next minute.
+        changes = {"deactivated_at": None, "deactivated_because": None, "trial_events": 0} | why
         self._assign(is_other, active=active, failure_count=0, **changes)
 
     def _assign(self, *conditions: Any, **changes: Any) -> None:
@@ -199,8 +199,25 @@ class Webhook(Owned):
         """Mark it as deleted, inside the caller's transaction."""
         self._assign(active=False, deleted_at=clock.now())
 
+    def _trial_minute(self, now: int) -> tuple[int, int]:
+        """The start of the current minute of its url on trial, and its events since then."""
+        since = self.trial_minute_at or 0
+        # A start in the future: the clock was set back.
+        is_current = since <= now < since + MINUTE_MS
+        return (since, self.trial_events) if is_current else (now, 0)
+
+    def trial_room(self, now: int) -> int:
+        """How many more events its url on trial may get in this minute."""
+        return MOST_ON_TRIAL - self._trial_minute(now)[1]
+
+    def note_trial(self, now: int, events: int) -> None:
+        """Count new events for its url on trial, inside the caller's transaction."""
+        since, before = self._trial_minute(now)
+        counted = {"trial_minute_at": since, "trial_events": before + events}
+        self._assign(Webhook.trial_minute_at.is_null(False), **counted)
+
     def use_up_trial(self, minute_at: int) -> None:
-        """No new event on trial is left for its url in this minute. Inside the caller's transaction."""
+        """Its host has no room left for urls on trial in this minute. Inside the caller's transaction."""
         used = {"trial_minute_at": minute_at, "trial_events": MOST_ON_TRIAL}
         if any(getattr(self, name) != value for name, value in used.items()):
             self._assign(Webhook.trial_minute_at.is_null(False), **used)
@@ -214,7 +231,13 @@ class Webhook(Owned):
     def end_trial(cls, webhook_id: str, url: str) -> None:
         """Record the first 2xx of a url, inside the caller's transaction."""
         cls.update(trial_minute_at=None).where(cls.id == webhook_id, cls.url == url).execute()
+        if ProvenHost.among([host_of(url)]):
+            return
         ProvenHost.note(url)
+        # They share no room any more, so they need not wait for the next minute.
+        tried = cls.select().where(cls.trial_minute_at.is_null(False), cls.trial_events > 0)
+        ids = [each.id for each in tried if each.host == host_of(url)]
+        cls.update(trial_events=0).where(cls.id.in_(ids)).execute()
 
     @classmethod
     def note_discarded(cls, webhook_id: str) -> int:

@@ -96,11 +96,11 @@ def test_a_large_received_message_is_stored_once_and_whole_where_it_is_alone(
         assert (shown["body"], shown["truncated"]) == ({}, True)
     [claimed] = factories.claim_due(1, Terms(10, 1000))
     payload = _read(deliveries.get_delivery(account.id, delivery.id))["payload"]
-    assert json.loads(claimed.payload) == payload
+    assert json.loads(claimed.body) == payload
     for shown in (_read(messages.get_message(account.id, message.id)), payload["data"]):
         assert shown["body"] == LARGE
         assert "truncated" not in shown
-    assert event.sent_payload == claimed.payload
+    assert event.sent_payload.encode() == claimed.body
     assert webhook.id == delivery.webhook_id
 
 
@@ -114,7 +114,7 @@ def test_the_signature_of_a_past_attempt_covers_the_whole_content(account: Accou
     assert delivery is not None
     before = headers_of(Attempt.of(delivery)[0], delivery)
     with writing():
-        Event.update(payload=claimed.payload).execute()
+        Event.update(payload=claimed.body.decode()).execute()
     whole = Delivery.find(claimed.delivery_id)
     assert whole is not None
     assert headers_of(Attempt.of(whole)[0], whole) == before

@@ -486,8 +486,8 @@ def test_a_callback_that_is_erased_during_its_last_try_is_not_set_aside(
         monkeypatch.undo()
         erase(ana)
 
-    def claim_slowly(lease_ms: int, limit: int) -> list[Callback]:
-        claimed = claim(lease_ms, limit)
+    def claim_slowly(*limits: int) -> list[Callback]:
+        claimed = claim(*limits)
         interrupt()
         return claimed
 

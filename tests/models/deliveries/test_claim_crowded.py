@@ -56,7 +56,7 @@ def test_new_events_of_a_url_on_trial_are_counted_as_they_are_claimed(account: A
     with writing():
         Webhook.update(trial_minute_at=0).execute()
     assert len(_claim().deliveries) == 3
-    assert Outgoing.get().trial == 3
+    assert Webhook.get_by_id(webhook.id).trial_events == Outgoing.get().trial == 3
 
 
 def test_a_lost_attempt_took_no_time_that_is_known(account: Account, clock: Clock) -> None:
