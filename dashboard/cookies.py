@@ -6,6 +6,8 @@ them. If that URL has a path, they are limited to it, so other applications of t
 prefix for that stops only pages without https.
 """
 
+from typing import Any
+
 from flask import Response, request
 
 from gateway.settings import get_settings
@@ -13,33 +15,31 @@ from gateway.settings import get_settings
 SESSION, PENDING, VISITOR, FLASH = "session", "pending", "visitor", "flash"
 
 
-def _is_https() -> bool:
-    return get_settings().public_url.startswith("https://")
-
-
-def _path() -> str:
-    return f"{get_settings().public_path}/"
+def _attributes() -> dict[str, Any]:
+    settings = get_settings()
+    return {
+        "path": f"{settings.public_path}/",
+        "secure": settings.has_secure_cookies,
+        "httponly": True,
+        "samesite": "Lax",
+    }
 
 
 def cookie_name(kind: str) -> str:
     """The name in the header of SESSION, PENDING, VISITOR or FLASH."""
     # Browsers accept the prefix __Host- only with the path "/".
     prefix = "__Secure-" if get_settings().public_path else "__Host-"
-    return f"{prefix if _is_https() else ''}gateway_{kind}"
+    return f"{prefix if get_settings().has_secure_cookies else ''}gateway_{kind}"
 
 
 def set_cookie(response: Response, kind: str, value: str) -> None:
     """Set a cookie until the browser closes. The server may end its session earlier."""
-    response.set_cookie(
-        cookie_name(kind), value, path=_path(), secure=_is_https(), httponly=True, samesite="Lax"
-    )
+    response.set_cookie(cookie_name(kind), value, **_attributes())
 
 
 def clear_cookie(response: Response, kind: str) -> None:
     """Delete a cookie in the browser."""
-    response.delete_cookie(
-        cookie_name(kind), path=_path(), secure=_is_https(), httponly=True, samesite="Lax"
-    )
+    response.delete_cookie(cookie_name(kind), **_attributes())
 
 
 def cookie(kind: str) -> str | None:

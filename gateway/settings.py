@@ -1,6 +1,7 @@
 """Every setting of the gateway, read from the environment (prefix ``GATEWAY_``) and ``.env``.
 
 docs/configuration.md describes each one. This module imports no other package of the gateway.
+``Settings.is_production`` is the only place that says whether this is production.
 """
 
 import os
@@ -27,6 +28,12 @@ from pydantic_core import ErrorDetails, MultiHostUrl
 from pydantic_settings import BaseSettings, DotEnvSettingsSource, NoDecode, SettingsConfigDict
 
 from gateway import __version__, keys
+from gateway.production import (
+    is_at_sandbox,
+    is_https,
+    is_of_this_machine,
+    reason_of_production,
+)
 
 PREFIX = "GATEWAY_"
 # Not a setting of the service: the path of the developer commands' profile.
@@ -46,7 +53,6 @@ _LIMITS = {
     "webhook_byte_limits": {"starter": 64, "pro": 512},
     "storage_limits": {"starter": 2_048, "pro": 20_480},
 }
-_LOOPBACK = re.compile(r"localhost|127(\.\d+){3}|::1")
 NETWORK_SECRETS = ("network_app_secret", "network_verify_token")
 NETWORK_IDS = ("network_app_id", "network_config_id")
 
@@ -236,14 +242,14 @@ class Settings(BaseSettings):
         beside = _sqlite_url(self.data_dir / "queue.db") if is_file else self.database_url
         self.queue_url = self.queue_url or beside
         self.network_url = self.network_url or f"http://127.0.0.1:{self.sandbox_port}"
-        if not self.is_local and self.network_url.startswith("http:"):
+        if not (is_of_this_machine(self.network_url) or is_https(self.network_url)):
             raise ValueError(
                 f"{PREFIX}NETWORK_URL must be https: tokens travel there. A loopback address may be http"
             )
         if self.is_production:
             self._refuse_weak_secrets()
         if self.allow_local_webhooks is None:
-            self.allow_local_webhooks = self.is_local
+            self.allow_local_webhooks = not self.is_production
         if self.smtp_url.get_secret_value() and not self.smtp_from:
             raise ValueError(f"{PREFIX}SMTP_FROM is missing: {PREFIX}SMTP_URL needs a sender")
         if self.workers > 1 and self.rate_limit_url == "memory":
@@ -255,7 +261,7 @@ class Settings(BaseSettings):
     def _refuse_weak_secrets(self) -> None:
         if short := keys.find_short(self.secret_key):
             raise ValueError(f"{PREFIX}SECRET_KEY {short}")
-        for name in NETWORK_SECRETS if self.is_local else (*NETWORK_SECRETS, *NETWORK_IDS):
+        for name in NETWORK_SECRETS if self._is_at_sandbox else (*NETWORK_SECRETS, *NETWORK_IDS):
             if getattr(self, name) == Settings.model_fields[name].default:
                 raise ValueError(
                     f"{PREFIX}{name.upper()} must be set in production: everybody can read the sandbox's"
@@ -263,8 +269,18 @@ class Settings(BaseSettings):
 
     @property
     def is_production(self) -> bool:
-        """Whether PUBLIC_URL is https, or the network is a real one."""
-        return not self.is_local or urlsplit(self.public_url).scheme == "https"
+        """Whether PUBLIC_URL is an https address of other machines, or the network is another machine."""
+        return self.production_reason is not None
+
+    @property
+    def production_reason(self) -> str | None:
+        """Why this is production, as a sentence. None for a trial on this machine."""
+        return reason_of_production(self.public_url, self.network_url)
+
+    @property
+    def has_secure_cookies(self) -> bool:
+        """Whether browsers send cookies over https only."""
+        return is_https(self.public_url)
 
     @property
     def public_path(self) -> str:
@@ -272,14 +288,14 @@ class Settings(BaseSettings):
         return urlsplit(self.public_url).path
 
     @property
-    def is_local(self) -> bool:
-        """Whether no message leaves this machine, also of numbers of an earlier network."""
-        return bool(_LOOPBACK.fullmatch(urlsplit(self.network_url).hostname or ""))
+    def _is_at_sandbox(self) -> bool:
+        port = self.sandbox_port
+        return is_at_sandbox(self.network_url, port, is_production=self.is_production)
 
     @property
     def uses_sandbox(self) -> bool:
         """Whether new numbers are of a sandbox on this machine."""
-        return self.network == "whatsapp" and self.is_local
+        return self.network == "whatsapp" and self._is_at_sandbox
 
     @property
     def user_agent(self) -> str:

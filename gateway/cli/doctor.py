@@ -11,7 +11,7 @@ import click
 
 from gateway.cli import up_locks
 from gateway.cli.output import json_option, show
-from gateway.ops.doctor import ProblemError, WarningError, installation, work
+from gateway.ops.doctor import ProblemError, WarningError, installation, production, work
 from gateway.settings import PREFIX, Settings, find_mistakes
 from gateway.storage import REFUSALS, in_one_line
 
@@ -25,7 +25,8 @@ THREAD = "check"
 Probe = Callable[[Settings], str]
 # Each check, and the check that it depends on. A check is skipped if that one finds a problem.
 CHECKS: dict[str, tuple[Probe, str | None]] = {
-    "public address": (installation.check_public_url, None),
+    "production": (production.check_production, None),
+    "public address": (production.check_public_url, None),
     "data directory": (installation.check_directory, None),
     "database": (installation.check_database, "data directory"),
     "queue": (work.check_queue, "data directory"),
@@ -149,7 +150,9 @@ def _print(checks: list[Check]) -> None:
         break_on_hyphens=False,
     )
     for check in checks:
-        text = wrapper.fill(f"{check.state:<9}{check.name:<18}{check.found}")
+        first, *more = check.found.splitlines()
+        text = wrapper.fill(f"{check.state:<9}{check.name:<18}{first}")
+        text = "\n".join([text, *(wrapper.fill(f"{INDENT}{line}") for line in more)])
         click.echo(
             click.style(check.state, fg=COLOURS[check.state]) + text.removeprefix(check.state)
         )

@@ -168,7 +168,7 @@ def _wait_until_open(places: Places, supervisor: Supervisor) -> None:
 
 def _greet(settings: Settings, *, demo: bool) -> None:
     """Print the addresses, and the credentials of the demo account or how to make new ones."""
-    demo = demo and settings.is_local
+    demo = demo and not settings.is_production
     accounts = Account.all() if demo else []
     is_first_run = demo and not Number.all() and all(a.name == NAME for a in accounts)
     # Before the first line, because connecting a number makes the web process log a request. Lines that are
@@ -217,9 +217,9 @@ def demo(*, as_json: bool) -> None:
     Only digests of keys and passwords are stored, so the old ones cannot be shown. The demo user gets a new
     password; earlier keys stay valid.
     """
-    if not open_state().is_local:
+    if reason := open_state().production_reason:
         raise click.ClickException(
-            "The demo account is for trials, and this network is a real one."
+            f"The demo account is for trials, and this is production: {reason}"
         )
     account = next((each for each in Account.all() if each.name == NAME), None)
     if account is None:

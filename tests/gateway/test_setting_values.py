@@ -7,7 +7,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 from redis import ConnectionPool
 
-from gateway.settings import SettingsError, load_settings
+from gateway.settings import Settings, SettingsError, load_settings
 from models import database
 from tests import factories
 from tests.conftest import Configure
@@ -76,6 +76,7 @@ def test_the_sandbox_allows_default_secrets_and_local_webhooks(
 ) -> None:
     settings = configure(NETWORK_URL=url)
     assert settings.uses_sandbox
+    assert not settings.is_production
     assert settings.allow_local_webhooks is True
     assert settings.network_app_secret.get_secret_value() == "sandbox-app-secret"
 
@@ -104,6 +105,44 @@ def test_an_https_address_needs_secrets_of_its_own_for_the_sandbox(configure: Co
     with pytest.raises(SettingsError, match=r"^GATEWAY_NETWORK_APP_SECRET must be set"):
         configure(SECRET_KEY=KEY, **HTTPS)
     assert configure(**OWN).is_production
+
+
+@pytest.mark.parametrize(
+    ("public", "network", "is_production"),
+    [
+        ("https://gateway.example", "http://127.0.0.1:8081", True),
+        ("https://gateway.example", "http://127.0.0.1:3128", True),
+        ("https://gateway.example", "https://graph.example", True),
+        ("http://127.0.0.1:8080", "https://graph.example", True),
+        ("https://localhost:8443", "http://127.0.0.1:8081", False),
+        ("https://[::1]:8443", "http://[::1]:8081", False),
+        ("http://gateway.example", "http://127.0.0.1:8081", False),
+    ],
+)
+def test_every_default_of_production_follows_from_the_addresses(
+    configure: Configure, public: str, network: str, *, is_production: bool
+) -> None:
+    """An https address of other machines is production even with a network on this machine."""
+    ids = {"NETWORK_APP_ID": "1", "NETWORK_CONFIG_ID": "2"}
+    addresses = {"PUBLIC_URL": public, "NETWORK_URL": network}
+    settings = configure(**addresses, **ids, **OWN)
+    assert settings.is_production is is_production
+    assert settings.allow_local_webhooks is not is_production
+    if is_production:
+        with pytest.raises(SettingsError, match="must be set in production"):
+            configure(NETWORK_APP_SECRET=PUBLISHED["NETWORK_APP_SECRET"])
+    else:
+        assert configure(NETWORK_APP_SECRET=PUBLISHED["NETWORK_APP_SECRET"])
+
+
+def test_in_production_a_program_of_this_machine_is_the_sandbox_only_at_its_port(
+    configure: Configure,
+) -> None:
+    ids = {"NETWORK_APP_ID": "1", "NETWORK_CONFIG_ID": "2"}
+    assert configure(**HTTPS, **OWN).uses_sandbox
+    assert not configure(NETWORK_URL="http://127.0.0.1:3128", **ids).uses_sandbox
+    with pytest.raises(SettingsError, match="NETWORK_APP_ID"):
+        configure(NETWORK_APP_ID=str(Settings.model_fields["network_app_id"].default))
 
 
 @pytest.mark.parametrize("place", [HTTPS, REAL], ids=["https", "real network"])

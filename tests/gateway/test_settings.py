@@ -195,4 +195,4 @@ def test_the_network_of_new_numbers_makes_no_installation_a_trial(
     """Earlier numbers still send over WhatsApp."""
     with pytest.raises(SettingsError, match="NETWORK_URL must be https"):
         configure(NETWORK=network, NETWORK_URL="http://graph.example.com")
-    assert configure(NETWORK=network, NETWORK_URL="http://127.0.0.1:8081").is_local
+    assert not configure(NETWORK=network, NETWORK_URL="http://127.0.0.1:8081").is_production

@@ -39,17 +39,6 @@ WEB_OTHER_CONNECTIONS = 2
 OLDEST_POSTGRESQL = 13
 
 
-def check_public_url(settings: Settings) -> str:
-    """The platform can call the address."""
-    url = settings.public_url
-    if settings.is_local or url.startswith("https:"):
-        return url
-    raise ProblemError(
-        f"{url} is not https; the network calls https only.",
-        "Set GATEWAY_PUBLIC_URL to the https address of the proxy.",
-    )
-
-
 def check_directory(settings: Settings) -> str:
     """DATA_DIR exists, belongs to this user, is writable, and has room."""
     folder = settings.data_dir

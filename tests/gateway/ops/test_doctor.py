@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 from contract_tests.stored import Stored
 from gateway.cli import cli, doctor
-from gateway.ops.doctor import ProblemError, installation
+from gateway.ops.doctor import ProblemError, WarningError, installation, production
 from gateway.settings import Settings, get_settings
 from models.accounts import secret
 from models.accounts.account import Account
@@ -323,7 +323,26 @@ def test_a_public_address_without_https_is_a_problem_with_the_real_network(
     others = {"NETWORK_APP_ID": "1", "NETWORK_CONFIG_ID": "2"}
     settings = configure(NETWORK_URL="https://graph.example", **others)
     with pytest.raises(ProblemError, match="is not https"):
-        installation.check_public_url(settings)
+        production.check_public_url(settings)
+
+
+def test_every_default_of_production_is_listed_with_its_value(configure: Configure) -> None:
+    trial = production.defaults(configure())
+    strict = configure(
+        PUBLIC_URL="https://gateway.example", NETWORK_APP_SECRET="own", NETWORK_VERIFY_TOKEN="own"
+    )
+    listed = production.check_production(strict)
+    assert "GATEWAY_PUBLIC_URL" in listed
+    for name, value in production.defaults(strict).items():
+        assert f"{name}: {value}." in listed.splitlines()
+        assert value != trial[name]
+
+
+def test_webhooks_to_this_machine_are_a_warning_in_production(configure: Configure) -> None:
+    own = {"NETWORK_APP_SECRET": "own", "NETWORK_VERIFY_TOKEN": "own"}
+    settings = configure(PUBLIC_URL="https://gateway.example", ALLOW_LOCAL_WEBHOOKS="true", **own)
+    with pytest.raises(WarningError, match="GATEWAY_ALLOW_LOCAL_WEBHOOKS"):
+        production.check_production(settings)
 
 
 @pytest.fixture
