@@ -78,8 +78,6 @@ def render(
         {
             "Content-Security-Policy": _policy(nonce, sources or {}),
             "Referrer-Policy": "no-referrer",
-            "X-Content-Type-Options": "nosniff",
-            "Cache-Control": "no-store",
             **(headers or {}),
         },
         content_type="text/html; charset=utf-8",

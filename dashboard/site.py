@@ -156,7 +156,6 @@ def section() -> str:
 @blueprint.after_request
 def guard_answer(response: Response) -> Response:
     """Set the headers of static files and redirects."""
-    response.headers.setdefault("X-Content-Type-Options", "nosniff")
     response.headers.setdefault("Referrer-Policy", "same-origin")
     response.headers.setdefault(
         "Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"
@@ -164,6 +163,4 @@ def guard_answer(response: Response) -> Response:
     if request.endpoint == "dashboard.static":
         # The URL changes with the content.
         response.headers["Cache-Control"] = CACHE_CONTROL
-    else:
-        response.headers.setdefault("Cache-Control", "no-store")
     return response

@@ -27,7 +27,7 @@ class EventStream(StreamingResponse):
 
     def __init__(self, stream: Stream) -> None:
         # Otherwise nginx holds the events back until its buffer is full.
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        headers = {"X-Accel-Buffering": "no"}
         super().__init__(stream.pieces(), headers=headers, media_type="text/event-stream")
         self._stream = stream
 

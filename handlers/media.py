@@ -57,7 +57,7 @@ async def download_media(user: str, message_id: str) -> StreamingResponse:
         # As a header, so that Starlette appends no charset to the type.
         "Content-Type": download.mime_type if is_type else UNKNOWN_TYPE,
         "Content-Disposition": f'attachment; filename="{_safe_name(name, message_id, download)}"',
-        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "private",
     }
     if download.size is not None:
         headers["Content-Length"] = str(download.size)

@@ -138,6 +138,8 @@ class Api:
 def check_conventions(response: requests.Response) -> None:
     """Check the rules for every response."""
     check_rate_limit(response)
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert response.headers["Cache-Control"] == ("private" if is_file(response) else "no-store")
     if response.status_code == requests.codes.no_content:
         assert response.content == b""
         return

@@ -28,8 +28,10 @@ def _signed_in(customer: Customer, **more: str) -> dict[str, str]:
 
 
 def _check_error(answer: Answer, status: int, code: str) -> None:
-    """An error of the API's shape."""
+    """An error of the API's shape, with the headers of every response, each once."""
     assert answer.status == status
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["cache-control"] == "no-store"
     assert answer.headers["content-type"] == "application/json"
     error: dict[str, Any] = json.loads(answer.body)["error"]
     assert (error["code"], error["status"]) == (code, status)
@@ -43,6 +45,8 @@ def test_a_send_through_nginx_has_its_headers(proxy: Nginx, customer: Customer) 
     headers = _signed_in(customer, **given, **{"Idempotency-Key": f"nginx-{proxy.port}"})
     first, again = (proxy.ask("POST", "/api/messages/send", body, headers) for _ in range(2))
     assert (first.status, again.status, again.body) == (200, 200, first.body)
+    assert first.headers["x-content-type-options"] == "nosniff"
+    assert first.headers["cache-control"] == "no-store"
     assert first.headers["x-request-id"] == "asked-by-me"
     assert int(first.headers["x-ratelimit-limit"]) > 0
     assert again.headers["idempotency-replayed"] == "true"

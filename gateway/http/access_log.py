@@ -40,6 +40,8 @@ from services.telemetry import request_fields
 logger = logging.getLogger(__name__)
 
 HEADER = "x-request-id"
+# Of every response that does not set them itself: no browser guesses a type, and no cache stores an answer.
+GUARDS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 # The prefix of an identifier for a request without one.
 PREFIX = "req"
 CLIENT_ERROR, SERVER_ERROR = 400, 500
@@ -78,7 +80,9 @@ class Response:
     async def send(self, message: Message) -> None:
         """Send a part of the response."""
         if message["type"] == "http.response.start":
-            headers = [*message.get("headers", []), *self.headers]
+            given = message.get("headers", [])
+            names = {name.lower() for name, _ in given}
+            headers = [*given, *self.headers, *(each for each in GUARDS if each[0] not in names)]
             if any(b"\n" in value or b"\r" in value for _, value in headers):
                 raise ValueError("a header of the response has several lines")
             self.status = message["status"]

@@ -297,7 +297,7 @@ def test_a_download_is_an_attachment_of_its_own_type_and_is_closed(
     assert network.opened == ["77"]
     assert response.headers["Content-Type"] == "image/jpeg"
     assert response.headers["Content-Length"] == "6"
-    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert response.headers["Cache-Control"] == "private"
     assert asyncio.run(_read(response)) == b"abcdef"
     assert network.download.closed
 

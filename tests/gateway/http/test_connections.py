@@ -242,6 +242,8 @@ def check_late(client: Client, part: str) -> None:
     assert f" {part} " in error.pop("message")
     assert (answer.status, error) == (408, {"code": "REQUEST_TIMEOUT", "status": 408})
     assert answer.headers["connection"] == "close"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["cache-control"] == "no-store"
     assert client.is_ended()
 
 

@@ -37,6 +37,8 @@ def _ask(
     answered = ask(edge, http_scope("POST", path, headers=headers), chunks or (b"",))
     assert answered is not None
     assert {name for name, _ in answered.headers} >= LIMIT_HEADERS
+    assert answered.header("x-content-type-options") == "nosniff"
+    assert answered.header("cache-control") == "no-store"
     return answered
 
 
@@ -142,6 +144,19 @@ def test_an_unreachable_database_is_500_in_the_standard_error_shape(
     monkeypatch.setattr(admission, "identify", fail)
     answered = _ask(_edge())
     assert (answered.status, answered.error["code"]) == (500, "INTERNAL_ERROR")
+
+
+def test_a_response_may_have_its_own_rule_for_caches() -> None:
+    async def allow(_scope: Scope, _receive: Receive, send: Send) -> None:
+        headers = [(b"Cache-Control", b"private")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
+    answered = ask(_edge(allow), http_scope(path="/api/webhooks"))
+    assert answered is not None
+    assert [value for name, value in answered.headers if name.lower() == "cache-control"] == [
+        "private"
+    ]
 
 
 def test_a_media_type_arrives_in_the_spelling_that_the_validator_knows() -> None:
