@@ -4,11 +4,11 @@ These layers are above this package, so the application injects a function that 
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
-from flask import current_app
+from flask import current_app, g
 
 from models.accounts.account import Account
 
@@ -48,8 +48,19 @@ class Body:
     pieces: Iterable[bytes]
 
 
-# Sends a POST to a path of the API, with headers, like a request with an API key of the account.
-Call = Callable[[Account, str, Mapping[str, str], Body], Answer]
+class Call(Protocol):
+    """Sends a POST to a path of the API, with headers, like a request with an API key of the account."""
+
+    def __call__(
+        self,
+        account: Account,
+        path: str,
+        headers: Mapping[str, str],
+        body: Body,
+        *,
+        is_counted: bool,
+    ) -> Answer:
+        """The response. A call counts for the rate limit unless ``is_counted``. Raises RateLimitedError."""
 
 
 def send_message(account: Account, payload: object, key: str) -> Answer:
@@ -61,6 +72,7 @@ def send_message(account: Account, payload: object, key: str) -> Answer:
 
 
 def post(account: Account, path: str, headers: Mapping[str, str], body: Body) -> Answer:
-    """Call an operation with a body of any content type."""
+    """Call an operation with a body of any content type. The first call was counted with its page."""
     call = cast("Call", current_app.extensions[EXTENSION])
-    return call(account, path, headers, body)
+    is_counted, g.has_called = not g.get("has_called", False), True
+    return call(account, path, headers, body, is_counted=is_counted)

@@ -7,19 +7,21 @@ from typing import cast
 
 from flask import Response, current_app, g, request
 from peewee import DatabaseError, IntegrityError, InterfaceError
+from werkzeug.exceptions import MethodNotAllowed
 
 from dashboard.connect import Outcome
-from dashboard.guard import NotAllowedError, account
+from dashboard.guard import NotAllowedError, account, rule_of
 from dashboard.pages import render
 from dashboard.site import FormError, blueprint, section, show
 from models.accounts.user import Role, User
 from models.accounts.user_session import TooManyAttemptsError
+from models.errors import RateLimitedError
 
 logger = logging.getLogger(__name__)
 
 PREFIX = "/connect/"
 DASHBOARD = "/dashboard"
-# Seconds, if the database is unavailable.
+# Seconds, if the database is unavailable, or if it is not known.
 RETRY_AFTER = 5
 
 
@@ -36,7 +38,8 @@ def error_page(status: int, headers: Mapping[str, str], path: str = PREFIX) -> R
     """The page of an HTTP error, with the headers of its status (Allow, Retry-After)."""
     if _is_dashboard(path):
         headers = {"Referrer-Policy": "same-origin", **headers}
-        return render("dashboard/error.html", status, headers=headers, error=status)
+        wait = headers.get("Retry-After")
+        return render("dashboard/error.html", status, headers=headers, error=status, wait=wait)
     outcome = Outcome("error", status, headers=dict(headers))
     return render(
         "connect/outcome.html", status, headers=headers, outcome=outcome, slug="", fields={}
@@ -59,16 +62,41 @@ def show_forbidden(error: NotAllowedError) -> Response:
 @blueprint.errorhandler(FormError)
 def show_form(error: FormError) -> Response:
     """The page of the form again."""
-    g.refused, view = error.shown, error.view
+    g.refused, view = error.shown, error.view or _view_of_form()
     if view is None:
-        endpoint, _ = current_app.url_map.bind("").match(request.path, method="GET")
-        view = cast("Callable[..., Response]", current_app.view_functions[endpoint])
+        raise error
     try:
         response = view(**request.view_args or {})
     except Exception as failure:  # noqa: BLE001 - Flask sends an error here to no other handler
         return current_app.make_response(current_app.handle_user_exception(failure))
     if response.status_code == HTTPStatus.OK:
         response.status_code = error.status
+    return response
+
+
+def _view_of_form() -> Callable[..., Response] | None:
+    """The view of the page whose form was posted. None for a button, and for a question that asks first."""
+    endpoint, values = f"{blueprint.name}.{rule_of(request.endpoint).form}", request.view_args
+    if endpoint not in current_app.view_functions:
+        try:
+            endpoint, values = current_app.url_map.bind("").match(request.path, method="GET")
+        except MethodNotAllowed:
+            return None
+    # The view of a question would do what it asks for.
+    is_form = endpoint != request.endpoint and values == request.view_args
+    return (
+        cast("Callable[..., Response]", current_app.view_functions[endpoint]) if is_form else None
+    )
+
+
+@blueprint.errorhandler(RateLimitedError)
+def show_later(error: RateLimitedError) -> Response:
+    """429, with the time to wait: the page of the form with what was typed, or a page that leads back."""
+    if request.method == "POST" and _view_of_form():
+        response = show_form(FormError(error.message, 429, problems={"form": error.message}))
+    else:
+        response = show("later.html", 429, reason=error.message, back=section())
+    response.headers["Retry-After"] = str(error.retry_after or RETRY_AFTER)
     return response
 
 

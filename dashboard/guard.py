@@ -1,4 +1,4 @@
-"""Checks before every page of the dashboard: session, role, second factor, and for a POST the CSRF token.
+"""Checks before every page of the dashboard: session, role, second factor, the form's token, the rate limit.
 
 The user is the actor of what a view changes (models.accounts.actor).
 """
@@ -20,11 +20,15 @@ from models.accounts.account import Account
 from models.accounts.actor import SERVICE, acting
 from models.accounts.user import Role
 from models.accounts.user_session import UserSession
+from models.errors import RateLimitedError
 
 # The edge looks up the session, because the rate limit needs the user too. It is above this package, so the
 # application injects a function that reads the session from the request's WSGI environment.
 EXTENSION = "session"
 Look = Callable[[Mapping[str, Any]], UserSession | None]
+# Likewise for the reason why a form is refused, if the account has made all requests of this minute.
+REFUSAL = "refusal"
+LookAtLimit = Callable[[Mapping[str, Any]], RateLimitedError | None]
 HOME = "/dashboard/"
 SIGN_IN = "/dashboard/sign-in"
 SET_UP = "/dashboard/you/two-factor"
@@ -44,12 +48,13 @@ class Rule:
     """The roles that may use a view. A public view needs no session.
 
     ``change`` is the action of the row that a successful POST leaves in the audit log. It is None if the view
-    changes nothing.
+    changes nothing. ``form`` is the name of the view of the form, if that is not at the same path.
     """
 
     roles: frozenset[Role]
     change: str | None = None
     is_public: bool = False
+    form: str | None = None
 
 
 NOBODY, PUBLIC = Rule(frozenset()), Rule(frozenset(), is_public=True)
@@ -84,13 +89,20 @@ class GuardedBlueprint(Blueprint):
         return self._guarded(path, "GET", Rule(roles))
 
     def action(
-        self, path: str, roles: frozenset[Role], change: str, *, asks: bool = False
+        self,
+        path: str,
+        roles: frozenset[Role],
+        change: str,
+        *,
+        asks: bool = False,
+        form: str | None = None,
     ) -> Callable[[View], View]:
         """A view that changes something. The code that makes the change writes its row.
 
         A view that ``asks`` shows the page of dashboard.site.confirm() before it changes anything.
         """
-        return self._guarded(path, "GET POST" if asks else "POST", Rule(roles, change))
+        rule = Rule(roles, change, form=form)
+        return self._guarded(path, "GET POST" if asks else "POST", rule)
 
     def _guarded(self, path: str, methods: str, rule: Rule) -> Callable[[View], View]:
         def add(view: View) -> View:
@@ -103,7 +115,7 @@ class GuardedBlueprint(Blueprint):
 
 
 def check_request() -> Response | None:
-    """Before each request: require the sign-in, check the role and the form's origin."""
+    """Before each request: require the sign-in, check the role, the form's origin and the rate limit."""
     g.session = cast("Look", current_app.extensions[EXTENSION])(request.environ)
     # Without a session, the page with the form sets a separate cookie for its CSRF token.
     g.form_secret = cookie(SESSION if g.session else VISITOR)
@@ -119,6 +131,8 @@ def check_request() -> Response | None:
         return redirect(SET_UP)
     if request.method not in {"GET", "HEAD", "OPTIONS"} and not _is_our_form():
         abort(403)
+    if refusal := cast("LookAtLimit", current_app.extensions[REFUSAL])(request.environ):
+        raise refusal
     return None
 
 

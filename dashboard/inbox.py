@@ -21,6 +21,7 @@ from models import clock
 from models.accounts.audit import Audit
 from models.clock import timestamp
 from models.database import reading, writing
+from models.errors import RateLimitedError
 from models.messages.contact import Contact
 from models.messages.contact_search import conversations, last_inbound, messages_before
 from models.messages.idempotency import IdempotencyKey
@@ -29,13 +30,14 @@ from models.messages.template import Template, TemplateList, TemplateStatus
 from models.numbers.number import Number, NumberStatus
 from models.page import Newest
 from resources.contact import window_open_until
+from services.fair_share import RETRY_AFTER
 
 PATH = "/dashboard/inbox"
 REPLIED = "contact.replied"
 MAX_TEXT, MAX_CAPTION, MAX_LINK, MAX_PARAMETER = 4096, 1024, 2048, 1024
 MOST_TEMPLATES = 100
 KINDS = {"text": "Text", "media": "Image or file", "template": "Template"}
-CONFLICT = 409
+CONFLICT, TOO_MANY = 409, 429
 KEY = re.compile(r"[\w-]{1,64}", re.ASCII)
 CHANGED = "Your first reply may have been sent. See the conversation, then open it again to write another."
 
@@ -98,7 +100,7 @@ def _key() -> str:
 
 
 def _outcome(row: Contact, answer: Answer, key: str) -> Response:
-    """Redirect to the conversation. Raises FormError if the message was not sent, or may not have been.
+    """Redirect to the conversation. Raises FormError or RateLimitedError if no message may have been sent.
 
     The form gets a new key only if its message was certainly not sent, so it never sends a second message.
     """
@@ -112,6 +114,9 @@ def _outcome(row: Contact, answer: Answer, key: str) -> Response:
         g.once = ""
     elif known is not None and answer.status == CONFLICT:
         raise FormError(CHANGED)
+    if answer.status == TOO_MANY:
+        after = int(answer.headers.get("retry-after", RETRY_AFTER))
+        raise RateLimitedError(_in_words(answer), retry_after=after)
     raise FormError(_in_words(answer))
 
 

@@ -104,13 +104,13 @@ def new_webhook() -> Response:
     return _form(None)
 
 
-@blueprint.action("/webhooks", DEVELOPERS, "webhook.created")
+@blueprint.action("/webhooks", DEVELOPERS, "webhook.created", form="new_webhook")
 def create_webhook() -> Response:
     """Create a webhook and show its secret once."""
     try:
         row = service.create(account().id, *_read())
     except ConflictError as error:
-        raise FormError(problems={"form": str(error)}, status=409, view=new_webhook) from None
+        raise FormError(problems={"form": str(error)}, status=409) from None
     return show("webhook_secret.html", webhook=row, is_new=True)
 
 
@@ -224,7 +224,7 @@ def _read(row: Webhook | None = None) -> tuple[str, list[str], list[str]]:
     }
     if any(problems.values()):
         found = {name: problem for name, problem in problems.items() if problem}
-        raise FormError(problems=found, view=None if row else new_webhook)
+        raise FormError(problems=found)
     return (
         url,
         [kind for kind in EventKind if kind in events],

@@ -13,6 +13,7 @@ from datetime import datetime
 import pytest
 import requests
 
+from contract_tests.account_load import Ask, check, load_of
 from contract_tests.conformance.events import Callbacks
 from contract_tests.conformance.exchange import RATE_LIMIT, WINDOW_SECONDS, Api, Contract
 from contract_tests.conformance.timelapse import Timelapse
@@ -98,6 +99,20 @@ def test_the_101st_request_of_all_keys_together_is_refused_until_the_window_ends
         assert standing(refused) == (100, 0, reset)
         assert abs(time.time() + int(refused.headers["Retry-After"]) - reset) <= 1.5
     assert standing(another.call("GET", "/numbers", 200))[1] == 99
+
+
+def test_keys_users_and_replies_of_an_account_share_the_plans_limit(shipped: Gateway) -> None:
+    """The limit belongs to the plan, hence to the account."""
+    customer = shipped.customer("starter")
+    load, own = load_of(shipped, customer), threading.local()
+
+    def ask(what: str, send: Ask) -> tuple[str, requests.Response]:
+        own.session = getattr(own, "session", None) or requests.Session()
+        return what, send(own.session)
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda each: ask(*each), load.asks))
+    check(load, answers)
 
 
 def test_requests_without_a_valid_key_count_against_their_address(

@@ -28,7 +28,7 @@ from gateway.api import contract
 from gateway.api.checks import VALIDATORS, Routing
 from gateway.api.operations import LIVE, Part
 from gateway.http.access_log import RequestLog
-from gateway.http.admission import MEMORY, RateLimiter, session_of
+from gateway.http.admission import MEMORY, RateLimiter, refusal_of, session_of
 from gateway.http.edge import Edge, Operations
 from gateway.http.endpoints import intake, live
 from gateway.http.in_process import InProcess
@@ -127,13 +127,14 @@ def build_app(settings: Settings) -> ASGIApp:
     routes = {name: route for name, (route, _) in contract.operations().items()}
     flask_app.extensions[requests.EXTENSION] = routes
     flask_app.extensions[guard.EXTENSION] = session_of
+    flask_app.extensions[guard.REFUSAL] = refusal_of
     pages, uploads, probes = (
         cast("ASGIApp", WSGIMiddleware(cast("Any", flask_app.wsgi_app), workers=threads))
         for threads in (PAGE_THREADS, settings.transfers, PROBE_THREADS)
     )
     rules = [LIVE, *map(str, flask_app.url_map.iter_rules())]
     operations = Operations(contract.load(), rules)
-    api = _api(request_log, calls := InProcess(operations))
+    api = _api(request_log, calls := InProcess(operations, limiter))
     calls.part = api
     flask_app.extensions[api_calls.EXTENSION] = calls
     parts: dict[Part, ASGIApp] = {

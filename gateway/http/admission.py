@@ -2,6 +2,7 @@
 
 The caller is identified once, because the rate limit needs the account too. The API and the pages read the
 result. The limit holds in a fixed window of 60 s for each account, or client address (docs/rate-limits.md).
+All keys and users of an account count together. Users read pages in a separate window.
 One process counts in its memory, several count together in Redis. While Redis does not answer, each counts
 for itself (docs/decisions/0028-limits-without-redis.md).
 """
@@ -15,6 +16,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from peewee import DatabaseError
@@ -24,6 +26,7 @@ from starlette.types import Scope
 
 from dashboard.cookies import session_token
 from gateway.http.shared_windows import WINDOW_SECONDS, SharedWindows
+from gateway.ops.metrics import RATE_LIMITED
 from gateway.settings import ANONYMOUS
 from models import clock
 from models.accounts.account import Account, ApiKey
@@ -31,6 +34,7 @@ from models.accounts.client_address import one_client
 from models.accounts.user import User
 from models.accounts.user_session import UserSession
 from models.database import answers_at_once, commit
+from models.errors import RateLimitedError
 from services.telemetry import request_fields
 
 logger = logging.getLogger(__name__)
@@ -43,6 +47,14 @@ ADMITTING_THREADS = 20
 # After this time a request's session is looked up again: its body may take minutes, and the session may end.
 FRESH_SECONDS = 1
 MEMORY = "memory"
+# How many times the plan's requests the users of an account may read pages. A page that shows what happens
+# polls every three seconds.
+READS = 10
+READING = frozenset({"GET", "HEAD", "OPTIONS"})
+# A user at a borrowed machine can end the session at any time.
+SIGN_OUT = f"{DASHBOARD}sign-out"
+# The refusal of a form past the limit, in its scope. Its page shows the refusal, with what was typed.
+REFUSAL = "gateway.refusal"
 
 _noting: dict[str, asyncio.Task[None]] = {}
 
@@ -72,11 +84,10 @@ class Caller:
         return None if self.user is None else str(self.user.account_id)
 
     def counted(self, client: tuple[str, int] | None) -> tuple[str, str]:
-        """The plan, and the identifier or client address, for the rate limit."""
-        if self.account is not None:
-            return self.account.plan, self.account.id
-        if self.user is not None:
-            return self.user.account.plan, self.user.id
+        """The plan, and the account or client address, for the rate limit."""
+        account = self.user.account if self.account is None and self.user else self.account
+        if account is not None:
+            return account.plan, account.id
         return ANONYMOUS, one_client(client[0] if client else "unknown")
 
 
@@ -116,6 +127,31 @@ def session_of(environ: Mapping[str, Any]) -> UserSession | None:
     return UserSession.resume(credentials_of(scope)[1] or "")
 
 
+def refusal_of(environ: Mapping[str, Any]) -> RateLimitedError | None:
+    """Why a form that Flask serves is refused, if its account has made all its requests."""
+    found: RateLimitedError | None = environ["asgi.scope"].get(REFUSAL)
+    return found
+
+
+def _is_of_user(scope: Scope, caller: Caller) -> bool:
+    return (
+        caller.account is None and caller.user is not None and scope["path"].startswith(DASHBOARD)
+    )
+
+
+def _counted(scope: Scope, caller: Caller) -> tuple[str, str, int]:
+    """The window of a request: its plan, its name, and how many times the plan's requests it allows."""
+    is_read = scope["method"] in READING or scope["path"] == SIGN_OUT
+    if _is_of_user(scope, caller) and is_read:
+        return _reads(scope, caller)
+    return *caller.counted(scope.get("client")), 1
+
+
+def _reads(scope: Scope, caller: Caller) -> tuple[str, str, int]:
+    plan, account_id = caller.counted(scope.get("client"))
+    return plan, f"{account_id}:pages", READS
+
+
 @dataclass(frozen=True)
 class Window:
     """The state of a caller's limit. ``reset`` is Unix time in whole seconds."""
@@ -139,11 +175,20 @@ class Window:
         """Whole seconds until a request is accepted again."""
         return max(1, self.reset - clock.now() // 1000)
 
+    @property
+    def refusal(self) -> RateLimitedError:
+        """The error for a request past the limit, which is counted for the operator, too."""
+        RATE_LIMITED.inc()
+        seconds = self.retry_after
+        text = f"The limit of {self.limit} requests a minute is used up. Try again in {seconds} seconds."
+        return RateLimitedError(text, retry_after=seconds)
+
 
 class RateLimiter:
     """Counts requests against the limits of ``plans`` (requests a minute by plan name).
 
-    ``url`` says where: ``memory`` or ``redis://...``. A ``caller`` is an identifier or a client address.
+    ``url`` says where: ``memory`` or ``redis://...``. A ``caller`` is an identifier or a client address. It
+    may make ``times`` as many requests as the plan says.
     """
 
     def __init__(self, plans: dict[str, int], url: str = MEMORY) -> None:
@@ -153,25 +198,25 @@ class RateLimiter:
         # Whether counting needs no round trip.
         self.answers_at_once = self._shared is None
 
-    def count(self, plan: str, caller: str) -> Window:
+    def count(self, plan: str, caller: str, times: int = 1) -> Window:
         """Count one request. It may wait for Redis."""
-        return self._window(plan, *self._add(caller, 1))
+        return self._window(plan, times, *self._add(caller, 1))
 
     def count_here(self, plan: str, caller: str) -> Window:
         """Like count(), but in this process only: for the event loop, which must not wait for Redis."""
-        return self._window(plan, *self._own.add(caller, 1))
+        return self._window(plan, 1, *self._own.add(caller, 1))
 
-    def look_here(self, plan: str, caller: str) -> Window:
+    def look_here(self, plan: str, caller: str, times: int = 1) -> Window:
         """The window of a caller in this process, for a request that is not limited."""
-        return replace(self._window(plan, *self._own.add(caller, 0)), exceeded=False)
+        return replace(self._window(plan, times, *self._own.add(caller, 0)), exceeded=False)
 
     def look(self, account: Account) -> tuple[int, int, int]:
         """The account's limit, what remains of it and its reset, as in Window. Counts nothing."""
-        window = self._window(account.plan, *self._add(account.id, 0))
+        window = self._window(account.plan, 1, *self._add(account.id, 0))
         return window.limit, window.remaining, window.reset
 
-    def _window(self, plan: str, count: int, ends: float) -> Window:
-        limit = self._plans[plan]
+    def _window(self, plan: str, times: int, count: int, ends: float) -> Window:
+        limit = self._plans[plan] * times
         return Window(limit, max(0, limit - count), math.ceil(ends), count > limit)
 
     def _add(self, caller: str, requests: int) -> tuple[int, float]:
@@ -234,7 +279,7 @@ class Admission:
 
         def identified() -> tuple[Caller, Window]:
             caller = identify(key, session, now)
-            counted = caller.counted(scope.get("client"))
+            counted = _counted(scope, caller)
             return caller, (limiter.count if is_metered else limiter.look_here)(*counted)
 
         waits = (is_metered and not limiter.answers_at_once) or session is not None
@@ -248,6 +293,17 @@ class Admission:
         if caller.key is not None and caller.is_use_due:
             note_use(caller.key)
         return window
+
+    async def may_show(self, scope: Scope) -> bool:
+        """Whether a user's form past the limit is answered by its page. That counts as reading the page."""
+        caller: Caller = scope[CALLER]
+        if scope["method"] != "POST" or not _is_of_user(scope, caller):
+            return False
+        counted = partial(self.limiter.count, *_reads(scope, caller))
+        if self.limiter.answers_at_once:
+            return not counted().exceeded
+        window = await asyncio.get_running_loop().run_in_executor(self._threads, counted)
+        return not window.exceeded
 
 
 def note_use(key: ApiKey) -> None:

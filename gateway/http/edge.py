@@ -30,11 +30,17 @@ from gateway.api.operations import (
     of_pages,
 )
 from gateway.http.access_log import RequestLog, Response, observed
-from gateway.http.admission import CALLER, NOBODY, Admission, Caller, RateLimiter, Window
+from gateway.http.admission import (
+    CALLER,
+    NOBODY,
+    REFUSAL,
+    Admission,
+    Caller,
+    RateLimiter,
+    Window,
+)
 from gateway.http.connections import EDGE
 from gateway.http.exception_handlers import ApiError
-from gateway.ops.metrics import RATE_LIMITED
-from models.errors import RateLimitedError
 from services.fair_share import Share
 from services.streams import streams
 
@@ -169,10 +175,9 @@ class Edge:
         window = await self._admit(scope, response)
         operation: Operation = scope[KEY]
         if window.exceeded:
-            RATE_LIMITED.inc()
-            seconds = window.retry_after
-            text = f"The limit of {window.limit} requests a minute is used up."
-            raise RateLimitedError(f"{text} Try again in {seconds} seconds.", retry_after=seconds)
+            scope[REFUSAL] = window.refusal
+            if not await self._admission.may_show(scope):
+                raise scope[REFUSAL]
         if operation.refusal is not None:
             await response.fail(operation.refusal)
         else:

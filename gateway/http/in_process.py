@@ -1,7 +1,7 @@
 """Calls the contract's operations from threads of this process. The dashboard sends messages with it.
 
-Calls use the same routing, validation and handlers as requests from outside. The rate limit and the API
-request log skip them, because the request for the page already counts.
+Calls use the same routing, validation and handlers as requests from outside. The rate limit counts them,
+except the first of a page, whose form was counted. The API request log skips them.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope
 from dashboard.api_calls import Answer, Body
 from gateway.api.operations import BASE, BODY
 from gateway.http.access_log import Response
-from gateway.http.admission import CALLER, Caller
+from gateway.http.admission import CALLER, Caller, RateLimiter
 from gateway.http.edge import Operations, bounded, read
 from models.accounts.account import Account
 
@@ -28,13 +28,24 @@ class InProcess:
     part: ASGIApp
     loop: asyncio.AbstractEventLoop
 
-    def __init__(self, operations: Operations) -> None:
+    def __init__(self, operations: Operations, limiter: RateLimiter) -> None:
         self._operations = operations
+        self._limiter = limiter
 
     def __call__(
-        self, account: Account, path: str, headers: Mapping[str, str], body: Body
+        self,
+        account: Account,
+        path: str,
+        headers: Mapping[str, str],
+        body: Body,
+        *,
+        is_counted: bool,
     ) -> Answer:
-        """See dashboard.api_calls.Call. Raises TimeoutError if the loop ends."""
+        """See dashboard.api_calls.Call. Raises RateLimitedError, and TimeoutError if the loop ends."""
+        if not is_counted:
+            window = self._limiter.count(account.plan, account.id)
+            if window.exceeded:
+                raise window.refusal
         asked = self._ask(account, f"{BASE}{path}", headers, body)
         answer = asyncio.run_coroutine_threadsafe(asked, self.loop)
         # A loop that has ended answers no call. The thread would keep the process from ending.

@@ -15,7 +15,14 @@ from dashboard.api_calls import Answer, Body
 from gateway.http.exception_handlers import as_api_error
 from models.accounts.account import Account
 from models.database import writing
-from models.errors import ConflictError, DomainError, FailedError, InvalidError, TooLargeError
+from models.errors import (
+    ConflictError,
+    DomainError,
+    FailedError,
+    InvalidError,
+    RateLimitedError,
+    TooLargeError,
+)
 from models.messages.contact import Contact
 from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message
@@ -50,10 +57,18 @@ class Api:
         self.sends: Callable[[str], object] = lambda _key: None
         self.uploads: list[Answer] = []
         self.uploaded: list[tuple[str, str, str, bytes]] = []
+        self.counted: list[bool] = []
 
     def __call__(
-        self, _account: Account, path: str, headers: Mapping[str, str], body: Body
+        self,
+        _account: Account,
+        path: str,
+        headers: Mapping[str, str],
+        body: Body,
+        *,
+        is_counted: bool,
     ) -> Answer:
+        self.counted.append(is_counted)
         content = b"".join(body.pieces)
         assert len(content) == body.size
         if path.endswith("/media"):
@@ -237,6 +252,17 @@ def test_a_file_is_uploaded_and_sent_as_what_it_is(
     [asked] = api.asked
     named = {"filename": name} if kind == "document" else {}
     assert (asked["type"], asked[kind]) == (kind, {"id": "4711"} | named | content)
+    # The form was counted, and with it the first call.
+    assert api.counted == [True, False]
+
+
+def test_a_reply_that_is_throttled_says_when_to_send_it_again(
+    submit: Submit, api: Api, contact: Contact
+) -> None:
+    api.fail(RateLimitedError("Busy.", retry_after=9))
+    refused = submit(f"inbox/{contact.id}", 429, text="not lost", once="k")
+    assert refused.headers["Retry-After"] == "9"
+    assert "not lost</textarea>" in refused.text
 
 
 @pytest.fixture

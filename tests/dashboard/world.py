@@ -73,8 +73,9 @@ def application() -> Flask:
     app = Flask("pages")
     app.register_blueprint(blueprint)
     app.extensions[guard.EXTENSION] = _session_of
+    app.extensions[guard.REFUSAL] = lambda _environ: None
     app.extensions[overview.EXTENSION] = lambda _account: (100, 99, clock.now() // 1000)
-    app.extensions[api_calls.EXTENSION] = lambda *_: api_calls.Answer(200, {}, b"{}")
+    app.extensions[api_calls.EXTENSION] = lambda *_, **__: api_calls.Answer(200, {}, b"{}")
     return app
 
 
