@@ -37,10 +37,13 @@ PART = 64 * 1024
 MOST_WAITING = 200
 # A stream ends within this time after its key or session is revoked.
 KEY_SECONDS = 2
-# The most open streams in this process: for one account, and for all.
+# The most open streams in this process: for one account, and for all. Users' pages have separate places: the
+# programs of an account cannot take those of its pages, nor the other way round.
 EACH, TOTAL = 10, 500
 # Between two polls while the database is unreachable.
 PAUSE_SECONDS = 1
+# Of the identifier of a session, which opens the stream of a page.
+SESSION_PREFIX = "ses_"
 OPENING, KEEP_ALIVE = "retry: 1000\n\n", ": keep-alive\n\n"
 
 
@@ -67,6 +70,11 @@ class Stream:
     _is_over: bool = False
     _is_sending: bool = False
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def is_of_page(self) -> bool:
+        """Whether a user opened it, not an API key."""
+        return self.opener.startswith(SESSION_PREFIX)
 
     @property
     def is_ready(self) -> bool:
@@ -158,6 +166,7 @@ class Streams:
         # Exists since the first open stream with sources.
         self._blocks: LiveBlocks | None = None
         self._places = Share("event streams", EACH, TOTAL)
+        self._places_of_pages = Share("Live pages", EACH, TOTAL)
         self._task: asyncio.Task[None] | None = None
         self._wanted = asyncio.Event()
         self._check_at = 0.0
@@ -166,7 +175,8 @@ class Streams:
     @contextmanager
     def opened(self, stream: Stream) -> Iterator[None]:
         """Serve a stream while inside. Raises RateLimitedError."""
-        with self._places.of(stream.wanted.account_id):
+        places = self._places_of_pages if stream.is_of_page else self._places
+        with places.of(stream.wanted.account_id):
             if stream.sources and not self._accounts():
                 self._blocks = LiveBlocks()
             self._open.add(stream)
@@ -244,7 +254,7 @@ class Streams:
 
 def _void_among(openers: set[str]) -> set[str]:
     """The keys and sessions among these that are no longer valid."""
-    sessions = {opener for opener in openers if opener.startswith("ses_")}
+    sessions = {opener for opener in openers if opener.startswith(SESSION_PREFIX)}
     with reading():
         return ApiKey.void_among(openers - sessions) | UserSession.void_among(sessions)
 

@@ -11,6 +11,8 @@ from starlette.types import Message
 
 from handlers.events import EventStream
 from models.accounts.account import Account, ApiKey
+from models.accounts.user import Role
+from models.accounts.user_session import UserSession
 from models.database import writing
 from models.deliveries.attempt import record_outcomes
 from models.deliveries.claim import Terms
@@ -25,6 +27,7 @@ from services.live_updates import Source
 from services.streams import EACH, Stream, streams
 from tests import factories
 from tests.asgi import http_scope
+from tests.people import member
 
 WAIT_SECONDS = 10
 
@@ -412,6 +415,25 @@ def test_long_events_are_read_one_by_one_after_the_client_has_taken_the_earlier_
         await _until(lambda: len(read) == 5)
         await client.leave()
         assert max(map(len, client.pieces)) < 2 * module.PART
+
+    _run(follow)
+
+
+def test_programs_and_pages_of_an_account_take_no_places_of_each_other(
+    account: Account, key: ApiKey
+) -> None:
+    UserSession.begin(user := member(account, Role.OWNER))
+    [session] = UserSession.of(user)
+
+    async def follow() -> None:
+        openers = [key.id] * EACH + [session.id] * EACH
+        clients = [Client(account, opener) for opener in openers]
+        await _until(lambda: all(client.pieces for client in clients))
+        for opener in (key.id, session.id):
+            with pytest.raises(RateLimitedError):
+                await Client(account, opener).task
+        for client in clients:
+            await client.leave()
 
     _run(follow)
 
