@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import requests
 
+from contract_tests import canaries
 from contract_tests.harness import Customer, Gateway, Receiver, running, wait_for
 
 TO = "15557770123"
@@ -140,6 +141,21 @@ def _whole(run: Run, receiver: Receiver) -> None:
 def test_no_secret_key_number_or_text_of_a_message_is_in_the_log(run: Run) -> None:
     log = run.gateway.log()
     assert [what for what, text in run.secrets.items() if text in log] == []
+
+
+def test_the_log_of_api_requests_has_nothing_that_a_caller_wrote(run: Run) -> None:
+    made = canaries.sing(run.customer)
+
+    def logged() -> list[tuple[str, ...]]:
+        return run.gateway.stored.rows(
+            "SELECT path, query, error_json FROM api_request WHERE status >= 400"
+        )
+
+    rows = wait_for(lambda: len(found := logged()) >= made and found, "the entries")
+    text = "\n".join(str(part) for row in rows for part in row)
+    assert [
+        line for line in text.splitlines() if canaries.WORD in line or canaries.NUMBER in line
+    ] == []
 
 
 def test_a_message_identifier_finds_its_request_and_deliveries_in_the_log(run: Run) -> None:

@@ -29,10 +29,14 @@ def _site(gateway: Gateway, passed: str) -> Nginx:
     text = (ROOT / "docs" / "install.md").read_text()
     [block] = re.findall(r"```nginx\n(.*?)```", text, re.DOTALL)
     assert KEPT in block
-    upstream = "upstream gateway { server 127.0.0.1:8080; }"
-    return Nginx(
-        f"{upstream} server {{ listen 443 ; {block.replace(KEPT, passed)} }}", gateway.port
+    shipped = (ROOT / "deploy" / "nginx.conf").read_text()
+    # The documentation says to take these.
+    [log] = re.findall(
+        r"^map \$uri .*?^}\n.*?^log_format .*?;\n", shipped, re.MULTILINE | re.DOTALL
     )
+    upstream = "upstream gateway { server 127.0.0.1:8080; }"
+    server = f"server {{ listen 443 ; {block.replace(KEPT, passed)} }}"
+    return Nginx(f"{log} {upstream} {server}", gateway.port)
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ An identifier is a prefix that names the kind of resource, and a ULID.
 """
 
 import logging
+import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -24,6 +25,7 @@ from ulid import ULID, ULIDGenerator
 logger = logging.getLogger(__name__)
 
 _TIME_CHARACTERS = 10
+_ID = re.compile(r"[a-z]{2,4}_[0-9A-HJKMNP-TV-Z]{26}")
 MINUTE_MS = 60_000
 DAY_MS = 24 * 60 * MINUTE_MS
 # A change up to this is no jump: time servers correct clocks by seconds.
@@ -255,6 +257,11 @@ def moment(milliseconds: int | None) -> str | None:
 def new_id(prefix: str) -> str:
     """A new identifier such as ``msg_01JD5ZB3Q8H2M6F4S9KX7T1W5C``."""
     return f"{prefix}_{_generator.generate()}"
+
+
+def is_id(text: str) -> bool:
+    """Whether a text has the form of an identifier of new_id(), which no word or number has."""
+    return bool(_ID.fullmatch(text))
 
 
 def id_bound(prefix: str, at: int) -> str:

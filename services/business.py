@@ -110,7 +110,7 @@ def _refused(result: BlockResult, field: str | None = None) -> ConflictError:
     """The error of a request that changed nothing, with the network's first error."""
     person, (code, reason) = next(iter(result.failed.items()))
     return ConflictError(
-        f"The messaging network refused {person}: {code} {explained(code, reason)}",
+        f'The messaging network refused "{person}": {code} {explained(code, reason)}',
         network_code=int(code) if code.isdecimal() else None,
         field=field,
     )

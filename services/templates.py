@@ -78,7 +78,7 @@ async def delete_template(
     number = await _up_to_date(account_id, number_id)
     rows = await read(partial(Template.rows_of, number, name=name, network_id=template_id))
     if not rows:
-        wanted = name if template_id is None else f"{name} with the id {template_id}"
+        wanted = f'"{name}"' if template_id is None else f'"{name}" with the id "{template_id}"'
         raise NotFoundError(f"The number {number.id} has no template {wanted}.")
     async with asking(Templates, number, DELETING) as (network, sender):
         await network.delete_template(sender, number.waba_id, name, template_id)
@@ -121,9 +121,7 @@ def check_message(number: Number, contact: Contact, content: dict[str, Any]) -> 
             " number first, then send again."
         )
     elif template.category == MARKETING:
-        problem = (
-            f"{template.name} is a {MARKETING} template. Nothing was sent. Choose another category."
-        )
+        problem = f'"{template.name}" is a {MARKETING} template. Nothing was sent. Choose another category.'
     else:
         return
     raise ConflictError(
@@ -156,7 +154,7 @@ def _require_unknown(number: Number, name: str, language: str) -> None:
     if known is not None and known.read_at is not None:
         listed = ", ".join(languages[:20])
         raise ContentError(
-            f"language.code: the template {name} does not exist in {language}, only in {listed}.",
+            f'language.code: the template "{name}" does not exist in {language}, only in {listed}.',
             "/language/code",
         )
     TemplateList.ask(number)
@@ -187,7 +185,7 @@ def _refuse_known(number: Number, name: str, language: str) -> None:
     """Raise ConflictError if the business account has a template with this name and language."""
     if (known := Template.find(number, name, language)) is not None:
         raise ConflictError(
-            f"The template {known.name} exists in {known.language} already; it is"
+            f'The template "{known.name}" exists in {known.language} already; it is'
             f" {known.shown_status}. Choose another name, or delete it first.",
             field="/name",
         )

@@ -62,9 +62,9 @@ GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 ISATAP_MARK = 0x00005EFE
 UNIVERSAL_BIT = 0x02000000
 # The texts of AddressRefusedError. The fields are the host and its address.
-NOT_PUBLIC = "The host {} has the address {}, which is not public."
-ODD_SPELLING = "The host {} is an odd spelling of {}."
-UNRESOLVED = "The host {} does not resolve to public addresses."
+NOT_PUBLIC = 'The host "{}" has the address "{}", which is not public.'
+ODD_SPELLING = 'The host "{}" is an odd spelling of "{}".'
+UNRESOLVED = 'The host "{}" does not resolve to public addresses.'
 HTTPS_ONLY = "The url must start with https://."
 NO_CREDENTIALS = "The url must not contain credentials."
 

@@ -109,14 +109,29 @@ def test_an_unreachable_gateway_gives_the_error_shape() -> None:
         _check_error(proxy.ask("GET", "/api/numbers"), 500, "INTERNAL_ERROR")
 
 
+LINKS = ("/connect/", "/api/signup/", "/dashboard/invitation/", "/dashboard/password/")
+
+
 def test_the_log_has_no_secret_addresses(proxy: Nginx) -> None:
-    for path in ("invitation/tok-1", "password/tok-2"):
-        proxy.ask("GET", f"/dashboard/{path}")
-    proxy.ask("GET", "/connect/tok-3")
+    for path in LINKS:
+        proxy.ask("GET", f"{path}tok-1")
     proxy.ask("GET", "/dashboard/sign-in?tok-4")
     log = proxy.folder / "gateway.log"
     wait_for(lambda: "sign-in" in log.read_text(), "the last line")
     text = log.read_text()
-    for path in ("/dashboard/invitation/*", "/dashboard/password/*", "/connect/*"):
-        assert f'"GET {path}"' in text
+    for path in LINKS:
+        assert f'"GET {path}*"' in text
     assert "tok-" not in text
+
+
+def test_the_error_log_has_no_secret_addresses() -> None:
+    with Nginx(SHIPPED, free_port()) as proxy:
+        for path in (*LINKS, "/dashboard/keys"):
+            assert proxy.ask("GET", f"{path}?tok-1").status == 500
+            assert proxy.ask("GET", f"{path}/tok-2").status == 500
+        logs = [proxy.folder / name for name in ("server.log", "error.log", "gateway.log")]
+        text = "".join(log.read_text() for log in logs)
+    assert "/dashboard/keys" in text
+    assert [
+        line for line in text.splitlines() if "tok-" in line and "/dashboard/keys" not in line
+    ] == []

@@ -221,7 +221,7 @@ def _check_content_type(scope: Scope) -> dict[str, str]:
 
 
 def _unsupported(what: str, given: str, supported: str) -> UnsupportedMediaTypeProblem:
-    return UnsupportedMediaTypeProblem(f"The {what} {given} is not supported. Send {supported}.")
+    return UnsupportedMediaTypeProblem(f'The {what} "{given}" is not supported. Send {supported}.')
 
 
 class Parameters:

@@ -39,6 +39,26 @@ def operations() -> dict[str, tuple[str, dict[str, Any]]]:
     }
 
 
+@cache
+def names() -> frozenset[str]:
+    """The names of properties and parameters, the enumerated values and the types of JSON in the contract."""
+    found = {"array", "boolean", "integer", "null", "number", "object", "string"}
+    waiting: list[Any] = [load()]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            if isinstance(properties := part.get("properties"), dict):
+                found |= properties.keys()
+            if "in" in part and isinstance(part.get("name"), str):
+                found.add(part["name"])
+            if isinstance(values := part.get("enum"), list):
+                found |= {value for value in values if isinstance(value, str)}
+            waiting += part.values()
+        elif isinstance(part, list):
+            waiting += part
+    return frozenset(found)
+
+
 def _parse(text: str | bytes) -> Any:
     # Each start parses the contract. libyaml takes a seventh of the time.
     return yaml.load(text, Loader=yaml.CSafeLoader)

@@ -179,8 +179,8 @@ class RequestLog:
                 "created_at": response.at,
                 "operation": operation.name,
                 "method": scope["method"],
-                # A slug is a credential.
-                "path": operation.route if "{slug}" in operation.route else scope["path"],
+                "route": operation.route,
+                "params": scope["path_params"],
                 "query": scope["query_string"],
                 "status": response.status,
                 "duration_ms": round((time.perf_counter() - response.began) * 1000),

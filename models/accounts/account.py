@@ -122,9 +122,11 @@ def owned(model: type[Row], row_id: str, account_id: str, field: str | None = No
 
 def no_access(kind: str, row_id: str, *, exists: bool, field: str | None = None) -> DomainError:
     """The error for another account's row, or for one that does not exist."""
+    # The log of API requests hides what is quoted, because it may be any text.
+    shown = row_id if clock.is_id(row_id) else f'"{row_id}"'
     if exists:
-        return ForbiddenError(f"The {kind} {row_id} belongs to a different account.", field=field)
-    return NotFoundError(f"There is no {kind} {row_id}.", field=field)
+        return ForbiddenError(f"The {kind} {shown} belongs to a different account.", field=field)
+    return NotFoundError(f"There is no {kind} {shown}.", field=field)
 
 
 def _digest(key: str) -> str:

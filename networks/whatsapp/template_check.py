@@ -27,7 +27,7 @@ def check(template: TemplateDefinition, content: dict[str, Any]) -> None:
         reason = f" ({template.rejected_reason})" if template.rejected_reason else ""
         _refuse(
             "/name",
-            f"the template {template.name} ({template.language}) is {template.status}{reason}."
+            f'the template "{template.name}" ({template.language}) is {template.status}{reason}.'
             f" {UNSENDABLE[template.status]}",
         )
     _Given(template, content).check()
@@ -41,7 +41,7 @@ class _Given:
     """The components of a send and those of its template."""
 
     def __init__(self, template: TemplateDefinition, content: dict[str, Any]) -> None:
-        self._title = f"the template {template.name} ({template.language})"
+        self._title = f'the template "{template.name}" ({template.language})'
         self._parts = {
             str(part.get("type", "")).upper(): part
             for part in template.components

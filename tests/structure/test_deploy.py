@@ -4,8 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
+from flask import Flask
 
-from gateway.api.operations import CALLBACK_LIMIT, MEBIBYTE, UPLOAD_LIMIT
+from dashboard import connect, urls
+from gateway.api import contract
+from gateway.api.operations import BASE, CALLBACK_LIMIT, MEBIBYTE, UPLOAD_LIMIT
 from gateway.http.connections import MAX_HEADER_BYTES, Bounds
 from gateway.settings import NETWORK_IDS, NETWORK_SECRETS, PREFIX, Settings, find_mistakes
 from tests.deployment import DEPLOY, STOP_SECONDS, find, parse
@@ -104,3 +107,34 @@ def test_the_files_that_a_page_refers_to_exist() -> None:
     links = re.findall(r"\]\(([^)#]+)\)", (DEPLOY / "README.md").read_text())
     assert links
     assert [link for link in links if not (DEPLOY / link).exists()] == []
+
+
+SECRET = "quagga"
+PARAMETER = re.compile(r"[<{](slug|token)[>}]")
+NGINX = (DEPLOY / "nginx.conf").read_text()
+
+
+def _secret_paths() -> list[str]:
+    """The path of every route with a secret in it, of pages and of the contract."""
+    app = Flask("pages")
+    for blueprint in (connect.blueprint, urls.blueprint):
+        app.register_blueprint(blueprint)
+    routes = [
+        *map(str, app.url_map.iter_rules()),
+        *(BASE + path for path in contract.load()["paths"]),
+    ]
+    return [PARAMETER.sub(SECRET, route) for route in routes if PARAMETER.search(route)]
+
+
+@pytest.mark.parametrize("path", sorted(set(_secret_paths())))
+def test_no_sample_of_a_proxy_logs_a_secret_path(path: str) -> None:
+    (logged,) = re.findall(
+        r'^map \$uri .*?"~(\S+)" "\$\{let_in\}\*";', NGINX, re.MULTILINE | re.DOTALL
+    )
+    shown = re.match(logged.replace("(?<", "(?P<"), path)
+    assert shown is not None
+    assert SECRET not in shown["let_in"]
+    quiet = re.findall(r"location ~ (\S+) \{\n *error_log \S+ crit;", NGINX)
+    assert any(re.match(each, path) for each in quiet)
+    requirements = (DEPLOY.parent / "docs" / "going-live.md").read_text()
+    assert f"`{path.partition(SECRET)[0]}`" in requirements

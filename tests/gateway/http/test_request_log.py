@@ -4,16 +4,17 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import orjson
 import pytest
 from peewee import OperationalError
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.api.operations import Part
-from gateway.http import access_log, request_log
+from gateway.http import access_log
 from gateway.http.access_log import RequestLog
 from gateway.http.admission import RateLimiter
 from gateway.http.edge import Edge
-from gateway.http.request_log import HIDDEN, plain_query, without_values
+from gateway.http.request_log import HIDDEN, without_text
 from gateway.ops.metrics import REQUEST_LOG_DROPPED
 from models.accounts.account import Account, ApiKey
 from models.accounts.api_request import ApiRequest
@@ -23,6 +24,7 @@ from tests.conftest import Clock
 
 BANNED = "The number num_1 is BANNED."
 MESSAGE = "msg_01JD5ZB3Q8H2M6F4S9KX7T1W5C"
+NUMBER = "num_01JD5Z8K4T9QW3X7VB2N6M1R0P"
 
 
 async def _ok(_scope: Scope, _receive: Receive, send: Send) -> None:
@@ -120,10 +122,20 @@ def test_the_slug_of_a_signup_link_is_not_kept(key: str) -> None:
     assert row.path == "/api/signup/{slug}"
 
 
-def test_a_path_is_kept_as_text_whatever_is_in_it(key: str) -> None:
-    [row] = _run(_ask(key, path="/api/messages/a\x00ü" + "x" * 500))
-    assert row.path.startswith("/api/messages/a%00")
-    assert len(row.path) == request_log.MAX_PATH
+def _logged(
+    query: bytes = b"", error: dict[str, Any] | None = None, **params: str
+) -> dict[str, Any]:
+    """The entry of a request of a person's settings, as it is kept."""
+    route = "/api/numbers/{number_id}/blocks/{person}"
+    status, body = (200, b"") if error is None else (400, orjson.dumps({"error": error}))
+    params = {"number_id": NUMBER, "person": "15551234567"} | params
+    entry = {"route": route, "params": params, "query": query, "status": status, "error_json": body}
+    return without_text(entry)
+
+
+def test_a_path_keeps_identifiers_and_no_other_parameter() -> None:
+    assert _logged()["path"] == f"/api/numbers/{NUMBER}/blocks/{HIDDEN}"
+    assert _logged(number_id="my-quagga")["path"] == f"/api/numbers/{HIDDEN}/blocks/{HIDDEN}"
 
 
 @pytest.mark.parametrize(
@@ -131,42 +143,82 @@ def test_a_path_is_kept_as_text_whatever_is_in_it(key: str) -> None:
     [
         (b"", ""),
         (b"limit=5&since=2026-11-20T09:30:00Z", "limit=5&since=2026-11-20T09:30:00Z"),
-        (b"name=Ada+Lovelace&errorText=secret", f"name={HIDDEN}&errorText={HIDDEN}"),
-        (b"status=my%20secret", f"status={HIDDEN}"),
+        (b"status=failed&direction=INBOUND&type=text", "status=failed&direction=INBOUND&type=text"),
+        (b"kind=message.sent,message.read", "kind=message.sent%2Cmessage.read"),
+        (b"name=Ada+Lovelace&errorText=quagga", f"name={HIDDEN}&errorText={HIDDEN}"),
+        (
+            b"status=quagga&type=quagga&waMessageId=c2VjcmV0",
+            f"status={HIDDEN}&type={HIDDEN}&waMessageId={HIDDEN}",
+        ),
         (b"phone=15551234567", f"phone={HIDDEN}"),
+        (b"quagga=5", f"{HIDDEN}=5"),
     ],
 )
-def test_values_of_a_query_that_may_be_text_are_hidden(query: bytes, kept: str) -> None:
-    assert plain_query(query) == kept
+def test_a_query_keeps_names_and_words_of_the_contract(query: bytes, kept: str) -> None:
+    assert _logged(query)["query"] == kept
 
 
 @pytest.mark.parametrize(
-    ("message", "field", "kept"),
+    ("message", "kept"),
     [
         (
-            'Request body, text.body: "my secret is not here ... secret" is longer than 4096 characters',
-            "/text/body",
+            'Request body, text.body: "my quagga is not here ... quagga" is longer than 4096 characters',
             f"Request body, text.body: {HIDDEN} is longer than 4096 characters",
         ),
         (
-            'Request body, text: {"a":"b secret"} is not of type "string"',
-            "/text",
+            'Request body, text: {"a":"b quagga"} is not of type "string"',
             f'Request body, text: {HIDDEN} is not of type "string"',
         ),
         (
-            'Request body: "to" is a required property',
-            "/to",
-            'Request body: "to" is a required property',
+            'Request body, to: 15551234567 is not of type "string"',
+            f'Request body, to: {HIDDEN} is not of type "string"',
         ),
         (
-            'Something "secret" and "to".',
-            "/to",
-            f'Something "{HIDDEN}" and "to".',
+            'Request body, to: "+1 555 1234567" does not match: digits. Write "15551234567".',
+            f'Request body, to: {HIDDEN} does not match: digits. Write "{HIDDEN}".',
         ),
+        ('Request body: "to" is a required property', 'Request body: "to" is a required property'),
+        (
+            "Request body: Additional properties are not allowed ('it's quagga', 'b' were unexpected)",
+            f"Request body: Additional properties are not allowed ({HIDDEN} were unexpected)",
+        ),
+        ("Query parameter 'quagga' is not known.", f'Query parameter "{HIDDEN}" is not known.'),
+        (
+            "The type of the file 'quagga.xyz' is unknown. The sandbox's file.",
+            f'The type of the file "{HIDDEN}" is unknown. The sandbox\'s file.',
+        ),
+        (f"There is no number {NUMBER}.", f"There is no number {NUMBER}."),
+        ("15551234567 of 20000000 bytes", f"{HIDDEN} of 20000000 bytes"),
     ],
 )
-def test_an_error_does_not_repeat_what_was_sent(message: str, field: str, kept: str) -> None:
-    assert without_values(message, field) == kept
+def test_an_error_does_not_repeat_what_was_sent(message: str, kept: str) -> None:
+    entry = _logged(error={"message": message})
+    assert orjson.loads(entry["error_json"])["message"] == kept
+
+
+def test_an_error_does_not_repeat_values_of_path_and_query() -> None:
+    error = {"message": "There is no quagga in a-quagga."}
+    entry = _logged(b"name=quagga", error, person="a-quagga")
+    assert orjson.loads(entry["error_json"])["message"] == f"There is no {HIDDEN} in {HIDDEN}."
+
+
+def test_an_error_keeps_the_code_of_the_network_without_its_words() -> None:
+    error = {"message": "Refused: 131009 quagga text", "details": {"networkCode": 131009}}
+    kept = orjson.loads(_logged(error=error)["error_json"])
+    assert (kept["message"], kept["details"]) == ("Refused: 131009", {"networkCode": 131009})
+
+
+@pytest.mark.parametrize(
+    ("field", "kept"),
+    [
+        ("/text/body", "/text/body"),
+        ("/template/components/0", "/template/components/0"),
+        ("/my quagga/body", f"/{HIDDEN}/body"),
+    ],
+)
+def test_the_field_of_an_error_has_names_of_the_contract_only(field: str, kept: str) -> None:
+    entry = _logged(error={"message": "", "details": {"field": field, "other": "quagga"}})
+    assert orjson.loads(entry["error_json"])["details"] == {"field": kept}
 
 
 def test_refusals_of_the_rate_limit_are_kept_up_to_a_bound(
