@@ -254,7 +254,7 @@ def test_a_name_server_that_knows_some_names_only_is_no_missing_one(
     name_server.know("known.example", ["127.0.0.1"])
     urls = ["http://known.example:9/", "http://hook.example/"]
     [_, refused] = post(*urls, nameservers=[name_server.address])
-    assert "hook.example does not resolve" in str(refused.error)
+    assert 'hook.example" does not resolve' in str(refused.error)
 
 
 def test_remembered_answers_prove_no_name_server(name_server: NameServer) -> None:
