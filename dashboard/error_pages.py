@@ -76,17 +76,19 @@ def show_form(error: FormError) -> Response:
 
 def _view_of_form() -> Callable[..., Response] | None:
     """The view of the page whose form was posted. None for a button, and for a question that asks first."""
-    endpoint, values = f"{blueprint.name}.{rule_of(request.endpoint).form}", request.view_args
-    if endpoint not in current_app.view_functions:
-        try:
-            endpoint, values = current_app.url_map.bind("").match(request.path, method="GET")
-        except MethodNotAllowed:
-            return None
+    if form := rule_of(request.endpoint).form:
+        return _view(f"{blueprint.name}.{form}")
+    try:
+        endpoint, values = current_app.url_map.bind("").match(request.path, method="GET")
+    except MethodNotAllowed:
+        return None
     # The view of a question would do what it asks for.
     is_form = endpoint != request.endpoint and values == request.view_args
-    return (
-        cast("Callable[..., Response]", current_app.view_functions[endpoint]) if is_form else None
-    )
+    return _view(endpoint) if is_form else None
+
+
+def _view(endpoint: str) -> Callable[..., Response]:
+    return cast("Callable[..., Response]", current_app.view_functions[endpoint])
 
 
 @blueprint.errorhandler(RateLimitedError)

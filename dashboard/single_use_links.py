@@ -15,6 +15,7 @@ from dashboard.site import FormError, blueprint, go, show
 from models.accounts.invitation import Invitation, LinkClosedError
 from models.accounts.password import PasswordReset
 from models.accounts.user import MAX_PASSWORD, MIN_PASSWORD, EmailTakenError, User
+from models.errors import ConflictError
 from services import members
 
 Link = TypeVar("Link")
@@ -48,6 +49,8 @@ def accept_invitation(token: str) -> Response:
         session = _joined(found)
     except EmailTakenError:
         raise FormError(TAKEN, 409) from None
+    except ConflictError as error:
+        raise FormError(error.message, 409) from None
     return enter(session, guard.HOME)
 
 

@@ -11,6 +11,7 @@ from dashboard.site import PER_PAGE, FormError, blueprint, confirm, go, mine, of
 from models.accounts.invitation import Invitation
 from models.accounts.user import EmailTakenError, LastOwnerError, Role, User, normalise
 from models.accounts.user_session import TooManyAttemptsError
+from models.errors import ConflictError
 from services import accounts, mailing, members
 from webhooks.mail import MailError
 
@@ -50,6 +51,8 @@ def invite() -> Response:
         except EmailTakenError:
             problem = "This email is already a user of this account. Change their role instead."
             raise FormError(problem, 409) from None
+        except ConflictError as error:
+            raise FormError(error.message, 409) from None
     return go(PATH, say="invitation-sent")
 
 

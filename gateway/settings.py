@@ -52,6 +52,7 @@ _LIMITS = {
     "webhook_request_limits": {"starter": 30_000, "pro": 300_000},
     "webhook_byte_limits": {"starter": 64, "pro": 512},
     "storage_limits": {"starter": 2_048, "pro": 20_480},
+    "user_limits": {"starter": 10, "pro": 100},
 }
 NETWORK_SECRETS = ("network_app_secret", "network_verify_token")
 NETWORK_IDS = ("network_app_id", "network_config_id")
@@ -201,6 +202,7 @@ class Settings(BaseSettings):
     webhook_request_limits: _PlanLimits = {"starter": 30_000, "pro": 300_000}
     webhook_byte_limits: _PlanLimits = {"starter": 64, "pro": 512}
     storage_limits: _PlanLimits = {"starter": 2_048, "pro": 20_480}
+    user_limits: _PlanLimits = {"starter": 10, "pro": 100}
     retry_schedule: Annotated[tuple[_Seconds, ...], NoDecode, _LISTED] = (30, 300, 1800)
     delivery_timeout: _Seconds = 10
     deactivate_after: PositiveInt = 10

@@ -4,17 +4,17 @@ Links that let a person in go by mail to the person's address and are shown nowh
 reads the mailbox can join. No result depends on the accounts that the person has elsewhere.
 """
 
-from gateway.settings import get_settings
+from gateway.settings import PREFIX, get_settings
 from models.accounts.account import Account
 from models.accounts.audit import Audit
 from models.accounts.invitation import Invitation, spend
 from models.accounts.password import PasswordReset
 from models.accounts.sign_in import Client, enter, prove
 from models.accounts.two_factor import RecoveryCode
-from models.accounts.user import EmailTakenError, Role, User, hash_password
+from models.accounts.user import EmailTakenError, Role, User, hash_password, normalise
 from models.accounts.user_session import SignInAttempt
 from models.database import writing
-from models.errors import RateLimitedError
+from models.errors import ConflictError, RateLimitedError
 from services import mailing
 from services.fair_share import Share
 from webhooks.mail import MailError
@@ -25,7 +25,7 @@ MAILS = Share("mails", 2)
 
 
 def create(account: Account, email: str, password: str, role: Role = Role.OWNER) -> User:
-    """Create a user. A person who is known keeps their password. Raises EmailTakenError.
+    """Create a user. A person who is known keeps their password. Raises EmailTakenError or ConflictError.
 
     The caller answers for the person's address.
     """
@@ -40,10 +40,12 @@ def create(account: Account, email: str, password: str, role: Role = Role.OWNER)
 def invite(inviter: User, email: str, role: Role) -> Invitation:
     """Mail a person an invitation to the account of the user, in which it replaces an earlier one.
 
-    Raises EmailTakenError if the account has the person, TooManyAttemptsError, RateLimitedError or MailError.
+    Raises EmailTakenError if the account has the person, ConflictError if it has too many users,
+    TooManyAttemptsError, RateLimitedError or MailError.
     """
     account = Account.get_by_id(inviter.account_id)
     with writing():
+        _require_place(account, email)
         SignInAttempt.begin_mail(account.id, email)
         row, token = Invitation.open(account, email, role)
     text = (
@@ -137,8 +139,25 @@ def _join(invitation: Invitation, hashed: str, client: Client) -> str:
 
 
 def _add(account: Account, email: str, hashed: str, role: Role) -> User:
-    """Create a user: every way into an account ends here."""
-    return User.enrol_hashed(account, email, hashed, role)
+    """Create a user: every way into an account ends here. Raises EmailTakenError or ConflictError."""
+    with writing():
+        _require_place(account, email)
+        return User.enrol_hashed(account, email, hashed, role)
+
+
+def _require_place(account: Account, email: str) -> None:
+    """Raise ConflictError unless the plan of the account allows this user too. In a transaction.
+
+    Open invitations count, except those of the same person. Users stay when the limit is lowered.
+    """
+    limit = get_settings().user_limits[account.plan]
+    rows = [*User.all(account.id), *Invitation.pending(account.id)]
+    count = len({row.email for row in rows} - {normalise(email)})
+    if count >= limit:
+        raise ConflictError(
+            f"This account has {count} users and open invitations, and the plan {account.plan} allows"
+            f" {limit}. Remove one, or ask the operator to raise the limit ({PREFIX}USER_LIMITS)."
+        )
 
 
 def _url(kind: str, token: str) -> str:

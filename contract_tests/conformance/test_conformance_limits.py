@@ -102,7 +102,7 @@ def test_the_101st_request_of_all_keys_together_is_refused_until_the_window_ends
 
 
 def test_keys_users_and_replies_of_an_account_share_the_plans_limit(shipped: Gateway) -> None:
-    """The limit belongs to the plan, hence to the account."""
+    """The limit belongs to the plan, so to the account."""
     customer = shipped.customer("starter")
     load, own = load_of(shipped, customer), threading.local()
 

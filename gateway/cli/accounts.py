@@ -21,6 +21,7 @@ from models.accounts.user import (
     new_password,
     normalise,
 )
+from models.errors import ConflictError
 from services import accounts as service
 from services import members
 
@@ -61,7 +62,7 @@ def _with_state(account: Account) -> dict[str, Any]:
     "--plan",
     type=click.Choice(PLANS),
     required=True,
-    help="Sets the limits of requests and webhooks.",
+    help="Sets the limits of requests, webhooks and users.",
 )
 @prints()
 def create_account(name: str, plan: str) -> dict[str, Any]:
@@ -83,7 +84,7 @@ def list_accounts() -> list[dict[str, Any]]:
 def set_plan(account_id: str, plan: str) -> dict[str, Any]:
     """Change an account's plan, effective from its next request.
 
-    On a lower plan, the account keeps webhooks above the plan's limit.
+    On a lower plan, the account keeps webhooks and users above the plan's limits.
     """
     account = find_account(account_id)
     service.set_plan(account, plan)
@@ -217,6 +218,8 @@ def create(email: str, account_id: str, role: str, *, password_stdin: bool) -> d
     except EmailTakenError:
         text = f"409 CONFLICT: {account_id} has a user {email} already."
         raise click.ClickException(text) from None
+    except ConflictError as error:
+        raise click.ClickException(f"409 CONFLICT: {error.message}") from None
     return _rendered(user, {} if is_known else shown)
 
 

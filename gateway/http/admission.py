@@ -85,7 +85,8 @@ class Caller:
 
     def counted(self, client: tuple[str, int] | None) -> tuple[str, str]:
         """The plan, and the account or client address, for the rate limit."""
-        account = self.user.account if self.account is None and self.user else self.account
+        # On pages the user counts, with any key in the request.
+        account = self.user.account if self.user else self.account
         if account is not None:
             return account.plan, account.id
         return ANONYMOUS, one_client(client[0] if client else "unknown")
@@ -133,16 +134,10 @@ def refusal_of(environ: Mapping[str, Any]) -> RateLimitedError | None:
     return found
 
 
-def _is_of_user(scope: Scope, caller: Caller) -> bool:
-    return (
-        caller.account is None and caller.user is not None and scope["path"].startswith(DASHBOARD)
-    )
-
-
 def _counted(scope: Scope, caller: Caller) -> tuple[str, str, int]:
     """The window of a request: its plan, its name, and how many times the plan's requests it allows."""
     is_read = scope["method"] in READING or scope["path"] == SIGN_OUT
-    if _is_of_user(scope, caller) and is_read:
+    if caller.user is not None and is_read:
         return _reads(scope, caller)
     return *caller.counted(scope.get("client")), 1
 
@@ -175,8 +170,7 @@ class Window:
         """Whole seconds until a request is accepted again."""
         return max(1, self.reset - clock.now() // 1000)
 
-    @property
-    def refusal(self) -> RateLimitedError:
+    def refuse(self) -> RateLimitedError:
         """The error for a request past the limit, which is counted for the operator, too."""
         RATE_LIMITED.inc()
         seconds = self.retry_after
@@ -297,7 +291,7 @@ class Admission:
     async def may_show(self, scope: Scope) -> bool:
         """Whether a user's form past the limit is answered by its page. That counts as reading the page."""
         caller: Caller = scope[CALLER]
-        if scope["method"] != "POST" or not _is_of_user(scope, caller):
+        if scope["method"] != "POST" or caller.user is None:
             return False
         counted = partial(self.limiter.count, *_reads(scope, caller))
         if self.limiter.answers_at_once:

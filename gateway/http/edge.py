@@ -175,7 +175,7 @@ class Edge:
         window = await self._admit(scope, response)
         operation: Operation = scope[KEY]
         if window.exceeded:
-            scope[REFUSAL] = window.refusal
+            scope[REFUSAL] = window.refuse()
             if not await self._admission.may_show(scope):
                 raise scope[REFUSAL]
         if operation.refusal is not None:

@@ -45,7 +45,7 @@ class InProcess:
         if not is_counted:
             window = self._limiter.count(account.plan, account.id)
             if window.exceeded:
-                raise window.refusal
+                raise window.refuse()
         asked = self._ask(account, f"{BASE}{path}", headers, body)
         answer = asyncio.run_coroutine_threadsafe(asked, self.loop)
         # A loop that has ended answers no call. The thread would keep the process from ending.

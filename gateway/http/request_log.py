@@ -1,8 +1,8 @@
 """Removes what a caller sent from an entry of the dashboard's log of API requests.
 
 Kept are names of the contract, its enumerated values, identifiers of the gateway, times and short numbers.
-Anything else in a path, a query or an error may be a name, a number or a text of a person. An error of ours
-quotes what it repeats of a request.
+Anything else in a path, a query or an error may be a name, a number or a text of a person. Errors quote
+what they repeat of a request.
 """
 
 import re
@@ -37,16 +37,16 @@ _VALUE = re.compile(
     r"( (?:is (?:not|longer|shorter|less|greater)|does not match|has (?:more|less|non)))",
     re.DOTALL,
 )
-_UNKNOWN = re.compile(r"\(.*( (?:was|were) unexpected\))", re.DOTALL)
+# The names of unknown properties, and an unknown content type.
+_UNKNOWN = re.compile(r"\(.*( (?:was|were) unexpected\)|\), expected )", re.DOTALL)
 _DETAILS = frozenset({"networkCode", "messageId", "since"})
 
 
 def without_text(entry: Mapping[str, Any]) -> dict[str, Any]:
     """The entry with ``path``, ``query`` and ``error_json``, of its route, parameters, query and error."""
     query = parse_qsl(entry["query"].decode("latin-1"), keep_blank_values=True)[:MAX_PARAMETERS]
-    given = [
-        value for value in (*entry["params"].values(), *dict(query).values()) if not _is_safe(value)
-    ]
+    values = [*entry["params"].values(), *(value for _, value in query)]
+    given = [value for value in values if not _is_safe(value)]
     return {
         **entry,
         "path": _path(entry["route"], entry["params"]),
@@ -112,8 +112,8 @@ def _message(message: str, network_code: int | None, given: Iterable[str]) -> st
         # The network's own words may repeat anything. The page explains the code.
         head, code, _ = message.partition(str(network_code))
         message = head + code if code else message
-    for value in given:
-        message = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", HIDDEN, message) if value else message
+    for text in filter(None, given):
+        message = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", HIDDEN, message)
     return _LONG_NUMBER.sub(HIDDEN, message)[:MAX_MESSAGE]
 
 

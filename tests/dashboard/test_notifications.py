@@ -1,6 +1,7 @@
 """/dashboard/notifications: the form, the test, and the incidents."""
 
 import re
+from html import unescape
 
 import pytest
 
@@ -66,7 +67,7 @@ def test_invalid_targets_are_refused_and_nothing_changes(
     submit: Submit, account: Account, form: dict[str, str], problem: str
 ) -> None:
     AlertTarget.record(account.id, ["ada@example.com"], None)
-    page = submit("notifications", 422, **form).text
+    page = unescape(submit("notifications", 422, **form).text)
     assert f'role="alert" id="problem">{problem}' in page
     assert AlertTarget.of(account.id).addresses == ["ada@example.com"]
 

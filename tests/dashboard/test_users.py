@@ -10,6 +10,7 @@ from models.accounts.invitation import Invitation
 from models.accounts.password import PasswordReset
 from models.accounts.user import Role, User
 from models.accounts.user_session import UserSession
+from tests.conftest import Configure
 from tests.dashboard.world import browser_of, form_token
 from tests.mail_server import MailServer
 from tests.people import PASSWORD, app_code, member, with_two_factor
@@ -51,6 +52,18 @@ def test_the_last_owner_is_neither_removed_nor_given_another_role(
         assert status == 409
         assert LAST_OWNER in page
     assert User.owners(account.id) == [owner]
+
+
+@pytest.mark.usefixtures("mail")
+def test_the_limit_of_the_plan_is_told_in_the_form(
+    configure: Configure, account: Account, owner: User
+) -> None:
+    configure(USER_LIMITS=f"{account.plan}=1")
+    status, page = _post(owner, PATH, email="guest@example.com", role="agent")
+    assert status == 409
+    assert "GATEWAY_USER_LIMITS" in page
+    assert 'value="guest@example.com"' in page
+    assert Invitation.pending(account.id) == []
 
 
 def test_a_removed_user_is_signed_out_at_once(account: Account, owner: User) -> None:

@@ -20,6 +20,7 @@ def test_the_defaults_are_the_specifications(configure: Configure) -> None:
     assert settings.webhook_request_limits == {"starter": 30_000, "pro": 300_000}
     assert settings.webhook_byte_limits == {"starter": 64, "pro": 512}
     assert settings.storage_limits == {"starter": 2_048, "pro": 20_480}
+    assert settings.user_limits == {"starter": 10, "pro": 100}
     assert settings.delivery_timeout == 10
     assert settings.deactivate_after == 10
     assert settings.retry_schedule == (30, 300, 1800)
@@ -132,7 +133,7 @@ def test_every_default_of_production_follows_from_the_addresses(
         with pytest.raises(SettingsError, match="must be set in production"):
             configure(NETWORK_APP_SECRET=PUBLISHED["NETWORK_APP_SECRET"])
     else:
-        assert configure(NETWORK_APP_SECRET=PUBLISHED["NETWORK_APP_SECRET"])
+        configure(NETWORK_APP_SECRET=PUBLISHED["NETWORK_APP_SECRET"])
 
 
 def test_in_production_a_program_of_this_machine_is_the_sandbox_only_at_its_port(

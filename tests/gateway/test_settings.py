@@ -70,6 +70,8 @@ NONSENSE = [
     ("PLAN_LIMITS", "starter=0"),
     ("WEBHOOK_LIMITS", "starter=0"),
     ("WEBHOOK_LIMITS", "anonymous=3"),
+    ("USER_LIMITS", "starter=0"),
+    ("USER_LIMITS", "anonymous=3"),
     ("RETRY_SCHEDULE", "soon"),
     ("RETRY_SCHEDULE", "30,-1"),
     ("RETRY_SCHEDULE", "nan"),

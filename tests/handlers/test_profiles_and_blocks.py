@@ -130,7 +130,7 @@ def test_failed_blocks_are_listed_next_to_successful_ones(number: Number, networ
 
 def test_it_is_an_error_if_nobody_was_blocked(number: Number, network: Network) -> None:
     network.failed = {PHONE: ("131047", "No."), USER: ("139101", "Full.")}
-    with pytest.raises(ConflictError, match=f"refused {PHONE}: 131047 No. The person") as caught:
+    with pytest.raises(ConflictError, match=f'refused "{PHONE}": 131047 No. The person') as caught:
         _block(number.account_id, number.id)
     assert caught.value.details == {"networkCode": 131047, "field": "/people/0"}
 

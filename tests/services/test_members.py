@@ -22,6 +22,7 @@ from models.accounts.user_session import (
     UserSession,
 )
 from models.database import writing
+from models.errors import ConflictError
 from services import mailing, members
 from tests import factories
 from tests.conftest import Clock, Configure
@@ -69,6 +70,42 @@ def test_an_invitation_goes_to_the_mailbox_and_creates_a_user_once(
         (members.ACCEPTED, user.id, CLIENT.address),
         ("session.begun", None, CLIENT.address),
     ]
+
+
+def test_users_and_open_invitations_have_the_limit_of_the_plan(
+    configure: Configure, owner: User, mail: MailServer, clock: Clock
+) -> None:
+    configure(USER_LIMITS=f"{owner.account.plan}=3")
+    for name in ("a", "b"):
+        members.invite(owner, f"{name}@example.com", Role.AGENT)
+    for add in (
+        lambda: members.invite(owner, "c@example.com", Role.AGENT),
+        lambda: members.create(owner.account, "c@example.com", OWN),
+    ):
+        with pytest.raises(ConflictError, match="GATEWAY_USER_LIMITS"):
+            add()
+    # The same person again takes no other place.
+    members.invite(owner, "B@example.com", Role.VIEWER)
+    assert _user_of(members.join_new(_found(mail), OWN, CLIENT)).email == "b@example.com"
+    with pytest.raises(ConflictError):
+        members.invite(owner, "c@example.com", Role.AGENT)
+    # An expired invitation takes none.
+    clock.advance(days=7)
+    members.invite(owner, "c@example.com", Role.AGENT)
+
+
+def test_users_stay_when_the_limit_is_lowered_and_nobody_joins(
+    configure: Configure, owner: User, mail: MailServer
+) -> None:
+    members.invite(owner, EMAIL, Role.AGENT)
+    found = _found(mail)
+    configure(USER_LIMITS=f"{owner.account.plan}=1")
+    with pytest.raises(ConflictError):
+        members.join_new(found, OWN, CLIENT)
+    assert [user.id for user in User.all(owner.account_id)] == [owner.id]
+    # The link works once there is a place.
+    configure(USER_LIMITS=f"{owner.account.plan}=2")
+    assert _user_of(members.join_new(found, OWN, CLIENT)).email == EMAIL
 
 
 def test_a_second_invitation_closes_the_first_once_its_mail_is_sent(

@@ -30,12 +30,14 @@ def _decides_by_address(tree: ast.Module) -> Iterator[str]:
         if not ADDRESSES & set(_names(function)):
             continue
         for node in ast.walk(function):
-            is_test = isinstance(node, ast.Compare | ast.BoolOp | ast.If | ast.IfExp)
-            looked_at = node.test if isinstance(node, ast.If | ast.IfExp) else node
-            is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-            if (is_test and TELLING & set(_names(looked_at))) or (
-                is_call and node.func.attr == "startswith"  # type: ignore[union-attr]
-            ):
+            looked_at: ast.AST | None = None
+            if isinstance(node, ast.If | ast.IfExp):
+                looked_at = node.test
+            elif isinstance(node, ast.Compare | ast.BoolOp):
+                looked_at = node
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                looked_at = node if node.func.attr == "startswith" else None
+            if looked_at is not None and TELLING & set(_names(looked_at)):
                 yield f"{function.name}: {ast.unparse(looked_at)}"
 
 

@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gateway.cli import cli
+from gateway.settings import get_settings
 from models.accounts.account import Account
 from models.accounts.audit import Audit
 from models.accounts.user import Role, User
@@ -53,6 +54,17 @@ def test_a_password_of_less_than_twelve_characters_is_refused(account: Account) 
     assert done.exit_code == 1
     assert "12 to 1024 characters" in done.stderr
     assert User.all() == []
+
+
+def test_an_account_has_as_many_users_as_its_plan_allows(
+    account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GATEWAY_USER_LIMITS", f"{account.plan}=1")
+    get_settings.cache_clear()
+    member(account, Role.OWNER)
+    done = _run("create", EMAIL, "--account", account.id)
+    assert (done.exit_code, "409 CONFLICT" in done.stderr) == (1, True)
+    assert len(User.all()) == 1
 
 
 def test_an_email_is_taken_once(account: Account) -> None:

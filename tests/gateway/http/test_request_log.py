@@ -182,6 +182,10 @@ def test_a_query_keeps_names_and_words_of_the_contract(query: bytes, kept: str) 
             "Request body: Additional properties are not allowed ('it's quagga', 'b' were unexpected)",
             f"Request body: Additional properties are not allowed ({HIDDEN} were unexpected)",
         ),
+        (
+            'Invalid Content-type (quagga/quagga), expected "object"',
+            f'Invalid Content-type ({HIDDEN}), expected "object"',
+        ),
         ("Query parameter 'quagga' is not known.", f'Query parameter "{HIDDEN}" is not known.'),
         (
             "The type of the file 'quagga.xyz' is unknown. The sandbox's file.",
