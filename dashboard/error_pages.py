@@ -95,7 +95,7 @@ def _view(endpoint: str) -> Callable[..., Response]:
 def show_later(error: RateLimitedError) -> Response:
     """429, with the time to wait: the page of the form with what was typed, or a page that leads back."""
     if request.method == "POST" and _view_of_form():
-        response = show_form(FormError(error.message, 429, problems={"form": error.message}))
+        response = show_form(FormError(error.message, 429))
     else:
         response = show("later.html", 429, reason=error.message, back=section())
     response.headers["Retry-After"] = str(error.retry_after or RETRY_AFTER)

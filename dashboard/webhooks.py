@@ -110,7 +110,7 @@ def create_webhook() -> Response:
     try:
         row = service.create(account().id, *_read())
     except ConflictError as error:
-        raise FormError(problems={"form": str(error)}, status=409) from None
+        raise FormError(str(error), 409) from None
     return show("webhook_secret.html", webhook=row, is_new=True)
 
 

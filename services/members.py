@@ -151,8 +151,9 @@ def _require_place(account: Account, email: str) -> None:
     Open invitations count, except those of the same person. Users stay when the limit is lowered.
     """
     limit = get_settings().user_limits[account.plan]
-    rows = [*User.all(account.id), *Invitation.pending(account.id)]
-    count = len({row.email for row in rows} - {normalise(email)})
+    users, invited = User.all(account.id), Invitation.pending(account.id)
+    emails = {user.email for user in users} | {row.email for row in invited}
+    count = len(emails - {normalise(email)})
     if count >= limit:
         raise ConflictError(
             f"This account has {count} users and open invitations, and the plan {account.plan} allows"

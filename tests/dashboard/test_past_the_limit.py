@@ -12,6 +12,7 @@ from models.accounts.user import Role, User
 from models.errors import RateLimitedError
 from models.numbers.number import Number
 from tests.dashboard.world import ACTIONS, FORMS, View, World, application, furnish
+from tests.mail_server import MailServer
 from tests.people import member
 
 REASON = "All requests of this minute are used up."
@@ -25,8 +26,9 @@ def owner(account: Account) -> User:
 
 
 @pytest.fixture
-def world(account: Account, number: Number) -> Iterator[World]:
+def world(account: Account, number: Number, mail: MailServer) -> Iterator[World]:
     """An account that has one of everything, and has made its requests."""
+    assert mail.mails == []
     world, extensions = furnish(account, number), application().extensions
     extensions[guard.REFUSAL] = lambda environ: (
         RateLimitedError(REASON, retry_after=7) if environ["REQUEST_METHOD"] == "POST" else None
