@@ -15,7 +15,7 @@ from contract_tests.backends import redis
 from contract_tests.conformance.events import Callbacks
 from contract_tests.conformance.exchange import Api, Contract
 from contract_tests.conformance.timelapse import Timelapse
-from contract_tests.conformance.world import Hooks, Sandbox
+from contract_tests.conformance.world import Hooks, Sandbox, new_recipient
 from contract_tests.harness import (
     START_SECONDS,
     Customer,
@@ -150,6 +150,22 @@ def hooks(api: Api, receiver: Receiver, callbacks: Callbacks) -> Iterator[Hooks]
     """Creates webhooks of the customer that exist as long as the test."""
     made = Hooks(api, receiver, callbacks)
     yield made
+    made.clear()
+
+
+@pytest.fixture
+def proven(
+    api: Api,
+    receiver: Receiver,
+    callbacks: Callbacks,
+    sandbox: Sandbox,
+    number: dict[str, str],
+) -> None:
+    """The receiver's host has responded with 2xx. Otherwise its webhooks share few events a minute."""
+    made = Hooks(api, receiver, callbacks)
+    hook = made("message.received")
+    sandbox.write(number["phoneNumber"], new_recipient())
+    hook.wait_states("delivered", 1)
     made.clear()
 
 

@@ -124,7 +124,7 @@ def own_ids(api: Api, number: dict[str, str], own_hook: Hook) -> dict[str, str]:
 
 def test_every_operation_that_takes_an_identifier_is_in_this_list() -> None:
     """So that every new operation is tested here."""
-    listings = {"listNumbers", "listWebhooks"}
+    listings = {"listAudit", "listNumbers", "listWebhooks"}
     assert {r.operation for r in REFERENCES} == {o.id for o in PROTECTED} - listings
 
 

@@ -12,6 +12,7 @@ from contract_tests.conformance.world import Hook, Hooks, always
 from contract_tests.harness import Gateway, Received, Receiver, Reply, free_port
 
 DEACTIVATING = 10
+pytestmark = pytest.mark.usefixtures("proven")
 
 
 @pytest.fixture(scope="module")
@@ -103,8 +104,8 @@ def test_a_test_delivery_works_on_an_inactive_webhook(hooks: Hooks) -> None:
 def test_a_test_delivery_is_neither_retried_nor_counted_nor_listed(hooks: Hooks) -> None:
     """A test is no event: failed tests never deactivate a webhook."""
     hook = hooks("message.sent", reply=always(500))
-    for _ in range(DEACTIVATING + 1):
+    for _ in range(DEACTIVATING):
         assert run(hook)["success"] is False
-    assert len(hook.requests) == DEACTIVATING + 1
+    assert len(hook.requests) == DEACTIVATING
     assert hook.read()["active"] is True
     assert hook.deliveries() == []

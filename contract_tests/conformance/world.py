@@ -176,7 +176,8 @@ class Hooks:
 
     def clear(self) -> None:
         """Delete all, so that no later event of the account is sent to a closed receiver."""
-        for hook in self.made:
+        while self.made:
+            hook = self.made.pop()
             hook.api.call("DELETE", f"/webhooks/{hook.id}", 204)
 
 

@@ -24,7 +24,7 @@ def test_the_accounts_own_resource_is_handed_over(account: Account, number: Numb
 
 
 def test_what_does_not_exist_is_not_found(account: Account) -> None:
-    with pytest.raises(NotFoundError, match="no number num_nothing"):
+    with pytest.raises(NotFoundError, match="num_nothing"):
         owned(Number, "num_nothing", account.id)
 
 

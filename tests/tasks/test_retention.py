@@ -136,7 +136,8 @@ def test_what_was_removed_is_logged_by_kind(
     retention.remove_old()
     retention.remove_old()
     logged = [r.getMessage() for r in caplog.records if r.name == retention.__name__]
-    assert logged == ["2 old deliveries removed", "2 old events removed"]
+    kinds = ["2 old deliveries", "2 old events", "1 old proven hosts"]
+    assert logged == [f"{kind} removed" for kind in kinds]
 
 
 def test_the_sweep_removes_what_a_deleted_webhook_left_a_little_in_each_round(

@@ -108,7 +108,7 @@ def test_a_database_of_an_earlier_release_is_corrected(create: Create) -> None:
     url = create("earlier", ESTONIAN)
     build(url)
     _execute(url, "ANALYZE account")
-    assert database.migrate()[-1] == "0020_people_in_accounts"
+    assert "0020_people_in_accounts" in database.migrate()
     # An ALTER TABLE deletes the statistics of its columns.
     assert "id" in _found(url, "SELECT attname FROM pg_stats WHERE tablename = 'account'")
     event_history.settle()
