@@ -13,6 +13,7 @@ from dashboard.connect import Outcome
 from dashboard.guard import NotAllowedError, account, rule_of
 from dashboard.pages import render
 from dashboard.site import FormError, blueprint, section, show
+from models.accounts.password_strength import WeakPasswordError
 from models.accounts.user import Role, User
 from models.accounts.user_session import TooManyAttemptsError
 from models.errors import RateLimitedError
@@ -100,6 +101,12 @@ def show_later(error: RateLimitedError) -> Response:
         response = show("later.html", 429, reason=error.message, back=section())
     response.headers["Retry-After"] = str(error.retry_after or RETRY_AFTER)
     return response
+
+
+@blueprint.errorhandler(WeakPasswordError)
+def show_weak(error: WeakPasswordError) -> Response:
+    """The page of a form whose new password is refused."""
+    return show_form(FormError(str(error)))
 
 
 @blueprint.errorhandler(TooManyAttemptsError)

@@ -14,13 +14,17 @@ from dashboard.signing_in import WRONG, client, enter
 from dashboard.site import FormError, blueprint, go, show
 from models.accounts.invitation import Invitation, LinkClosedError
 from models.accounts.password import PasswordReset
-from models.accounts.user import MAX_PASSWORD, MIN_PASSWORD, EmailTakenError, User
+from models.accounts.password_strength import MAX_PASSWORD, MIN_PASSWORD, MIN_SCORE, strength_of
+from models.accounts.user import EmailTakenError, User
 from models.errors import ConflictError
 from services import members
+from services.fair_share import Share
 
 Link = TypeVar("Link")
 WRONG_PROOF = "Wrong password or code."
 TAKEN = "You have a user in this account already. Sign in."
+# Checks take CPU time, and no session is needed.
+CHECKS = Share("checks of passwords", 1, 4)
 
 
 @blueprint.public("/invitation/<token>")
@@ -74,6 +78,16 @@ def reset_password(token: str) -> Response:
     return go(guard.SIGN_IN, say="password-reset")
 
 
+@blueprint.public("/password-strength", "POST")
+def password_strength() -> Response:
+    """The strength of a new password, while it is typed. Raises RateLimitedError."""
+    password = request.form.get("password", "")[:MAX_PASSWORD]
+    with CHECKS.of(guard.address()):
+        found = strength_of(password, request.form.get("email", "")[:MAX_PASSWORD])
+    is_short = len(password) < MIN_PASSWORD
+    return show("password_strength.html", found=found, is_short=is_short, min_score=MIN_SCORE)
+
+
 def _joined(found: Invitation) -> str:
     """The token of the invited person's session."""
     known = User.person(found.email)
@@ -107,10 +121,8 @@ def hide_token(response: Response) -> Response:
 
 
 def new_password() -> str:
-    """The new password in the form. Raises FormError if it is invalid."""
+    """The new password in the form. Raises FormError if its two fields differ."""
     password = request.form.get("password", "")
-    if not MIN_PASSWORD <= len(password) <= MAX_PASSWORD:
-        raise FormError(f"A password has {MIN_PASSWORD} to {MAX_PASSWORD} characters.")
     if password != request.form.get("again"):
         raise FormError("The two passwords differ. Type the same one twice.")
     return password

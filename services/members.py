@@ -25,12 +25,14 @@ MAILS = Share("mails", 2)
 
 
 def create(account: Account, email: str, password: str, role: Role = Role.OWNER) -> User:
-    """Create a user. A person who is known keeps their password. Raises EmailTakenError or ConflictError.
+    """Create a user. A person who is known keeps their password.
+
+    Raises EmailTakenError, ConflictError or WeakPasswordError.
 
     The caller answers for the person's address.
     """
     # Hash before the transaction, so that no writer waits for it.
-    hashed = hash_password(password)
+    hashed = hash_password(password, email)
     with writing():
         user = _add(account, email, hashed, role)
         Audit.record(account.id, "user.created", user.id, after=user.described)
@@ -91,9 +93,9 @@ def send_password_link(user: User) -> None:
 def join_new(invitation: Invitation, password: str, client: Client) -> str:
     """Create the user of a person who has none, and sign in. Returns the session's token.
 
-    Raises LinkClosedError, or EmailTakenError if the person has a user meanwhile.
+    Raises LinkClosedError, WeakPasswordError, or EmailTakenError if the person has a user meanwhile.
     """
-    hashed = hash_password(password)
+    hashed = hash_password(password, invitation.email)
     with writing():
         spend(invitation, invitation.expires_at)
         if User.person(invitation.email):

@@ -14,7 +14,7 @@ PASSWORD = "correct horse battery"
 
 @cache
 def _hash() -> str:
-    return hash_password(PASSWORD)
+    return hash_password(PASSWORD, "")
 
 
 def enrol(account: Account, email: str, password: str = PASSWORD, role: Role = Role.OWNER) -> User:

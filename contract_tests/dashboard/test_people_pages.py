@@ -45,7 +45,11 @@ def _code(secret: str, later: int = 0) -> str:
 
 def _join(page: Page, link: str) -> None:
     page.goto(link)
-    page.get_by_label("Password, of at least 12 characters").fill(PASSWORD)
+    page.get_by_label("Password", exact=True).fill("password1234")
+    expect(page.get_by_role("status")).to_contain_text("Strength: very weak")
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    expect(page.get_by_role("status")).to_contain_text("Strength: strong")
+    assert faults(page, "choose-password") == []
     page.get_by_label("Repeat the password").fill(PASSWORD)
     _press(page, "Create my user")
 

@@ -23,6 +23,16 @@ document.addEventListener("change", ({target}) => {
   if (!target.matches("[data-all]")) return;
   for (const box of target.form.querySelectorAll("tbody [type=checkbox]")) box.checked = target.checked;
 });
+// The strength of a new password, a moment after it was typed. No other field of the form is sent.
+let typing;
+document.addEventListener("input", ({target}) => {
+  if (!target.matches("[data-strength]")) return;
+  const {strength, email, token} = target.dataset;
+  clearTimeout(typing);
+  typing = setTimeout(() => htmx.ajax("POST", strength, {
+    target: "#strength", swap: "innerHTML", values: {csrf_token: token, email, password: target.value},
+  }), 400);
+});
 // A file that is too large is not sent: the response would be a page without the form.
 document.addEventListener("change", ({target}) => {
   if (!target.matches("[type=file][data-most]")) return;

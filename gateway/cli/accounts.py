@@ -11,10 +11,9 @@ from gateway.cli.output import found, prints, rendered
 from models.accounts import two_factor
 from models.accounts.account import PLANS, Account, ApiKey, as_words
 from models.accounts.password import change_password
+from models.accounts.password_strength import WeakPasswordError, check_password
 from models.accounts.user import (
     EMAIL,
-    MAX_PASSWORD,
-    MIN_PASSWORD,
     EmailTakenError,
     Role,
     User,
@@ -175,14 +174,16 @@ password_option: Callable[[Any], Any] = click.option(
 )
 
 
-def _choose_password(*, from_stdin: bool) -> tuple[str, dict[str, str]]:
+def _choose_password(email: str, *, from_stdin: bool) -> tuple[str, dict[str, str]]:
     """A password, typed or generated, and its printed form: only a generated one is shown."""
     if not from_stdin:
         generated = new_password()
         return generated, {"password": generated}
     typed = sys.stdin.readline().rstrip("\r\n")
-    if not MIN_PASSWORD <= len(typed) <= MAX_PASSWORD:
-        raise click.ClickException(f"A password has {MIN_PASSWORD} to {MAX_PASSWORD} characters.")
+    try:
+        check_password(typed, email)
+    except WeakPasswordError as error:
+        raise click.ClickException(str(error)) from None
     return typed, {}
 
 
@@ -212,7 +213,7 @@ def create(email: str, account_id: str, role: str, *, password_stdin: bool) -> d
     if is_known and password_stdin:
         text = f"409 CONFLICT: {email} has a password already. Leave --password-stdin out."
         raise click.ClickException(text)
-    password, shown = _choose_password(from_stdin=password_stdin)
+    password, shown = _choose_password(email, from_stdin=password_stdin)
     try:
         user = members.create(account, email, password, Role(role))
     except EmailTakenError:
@@ -237,7 +238,7 @@ def list_() -> list[dict[str, Any]]:
 def reset_password(email: str, *, password_stdin: bool) -> dict[str, Any]:
     """Set a new password for a person and end their sessions, in all their accounts."""
     users = _person(email)
-    password, shown = _choose_password(from_stdin=password_stdin)
+    password, shown = _choose_password(email, from_stdin=password_stdin)
     change_password(users[0], password)
     return _of_person(users, shown)
 

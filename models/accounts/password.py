@@ -53,9 +53,12 @@ class PasswordReset(OfUser):
         )
 
     def use(self, password: str, address: str) -> User:
-        """Set the password, and end every session of the person. Raises LinkClosedError."""
+        """Set the password, and end every session of the person.
+
+        Raises LinkClosedError or WeakPasswordError.
+        """
         user: User = self.user
-        hashed = hash_password(password)
+        hashed = hash_password(password, user.email)
         with writing():
             spend(self, self.expires_at)
             _replace(user, hashed)
@@ -64,8 +67,11 @@ class PasswordReset(OfUser):
 
 
 def change_password(user: User, password: str, keep: str | None = None) -> None:
-    """Set another password of the person, and end all sessions but the one to keep."""
-    hashed = hash_password(password)
+    """Set another password of the person, and end all sessions but the one to keep.
+
+    Raises WeakPasswordError.
+    """
+    hashed = hash_password(password, user.email)
     with writing():
         _replace(user, hashed, keep)
         record_of_person(user, CHANGED, RESET)

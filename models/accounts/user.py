@@ -23,9 +23,9 @@ from models.accounts import secret
 from models.accounts.account import Account, Owned
 from models.accounts.actor import Actor, ActorKind, present_actor
 from models.accounts.audit import Audit
+from models.accounts.password_strength import MAX_PASSWORD, check_password
 from models.database import BaseModel, exclusively, fetch, reading, writing
 
-MIN_PASSWORD, MAX_PASSWORD = 12, 1024
 # Text without blanks around one at sign. Whether mail arrives there is unknown.
 EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}")
 _hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
@@ -229,7 +229,9 @@ def new_password() -> str:
     return secrets.token_urlsafe(18)
 
 
-def hash_password(password: str) -> str:
+def hash_password(password: str, email: str) -> str:
+    """The hash of a new password for the person with this email. Raises WeakPasswordError."""
+    check_password(password, email)
     with _slots:
         return _hasher.hash(_bytes(password))
 

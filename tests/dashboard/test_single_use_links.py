@@ -40,6 +40,14 @@ def _mailed(mail: MailServer, owner: User, path: str, **form: str) -> str:
     return mail.link
 
 
+def _opened(owner: User, kind: str) -> str:
+    """The token of a new link."""
+    if kind == "password":
+        return PasswordReset.open(owner)
+    account = Account.get_by_id(owner.account_id)
+    return Invitation.open(account, "guest@example.com", Role.AGENT)[1]
+
+
 def test_an_invited_person_chooses_a_password_and_is_signed_in(
     owner: User, mail: MailServer
 ) -> None:
@@ -55,6 +63,29 @@ def test_an_invited_person_chooses_a_password_and_is_signed_in(
     assert "guest@example.com" in home
     assert 'href="/dashboard/users"' not in home
     assert User.person("guest@example.com")
+
+
+@pytest.mark.parametrize("kind", ["invitation", "password"])
+def test_a_weak_password_leaves_the_link_open(owner: User, kind: str) -> None:
+    path = f"/dashboard/{kind}/{_opened(owner, kind)}"
+    refused = _choose(browser_of(None), path, "password1234")
+    assert refused.status_code == 422
+    assert 'id="problem"' in refused.text
+    assert _choose(browser_of(None), path).status_code == 303
+
+
+def test_the_strength_of_a_password_is_shown_while_it_is_typed(owner: User) -> None:
+    path, visitor = f"/dashboard/invitation/{_opened(owner, 'invitation')}", browser_of(None)
+    token, strength = form_token(visitor, path), "/dashboard/password-strength"
+
+    def shown(password: str) -> str:
+        form = {"csrf_token": token, "email": "guest@example.com", "password": password}
+        return visitor.post(strength, data=form).text
+
+    assert "Strength: strong" in shown("quiet lantern orchard")
+    assert "Strength: very weak" in shown("guest@example.com")
+    assert "Too short" in shown("x" * 11)
+    assert visitor.post(strength, data={"password": "x"}).status_code == 403
 
 
 def test_opening_a_link_does_not_use_it_and_accepting_closes_it(
@@ -74,11 +105,7 @@ def test_opening_a_link_does_not_use_it_and_accepting_closes_it(
 
 @pytest.mark.parametrize("kind", ["invitation", "password"])
 def test_an_unknown_link_gets_the_same_response_as_a_closed_one(owner: User, kind: str) -> None:
-    opened = (
-        Invitation.open(Account.get_by_id(owner.account_id), "guest@example.com", Role.AGENT)[1]
-        if kind == "invitation"
-        else PasswordReset.open(owner)
-    )
+    opened = _opened(owner, kind)
     _choose(browser_of(None), f"/dashboard/{kind}/{opened}")
     answers = [browser_of(None).get(f"/dashboard/{kind}/{token}") for token in (opened, "x" * 43)]
     used, unknown = (re.sub(r'nonce="[^"]+"', "", answer.text) for answer in answers)

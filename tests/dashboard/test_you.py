@@ -60,6 +60,12 @@ def test_a_new_password_needs_the_old_one_and_ends_other_sessions(
     assert User.authenticate(user.email, NEW) == [user]
 
 
+def test_a_weak_new_password_is_refused(user: User, browser: FlaskClient) -> None:
+    form = {"present": PASSWORD, "password": "password1234", "again": "password1234"}
+    assert _post(browser, YOU, **form).status_code == 422
+    assert User.authenticate(user.email, PASSWORD) == [user]
+
+
 def test_the_old_password_is_not_guessed_for_ever(browser: FlaskClient, clock: Clock) -> None:
     assert clock.at
     answers = [_change(browser, "wrong").status_code for _ in range(11)]

@@ -40,8 +40,8 @@ FORMS: dict[str, dict[str, str]] = {
     "change_role": {"role": "developer"},
     "change_own_password": {
         "present": PASSWORD,
-        "password": "another password",
-        "again": "another password",
+        "password": "quiet lantern orchard",
+        "again": "quiet lantern orchard",
     },
     "change_words": {"stop": "stop", "start": "start"},
     "change_note": {"note": "a friend"},
