@@ -45,7 +45,7 @@ View = TypeVar("View", bound=Callable[..., Response])
 
 @dataclass(frozen=True)
 class Rule:
-    """The roles that may use a view. A public view needs no session.
+    """The roles that may use a view. A public view needs no session, ``from_anywhere`` also no form of ours.
 
     ``change`` is the action of the row that a successful POST leaves in the audit log. It is None if the view
     changes nothing. ``form`` is the name of the view of the form, if that is not at the same path.
@@ -55,6 +55,7 @@ class Rule:
     change: str | None = None
     is_public: bool = False
     form: str | None = None
+    from_anywhere: bool = False
 
 
 NOBODY, PUBLIC = Rule(frozenset()), Rule(frozenset(), is_public=True)
@@ -80,9 +81,11 @@ class NotAllowedError(Exception):
 class GuardedBlueprint(Blueprint):
     """A blueprint whose views state their roles. A view that Flask's decorators add is refused to all."""
 
-    def public(self, path: str, method: str = "GET") -> Callable[[View], View]:
-        """A view that needs no session."""
-        return self._guarded(path, method, PUBLIC)
+    def public(
+        self, path: str, method: str = "GET", *, from_anywhere: bool = False
+    ) -> Callable[[View], View]:
+        """A view that needs no session. Mail programs post ``from_anywhere``: the path has a token."""
+        return self._guarded(path, method, replace(PUBLIC, from_anywhere=from_anywhere))
 
     def page(self, path: str, roles: frozenset[Role]) -> Callable[[View], View]:
         """A view that changes nothing."""
@@ -129,7 +132,8 @@ def check_request() -> Response | None:
         raise NotAllowedError(rule)
     if _waits_for_two_factor(_view_of(request.endpoint)):
         return redirect(SET_UP)
-    if request.method not in {"GET", "HEAD", "OPTIONS"} and not _is_our_form():
+    is_read = request.method in {"GET", "HEAD", "OPTIONS"}
+    if not (is_read or rule.from_anywhere or _is_our_form()):
         abort(403)
     if refusal := cast("LookAtLimit", current_app.extensions[REFUSAL])(request.environ):
         raise refusal

@@ -22,12 +22,20 @@ def is_address(text: str) -> bool:
     return len(text) <= MAX_ADDRESS and ADDRESS.fullmatch(text) is not None
 
 
-def send(to: str, title: str, text: str) -> None:
-    """Send one mail. It may take a minute, so hold no transaction. Raises MailError."""
+def send(to: str, title: str, text: str, unsubscribe: str | None = None) -> None:
+    """Send one mail. It may take a minute, so hold no transaction. Raises MailError.
+
+    ``unsubscribe`` is the URL that ends such mails with one click (RFC 8058).
+    """
     if not is_possible():
         raise MailError(NO_MAIL)
     if not is_address(to):
         raise MailError(f"{to} is not an email address that mail can go to.")
     settings = get_settings()
     server, subject = settings.smtp_url.get_secret_value(), f"[Messaging Gateway] {title}"
-    send_mail(server, settings.smtp_from, to, subject, text, SECONDS)
+    headers = {
+        "List-Unsubscribe": f"<{unsubscribe}>",
+        "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+    }
+    end = headers if unsubscribe else {}
+    send_mail(server, settings.smtp_from, to, subject, text, SECONDS, end)

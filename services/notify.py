@@ -13,15 +13,17 @@ from html import escape
 from gateway.settings import get_settings
 from models import clock
 from models.accounts.audit import Audit
+from models.accounts.mail import Mail, Purpose
 from models.accounts.secret import SecretUnreadableError
 from models.database import progress, reading, writing
 from models.deliveries.webhook import Deactivation, Webhook
+from models.errors import RateLimitedError
 from models.messages.template import IS_REJECTED, Template
 from models.numbers.number import Number, NumberStatus
 from models.reports.incident import AlertTarget, Incident, IncidentKind
 from networks.registry import network_of
 from resources.number import status_reason
-from services import mailing
+from services import mailing, outbox, recipients
 from services.fair_share import Share
 from services.webhooks import post_once
 from webhooks.mail import MailError
@@ -70,7 +72,20 @@ def test(account_id: str) -> dict[str, str]:
     with TESTS.of(account_id):
         Audit.record(account_id, "account.notifications_tested", account_id)
         text = "This is a test. You receive notifications of incidents here."
-        return {name: _try(target, name, "Test notification", text) for name in names_of(target)}
+        return {name: _test(target, name, "Test notification", text) for name in names_of(target)}
+
+
+def _test(target: AlertTarget, name: str, title: str, text: str) -> str:
+    """Notify one target like _try(), if it had few test mails today."""
+    if name != CHAT and mailing.is_possible():
+        try:
+            with writing():
+                if not outbox.admit(target.account_id, name):
+                    return ""
+                Mail.note(target.account_id, Purpose.TEST, name)
+        except RateLimitedError as error:
+            return error.message
+    return _try(target, name, title, text)
 
 
 def names_of(target: AlertTarget) -> list[str]:
@@ -112,7 +127,8 @@ def _try(target: AlertTarget, name: str, title: str, text: str) -> str:
             words = escape(f"{title}\n{text}", quote=False)
             body = json.dumps({"text": words}).encode()
             return asyncio.run(post_once(target.url or "", body, {})).error or ""
-        mailing.send(name, title, text)
+        link = recipients.unsubscribe_link(target.account_id, name)
+        mailing.send(name, title, f"{text}\n\nUnsubscribe: {link}", link)
     except (MailError, SecretUnreadableError) as error:
         return str(error)
     return ""

@@ -18,6 +18,7 @@ from models import clock
 from models.accounts.api_request import ApiRequest
 from models.accounts.audit import Audit
 from models.accounts.invitation import Invitation
+from models.accounts.mail import Mail
 from models.accounts.password import PasswordReset
 from models.accounts.sign_in import PendingSignIn
 from models.accounts.user_session import SignInAttempt, UserSession
@@ -145,6 +146,8 @@ KINDS = (
     Kind("attempts to sign in", SignInAttempt, "sia", days=1),
     Kind("sign-ins without their code", PendingSignIn, "psi", days=1),
     Kind("password resets", PasswordReset, "pwr", days=1),
+    # A mail counts for a day.
+    Kind("mails", Mail, "mal", (Mail.due_at.is_null(),), days=2),
     # An invitation expires after a week.
     Kind("invitations", Invitation, "inv", days=7),
     # The next 2xx of a new url proves it again.

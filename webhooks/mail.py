@@ -4,10 +4,11 @@ import smtplib
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from email.message import EmailMessage
+from email.policy import default
 from email.utils import formatdate, make_msgid
 from functools import partial
 from typing import Any, TypeVar
@@ -17,6 +18,8 @@ PORTS = {"smtp": 587, "smtps": 465}
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 # The most characters of a subject. Mail clients truncate longer ones.
 MAX_SUBJECT = 150
+# The longest line of SMTP. A long URL in a header would otherwise be encoded, and no mail program open it.
+UNFOLDED = default.clone(max_line_length=998)
 # A whole exchange may take as long as so many of its steps.
 TIMEOUTS_TOGETHER = 3
 TIMED_OUT = "The mail server did not respond in time."
@@ -32,16 +35,26 @@ class LoginError(MailError):
     """The mail server refused user and password, or they were not sent."""
 
 
-def send_mail(server: str, sender: str, to: str, subject: str, text: str, timeout: float) -> None:
+def send_mail(
+    server: str,
+    sender: str,
+    to: str,
+    subject: str,
+    text: str,
+    timeout: float,
+    headers: Mapping[str, str] | None = None,
+) -> None:
     """Send one mail to ``server``, ``smtp://user:password@host:port`` or ``smtps://``. Raises MailError.
 
     ``smtp`` uses STARTTLS if the server offers it. A password is sent only over TLS or to this machine.
     """
-    mail = EmailMessage()
+    mail = EmailMessage(UNFOLDED)
     mail["From"], mail["To"] = sender, to
     mail["Subject"] = " ".join(subject.split())[:MAX_SUBJECT]
     mail["Date"], mail["Message-ID"] = formatdate(), make_msgid(domain=sender.rpartition("@")[2])
     mail["Auto-Submitted"] = "auto-generated"
+    for name, value in (headers or {}).items():
+        mail[name] = value
     mail.set_content(text)
     with _errors(), _connected(server, timeout) as session:
         session.send_message(mail)

@@ -1,9 +1,11 @@
 """Notifications of the running service: set up in a browser, sent by the worker."""
 
+import re
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from contract_tests.dashboard.conftest import SETTINGS, Enrol, mailing
 from contract_tests.dashboard.looks import faults
@@ -35,8 +37,19 @@ def _incident(page: Page, title: str) -> str:
     return page.get_by_role("row", name=f"Number banned: {title}").inner_text()
 
 
+def _confirm(browser: Browser, text: str) -> None:
+    """Confirm the link in a mail, in another browser."""
+    link = re.search(r"http://\S+/confirm/\S+", text)
+    assert link is not None
+    with closing(browser.new_page()) as stranger:
+        stranger.goto(link[0])
+        assert faults(stranger, "confirm-recipient") == []
+        stranger.get_by_role("button", name="Confirm").click()
+        expect(stranger.get_by_role("heading", level=1)).to_have_text("Confirmed")
+
+
 def test_a_ban_and_its_end_are_notified_by_mail_and_chat(
-    gateway: Gateway, enrol: Enrol, page: Page, mail: MailServer
+    gateway: Gateway, enrol: Enrol, browser: Browser, page: Page, mail: MailServer
 ) -> None:
     customer = gateway.customer()
     person, chat = enrol(customer.account_id).signed_in(), Receiver()
@@ -45,8 +58,11 @@ def test_a_ban_and_its_end_are_notified_by_mail_and_chat(
     page.get_by_label("Incoming webhook of Slack").fill(chat.url("/chat"))
     page.wait_for_load_state()
     page.get_by_role("button", name="Save").press("Enter")
-    expect(page.get_by_role("status")).to_have_text("The notifications are saved.")
-    page.wait_for_load_state()
+    expect(page.get_by_text("waiting for confirmation")).to_be_visible()
+    assert faults(page, "notifications-waiting") == []
+    wait_for(lambda: len(mail.mails) == 1, "the link")
+    _confirm(browser, mail.mails.pop().get_content())
+    page.goto("/dashboard/notifications")
     page.get_by_role("button", name="Send a test notification").press("Enter")
     expect(page.get_by_role("status").get_by_text("sent", exact=True)).to_have_count(2)
     assert mail.subjects == [(ADA, f"{SUBJECT}Test notification")]

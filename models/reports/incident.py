@@ -31,7 +31,10 @@ class IncidentKind(StrEnum):
 
 
 class AlertTarget(BaseModel):
-    """Recipients of an account's notifications: ``emails``, one a line, and a Slack-compatible webhook."""
+    """Recipients of an account's notifications: ``emails``, one a line, and a Slack-compatible webhook.
+
+    The owners of these addresses accepted (models.reports.recipient).
+    """
 
     account_id: str
     account = ForeignKeyField(Account, primary_key=True, lazy_load=False)
@@ -65,6 +68,13 @@ class AlertTarget(BaseModel):
                 conflict_target=[cls.account], update=values
             ).execute()
             _audit(known, cls.of(account_id))
+
+    def mail_to(self, emails: Sequence[str]) -> None:
+        """Replace the addresses, in the caller's transaction."""
+        AlertTarget.update(emails="\n".join(emails)).where(
+            AlertTarget.account == self.account_id
+        ).execute()
+        _audit(self, AlertTarget.of(self.account_id))
 
     @classmethod
     def accounts(cls) -> Any:

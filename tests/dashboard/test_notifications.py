@@ -1,19 +1,24 @@
 """/dashboard/notifications: the form, the test, and the incidents."""
 
 import re
+from collections.abc import Iterator
 from html import unescape
 
 import pytest
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
 
 from models.accounts.account import Account
 from models.database import writing
 from models.numbers.number import Number, NumberStatus
 from models.reports.incident import AlertTarget, Incident
-from services import mailing, notify
+from models.reports.recipient import Recipient
+from services import mailing, notify, outbox, recipients
 from services.webhooks import NOT_AN_ADDRESS, NOT_CHECKED
 from tests import factories
 from tests.conftest import Configure
 from tests.dashboard.conftest import Submit, Visit
+from tests.dashboard.world import application, browser_of, form_token
 from tests.mail_server import MailServer
 from tests.receiver import Receiver, answer
 from webhooks.address import NOT_PUBLIC
@@ -22,16 +27,88 @@ from webhooks.faults import RESOLVER, MachineError
 SLACK = "http://127.0.0.1:9/services/T0/B0/the-secret-part"
 
 
-def test_people_are_added_and_removed(visit: Visit, submit: Submit, account: Account) -> None:
+ADA = "ada@example.com"
+
+
+@pytest.fixture
+def mail(configure: Configure) -> Iterator[MailServer]:
+    """The operator's mail server."""
+    with MailServer() as server:
+        configure(SMTP_URL=server.url(), SMTP_FROM="gateway@example.com")
+        yield server
+
+
+def _link(mail: MailServer) -> str:
+    """The path of the link in the newest mail."""
+    outbox.send_due()
+    found = re.search(r"http://127.0.0.1:8080(/dashboard/\S+)", mail.mails[-1].get_content())
+    assert found is not None
+    return found[1]
+
+
+def _confirm(browser: FlaskClient, path: str) -> TestResponse:
+    return browser.post(path, data={"csrf_token": form_token(browser, path)})
+
+
+def test_people_are_added_once_they_confirm_and_removed(
+    visit: Visit, submit: Submit, account: Account, mail: MailServer
+) -> None:
     assert "Send a test notification" not in visit("notifications")
-    submit("notifications", emails="ada@example.com\n bob@example.com ada@example.com")
-    assert AlertTarget.of(account.id).addresses == ["ada@example.com", "bob@example.com"]
+    submit("notifications", emails="Ada@example.com\n bob@example.com ada@example.com")
     page = visit("notifications")
     assert "ada@example.com\nbob@example.com</textarea>" in page
+    assert page.count("waiting for confirmation") == 2
+    assert "Send a test notification" not in page
+    submit("notifications/ask", email=ADA)
+    link = _link(mail)
+    visitor = browser_of(None)
+    assert ADA in visitor.get(link).text
+    assert AlertTarget.of(account.id).addresses == []
+    assert [_confirm(visitor, link).status_code for _ in range(2)] == [200, 200]
+    assert AlertTarget.of(account.id).addresses == [ADA]
+    page = visit("notifications")
+    assert page.count("waiting for confirmation") == 1
     assert "Send a test notification" in page
     assert "No incident since" in page
+    submit("notifications/ask", 404, email=ADA)
     submit("notifications", emails="")
     assert AlertTarget.of(account.id).addresses == []
+    assert visitor.get(link).status_code == 404
+
+
+def test_a_mail_program_unsubscribes_with_one_request(
+    visit: Visit, account: Account, mail: MailServer
+) -> None:
+    AlertTarget.record(account.id, [ADA, "bob@example.com"], None)
+    notify.test(account.id)
+    headers = {str(each["To"]): each for each in mail.mails}[ADA]
+    assert headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    link = str(headers["List-Unsubscribe"]).strip("<>").removeprefix("http://127.0.0.1:8080")
+    program = application().test_client()
+    assert "<form" in program.get(link).text
+    assert AlertTarget.of(account.id).addresses == [ADA, "bob@example.com"]
+    one_click = {"List-Unsubscribe": "One-Click"}
+    foreign = {"Origin": "https://mail.example.com"}
+    stranger = application().test_client()
+    for _ in range(2):
+        assert stranger.post(link, data=one_click, headers=foreign).status_code == 200
+    assert AlertTarget.of(account.id).addresses == ["bob@example.com"]
+    assert ">unsubscribed<" in visit("notifications")
+    assert stranger.post(f"{link}x", data=one_click).status_code == 404
+
+
+def test_too_many_mails_are_an_error_at_the_form(submit: Submit, account: Account) -> None:
+    AlertTarget.record(account.id, [], SLACK)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mailing, "is_possible", lambda: True)
+        for _ in range(outbox.OF_ADDRESS):
+            recipients.ask(account.id, ADA)
+        assert 'id="problem"' in submit("notifications/ask", 429, email=ADA).text
+        submit("notifications", emails="")
+        form = {"emails": ADA, "remove_url": "1"}
+        assert 'id="problem"' in submit("notifications", 429, **form).text
+    assert AlertTarget.of(account.id).url == SLACK
+    assert not Recipient.select().exists()
 
 
 def test_the_chat_is_kept_until_it_is_replaced_or_removed(

@@ -27,6 +27,7 @@ from models.deliveries.webhook import Webhook
 from models.messages.contact import Contact, Source
 from models.numbers.number import Number
 from models.numbers.signup import SignupLink
+from models.reports.recipient import Recipient
 from resources.sample import sample_event
 from services import contacts
 from services import webhooks as service
@@ -52,7 +53,8 @@ FORMS: dict[str, dict[str, str]] = {
     "send_composed": {"payload": sample_event(EventKind.MESSAGE_SENT, 0)},
     "reply": {"reply": "text", "text": "Hello", "once": "once"},
     "reply_with_media": {"kind": "image", "link": "https://example.com/a.png", "once": "once"},
-    "save_notifications": {"emails": "ops@example.com"},
+    "ask_again": {"email": "waiting@example.com"},
+    "save_notifications": {"url": "http://127.0.0.1:9/chat"},
     "require_two_factor": {"required": "1"},
 }
 
@@ -164,11 +166,14 @@ def furnish(account: Account, number: Number) -> World:
     key, _ = ApiKey.issue(account, "key")
     someone = member(account, Role.VIEWER, "someone")
     invitation, invited = Invitation.open(account, "guest@example.com", Role.AGENT)
+    recipient = Recipient.enter(account.id, "waiting@example.com")
     ids = {
         "<user_id>": someone.id,
         "<invitation_id>": invitation.id,
         "invitation/<token>": f"invitation/{invited}",
         "password/<token>": f"password/{PasswordReset.open(someone)}",
+        "confirm/<token>": f"confirm/{recipient.token}",
+        "unsubscribe/<token>": f"unsubscribe/{recipient.token}",
         "<webhook_id>": hook.id,
         "<delivery_id>": delivery.id,
         "<entry_id>": logged_request(key),
