@@ -10,7 +10,7 @@ from peewee import DatabaseError, IntegrityError, InterfaceError
 from werkzeug.exceptions import MethodNotAllowed
 
 from dashboard.connect import Outcome
-from dashboard.guard import NotAllowedError, account, rule_of
+from dashboard.guard import PROOF_FIELD, NotAllowedError, ProofError, account, rule_of
 from dashboard.pages import render
 from dashboard.site import FormError, blueprint, section, show
 from models.accounts.password_strength import WeakPasswordError
@@ -107,6 +107,12 @@ def show_later(error: RateLimitedError) -> Response:
 def show_weak(error: WeakPasswordError) -> Response:
     """The page of a form whose new password is refused."""
     return show_form(FormError(str(error)))
+
+
+@blueprint.errorhandler(ProofError)
+def show_proof(_error: ProofError) -> Response:
+    """The page of a form that needs the password again."""
+    return show_form(FormError(problems={PROOF_FIELD: "Enter your password. Nothing was changed."}))
 
 
 @blueprint.errorhandler(TooManyAttemptsError)

@@ -21,6 +21,7 @@ from models.accounts.actor import SERVICE, acting
 from models.accounts.user import Role
 from models.accounts.user_session import UserSession
 from models.errors import RateLimitedError
+from services.proof import prove
 
 # The edge looks up the session, because the rate limit needs the user too. It is above this package, so the
 # application injects a function that reads the session from the request's WSGI environment.
@@ -33,6 +34,7 @@ HOME = "/dashboard/"
 SIGN_IN = "/dashboard/sign-in"
 SET_UP = "/dashboard/you/two-factor"
 TOKEN_FIELD = "csrf_token"  # noqa: S105 - a field's name
+PROOF_FIELD = "proof"
 
 
 OWNERS = frozenset({Role.OWNER})
@@ -45,7 +47,9 @@ View = TypeVar("View", bound=Callable[..., Response])
 
 @dataclass(frozen=True)
 class Rule:
-    """The roles that may use a view. A public view needs no session, ``from_anywhere`` also no form of ours.
+    """The roles that may use a view. A public view needs no session, and ``from_anywhere`` no CSRF token.
+
+    A view ``needs_proof`` if a stolen session must not be enough.
 
     ``change`` is the action of the row that a successful POST leaves in the audit log. It is None if the view
     changes nothing. ``form`` is the name of the view of the form, if that is not at the same path.
@@ -53,6 +57,7 @@ class Rule:
 
     roles: frozenset[Role]
     change: str | None = None
+    needs_proof: bool = False
     is_public: bool = False
     form: str | None = None
     from_anywhere: bool = False
@@ -78,6 +83,10 @@ class NotAllowedError(Exception):
         self.rule = rule
 
 
+class ProofError(Exception):
+    """The form lacks the password again, or it is wrong."""
+
+
 class GuardedBlueprint(Blueprint):
     """A blueprint whose views state their roles. A view that Flask's decorators add is refused to all."""
 
@@ -99,12 +108,13 @@ class GuardedBlueprint(Blueprint):
         *,
         asks: bool = False,
         form: str | None = None,
+        needs_proof: bool = False,
     ) -> Callable[[View], View]:
         """A view that changes something. The code that makes the change writes its row.
 
         A view that ``asks`` shows the page of dashboard.site.confirm() before it changes anything.
         """
-        rule = Rule(roles, change, form=form)
+        rule = Rule(roles, change, needs_proof=needs_proof, form=form)
         return self._guarded(path, "GET POST" if asks else "POST", rule)
 
     def _guarded(self, path: str, methods: str, rule: Rule) -> Callable[[View], View]:
@@ -137,6 +147,8 @@ def check_request() -> Response | None:
         abort(403)
     if refusal := cast("LookAtLimit", current_app.extensions[REFUSAL])(request.environ):
         raise refusal
+    if rule.needs_proof and not is_read:
+        _ask_for_proof()
     return None
 
 
@@ -227,3 +239,10 @@ def _acting(view: Callable[..., Response]) -> Callable[..., Response]:
             return view(**named)
 
     return run
+
+
+def _ask_for_proof() -> None:
+    """Check the password in the form, if the last proof is old. Raises ProofError or TooManyAttemptsError."""
+    typed = request.form.get(PROOF_FIELD, "")
+    if g.session.needs_proof and not (typed and prove(g.session, typed, address())):
+        raise ProofError

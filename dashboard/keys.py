@@ -27,7 +27,7 @@ def keys() -> Response:
     return show("keys.html", found=found, max_name=MAX_NAME)
 
 
-@blueprint.action("/keys", DEVELOPERS, "key.created")
+@blueprint.action("/keys", DEVELOPERS, "key.created", needs_proof=True)
 def create_key() -> Response:
     """Create a key and show it once, in this response: it is not stored."""
     name = " ".join(request.form.get("name", "").split())

@@ -92,6 +92,7 @@ def show(template: str, status: int = 200, **values: Any) -> Response:
         said=said,
         user=g.session.user if g.session else None,
         has_others=g.session is not None and g.session.has_others,
+        needs_proof=g.session is not None and g.session.needs_proof,
         **{"typed": request.form, "problem": "", "problems": {}, **g.get("refused", {}), **values},
     )
     if said:

@@ -39,7 +39,7 @@ def users() -> Response:
     )
 
 
-@blueprint.action("/users", OWNERS, "user.invited")
+@blueprint.action("/users", OWNERS, "user.invited", needs_proof=True)
 def invite() -> Response:
     """Mail an invitation."""
     email, role = normalise(request.form.get("email", "")), _role()

@@ -2,6 +2,7 @@
 
 from flask import Response, g, request
 
+from dashboard import guard
 from dashboard.guard import ALL, account
 from dashboard.signing_in import WRONG_CODE
 from dashboard.single_use_links import new_password
@@ -10,12 +11,8 @@ from models.accounts import totp
 from models.accounts import two_factor as factor
 from models.accounts.password import change_password
 from models.accounts.user import User
-from models.accounts.user_session import (
-    CODE,
-    PASSWORD,
-    SignInAttempt,
-    UserSession,
-)
+from models.accounts.user_session import UserSession
+from services.proof import knows_code, knows_password
 
 PATH = "/dashboard/you"
 TWO_FACTOR = f"{PATH}/two-factor"
@@ -108,18 +105,14 @@ def _me() -> User:
 
 def _check_password() -> None:
     """Check the form's current password. Raises TooManyAttemptsError or FormError."""
-    SignInAttempt.begin_proof(_me(), PASSWORD)
-    if not _me().has_password(request.form.get("present", "")):
+    if not knows_password(_me(), request.form.get("present", ""), guard.address()):
         raise FormError(WRONG)
-    SignInAttempt.forget_proof(_me(), PASSWORD)
 
 
 def _check_code() -> None:
     """Limited like a password: a stolen session and password must not allow guessing the code."""
-    SignInAttempt.begin_proof(_me(), CODE)
-    if not factor.accept(_me(), _code()):
+    if not knows_code(_me(), _code()):
         raise FormError(WRONG_CODE)
-    SignInAttempt.forget_proof(_me(), CODE)
 
 
 def _code() -> str:

@@ -32,6 +32,8 @@ PAIR_LIMIT, ADDRESS_LIMIT = 5, 30
 # With this many attempts from all addresses an email is under attack. Each address then has one attempt:
 # guessing gets slower, and the owner with the correct password can still sign in.
 ATTACKED_AT, ATTACKED_PAIR_LIMIT = 20, 1
+# Keys and invitations need a proof of the user that is younger.
+PROOF_MS = 3_600_000
 # Attempts of one user from all addresses. Only someone with the password or a session gets this far.
 CODE, PASSWORD = "code", "password"
 PROOF_LIMIT = 10
@@ -146,13 +148,20 @@ class UserSession(OfUser):
 
     ``digest`` is of the random token in the browser. While the account is suspended, it is refused.
     A session is of one user; to use another account, the person gets another session (sign_in.switch).
-    ``address`` and ``browser`` are those of the sign-in.
+    ``address`` and ``browser`` are those of the sign-in. ``proved_at`` is when the user gave the password
+    again, null if not since the sign-in.
     """
 
     created_at = BigIntegerField()
     last_used_at = BigIntegerField()
     address = TextField(default="")
     browser = TextField(default="")
+    proved_at = BigIntegerField(null=True)
+
+    @property
+    def needs_proof(self) -> bool:
+        """Whether the user has to give the password again before a key or an invitation."""
+        return clock.now() - (self.proved_at or self.created_at) >= PROOF_MS
 
     @classmethod
     def begin(

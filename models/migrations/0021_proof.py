@@ -1,4 +1,4 @@
-"""Recipients who accepted, and waiting mails.
+"""Recipients who accepted, waiting mails, and when a session's user gave the password again.
 
 The present recipients have accepted: they stay in ``alert_target``.
 """
@@ -34,6 +34,7 @@ STATEMENTS = (
     "CREATE INDEX IF NOT EXISTS recipient_account_id ON recipient (account_id)",
     "CREATE UNIQUE INDEX IF NOT EXISTS recipient_account_id_email ON recipient (account_id, email)",
     "CREATE UNIQUE INDEX IF NOT EXISTS recipient_digest ON recipient (digest)",
+    "ALTER TABLE user_session ADD COLUMN proved_at BIGINT",
 )
 
 
