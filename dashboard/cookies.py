@@ -1,4 +1,4 @@
-"""The cookies of the dashboard: session, pending sign-in, visitor (CSRF) and flash message.
+"""The cookies of the dashboard: session, pending sign-in, visitor (CSRF), flash message and known device.
 
 All are HttpOnly and SameSite=Lax: links of other sites open a page, but their forms cannot post. With a
 public https URL they are also Secure, and their name has a prefix that stops other hosts from setting
@@ -12,7 +12,7 @@ from flask import Response, request
 
 from gateway.settings import get_settings
 
-SESSION, PENDING, VISITOR, FLASH = "session", "pending", "visitor", "flash"
+SESSION, PENDING, VISITOR, FLASH, DEVICE = "session", "pending", "visitor", "flash", "device"
 
 
 def _attributes() -> dict[str, Any]:
@@ -26,15 +26,15 @@ def _attributes() -> dict[str, Any]:
 
 
 def cookie_name(kind: str) -> str:
-    """The name in the header of SESSION, PENDING, VISITOR or FLASH."""
+    """The name in the header of SESSION, PENDING, VISITOR, FLASH or DEVICE."""
     # Browsers accept the prefix __Host- only with the path "/".
     prefix = "__Secure-" if get_settings().public_path else "__Host-"
     return f"{prefix if get_settings().has_secure_cookies else ''}gateway_{kind}"
 
 
-def set_cookie(response: Response, kind: str, value: str) -> None:
-    """Set a cookie until the browser closes. The server may end its session earlier."""
-    response.set_cookie(cookie_name(kind), value, **_attributes())
+def set_cookie(response: Response, kind: str, value: str, seconds: int | None = None) -> None:
+    """Set a cookie for a time, or until the browser closes. The server may end its session earlier."""
+    response.set_cookie(cookie_name(kind), value, max_age=seconds, **_attributes())
 
 
 def clear_cookie(response: Response, kind: str) -> None:
@@ -43,7 +43,7 @@ def clear_cookie(response: Response, kind: str) -> None:
 
 
 def cookie(kind: str) -> str | None:
-    """The value of SESSION, PENDING, VISITOR or FLASH in the request that Flask serves."""
+    """The value of SESSION, PENDING, VISITOR, FLASH or DEVICE in the request that Flask serves."""
     return _value(request.headers.get("Cookie", ""), kind)
 
 

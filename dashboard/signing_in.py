@@ -6,10 +6,12 @@ from flask import Response, abort, g, request
 
 from dashboard import cookies, guard
 from dashboard.site import FormError, blueprint, go, show
+from models.accounts.known_device import LIFETIME_DAYS
 from models.accounts.sign_in import Client, Entry, PendingSignIn, Step, switch
 from models.accounts.sign_in import sign_in as open_by_password
 from models.accounts.user import User
 from models.accounts.user_session import ENDED, UserSession
+from services.notices import recognise
 
 WRONG = "Wrong email or password."
 WRONG_CODE = "This code is wrong, or was used already. Wait for the next one."
@@ -112,10 +114,13 @@ def sign_out() -> Response:
 
 
 def enter(token: str, target: str) -> Response:
-    """Give the browser a new session instead of its old one."""
+    """Give the browser a new session instead of its old one, and remember the browser."""
     _end_session()
     response = go(target)
     cookies.set_cookie(response, cookies.SESSION, token)
+    if session := UserSession.resume(token):
+        device = recognise(session.user, client(), cookies.cookie(cookies.DEVICE))
+        cookies.set_cookie(response, cookies.DEVICE, device, LIFETIME_DAYS * 24 * 3_600)
     cookies.clear_cookie(response, cookies.VISITOR)
     if cookies.cookie(cookies.PENDING):
         cookies.clear_cookie(response, cookies.PENDING)

@@ -17,7 +17,7 @@ from models.accounts.password import PasswordReset
 from models.accounts.password_strength import MAX_PASSWORD, MIN_PASSWORD, MIN_SCORE, strength_of
 from models.accounts.user import EmailTakenError, User
 from models.errors import ConflictError
-from services import members
+from services import credentials, members
 from services.fair_share import Share
 
 Link = TypeVar("Link")
@@ -74,7 +74,7 @@ def password_reset(token: str) -> Response:
 @blueprint.public("/password/<token>", "POST")
 def reset_password(token: str) -> Response:
     """Set the password. The next sign-in asks for the code if two-factor is on."""
-    _open(PasswordReset.find(token)).use(new_password(), guard.address())
+    credentials.reset_password(_open(PasswordReset.find(token)), new_password(), guard.address())
     return go(guard.SIGN_IN, say="password-reset")
 
 

@@ -9,9 +9,9 @@ from dashboard.single_use_links import new_password
 from dashboard.site import FormError, blueprint, existing, go, show
 from models.accounts import totp
 from models.accounts import two_factor as factor
-from models.accounts.password import change_password
 from models.accounts.user import User
 from models.accounts.user_session import UserSession
+from services import credentials
 from services.proof import knows_code, knows_password
 
 PATH = "/dashboard/you"
@@ -31,7 +31,7 @@ def change_own_password() -> Response:
     """Change the password, and end all other sessions."""
     password = new_password()
     _check_password()
-    change_password(_me(), password, keep=g.session.id)
+    credentials.change_password(_me(), password, guard.address(), keep=g.session.id)
     return go(PATH, say="password-changed")
 
 
@@ -73,7 +73,7 @@ def turn_on_two_factor() -> Response:
     The password is required, so that a person at an open browser cannot lock its user out.
     """
     _check_password()
-    codes = factor.turn_on(_me(), _code())
+    codes = credentials.turn_on_two_factor(_me(), _code(), guard.address())
     if codes is None:
         raise FormError(WRONG_CODE)
     UserSession.end_all(_me(), but=g.session.id)
@@ -93,7 +93,7 @@ def turn_off_two_factor() -> Response:
         raise FormError(REQUIRED, 409)
     _check_password()
     _check_code()
-    factor.turn_off(_me())
+    credentials.turn_off_two_factor(_me(), guard.address())
     return go(TWO_FACTOR, say="two-factor-off")
 
 

@@ -18,6 +18,7 @@ from models import clock
 from models.accounts.api_request import ApiRequest
 from models.accounts.audit import Audit
 from models.accounts.invitation import Invitation
+from models.accounts.known_device import LIFETIME_DAYS, KnownDevice
 from models.accounts.mail import Mail
 from models.accounts.password import PasswordReset
 from models.accounts.sign_in import PendingSignIn
@@ -148,6 +149,7 @@ KINDS = (
     Kind("password resets", PasswordReset, "pwr", days=1),
     # A mail counts for a day.
     Kind("mails", Mail, "mal", (Mail.due_at.is_null(),), days=2),
+    Kind("known devices", KnownDevice, "dev", days=LIFETIME_DAYS),
     # An invitation expires after a week.
     Kind("invitations", Invitation, "inv", days=7),
     # The next 2xx of a new url proves it again.

@@ -8,9 +8,7 @@ import click
 
 from gateway.cli import group
 from gateway.cli.output import found, prints, rendered
-from models.accounts import two_factor
 from models.accounts.account import PLANS, Account, ApiKey, as_words
-from models.accounts.password import change_password
 from models.accounts.password_strength import WeakPasswordError, check_password
 from models.accounts.user import (
     EMAIL,
@@ -23,6 +21,7 @@ from models.accounts.user import (
 from models.errors import ConflictError
 from services import accounts as service
 from services import members
+from services.credentials import OPERATOR, change_password, turn_off_two_factor
 
 accounts = group("accounts")
 keys = group("keys")
@@ -239,7 +238,7 @@ def reset_password(email: str, *, password_stdin: bool) -> dict[str, Any]:
     """Set a new password for a person and end their sessions, in all their accounts."""
     users = _person(email)
     password, shown = _choose_password(email, from_stdin=password_stdin)
-    change_password(users[0], password)
+    change_password(users[0], password, OPERATOR)
     return _of_person(users, shown)
 
 
@@ -249,7 +248,7 @@ def reset_password(email: str, *, password_stdin: bool) -> dict[str, Any]:
 def disable_two_factor(email: str) -> dict[str, Any]:
     """Turn off a person's two-factor authentication, in all their accounts."""
     users = _person(email)
-    two_factor.turn_off(users[0])
+    turn_off_two_factor(users[0], OPERATOR)
     return _of_person(users, {})
 
 

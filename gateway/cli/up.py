@@ -25,8 +25,8 @@ from gateway.settings import PREFIX, Settings, get_settings, load_settings
 from gateway.storage import check_database, check_queue, connect_state, make_folder
 from models.accounts.account import Account
 from models.accounts.actor import OPERATOR, acting
-from models.accounts.password import change_password
-from models.accounts.user import User, new_password
+from models.accounts.password import replace_password
+from models.accounts.user import User, hash_password, new_password
 from models.numbers.number import Number
 from services import accounts as service
 from services import members
@@ -252,7 +252,7 @@ def _sign_in(account: Account) -> dict[str, str]:
     if not users:
         members.create(account, EMAIL, password)
     elif account.id in {user.account_id for user in users}:
-        change_password(users[0], password)
+        replace_password(users[0], hash_password(password, EMAIL))
     else:
         return {}
     return {"email": EMAIL, "password": password}

@@ -22,6 +22,7 @@ DAY_MS = 24 * 3_600_000
 class Purpose(StrEnum):
     CONFIRMATION = "confirmation"
     TEST = "test"
+    SECURITY = "security"
     # Asked for, and not sent because other accounts had mailed the address.
     DROPPED = "dropped"
 
@@ -32,8 +33,9 @@ class Mail(Owned, Work):
     account = ForeignKeyField(Account, lazy_load=False, index=False)
     purpose = TextField()
     address = TextField()
-    sealed_subject = TextField()
-    sealed_text = TextField()
+    # Null once the mail is sent or given up.
+    sealed_subject = secret.SealedField(null=True)
+    sealed_text = secret.SealedField(null=True)
     due_at = BigIntegerField(null=True)
     tries = IntegerField(default=0)
     lease_token = TextField(null=True)
@@ -45,12 +47,12 @@ class Mail(Owned, Work):
     @property
     def subject(self) -> str:
         """Raises SecretUnreadableError."""
-        return secret.decrypt(self.sealed_subject)
+        return secret.decrypt(str(self.sealed_subject))
 
     @property
     def text(self) -> str:
         """Raises SecretUnreadableError."""
-        return secret.decrypt(self.sealed_text)
+        return secret.decrypt(str(self.sealed_text))
 
     @classmethod
     def queue(
@@ -63,7 +65,7 @@ class Mail(Owned, Work):
     @classmethod
     def note(cls, account_id: str, purpose: Purpose, address: str) -> None:
         """Record a mail that is not queued, so that it counts."""
-        cls._write(account_id, purpose, address, "", "", None)
+        cls._write(account_id, purpose, address, None, None, None)
 
     @classmethod
     def _write(
@@ -71,8 +73,8 @@ class Mail(Owned, Work):
         account_id: str,
         purpose: Purpose,
         address: str,
-        sealed_subject: str,
-        sealed_text: str,
+        sealed_subject: str | None,
+        sealed_text: str | None,
         due_at: int | None,
     ) -> None:
         with writing():
@@ -98,7 +100,7 @@ class Mail(Owned, Work):
 
     def finish(self, error: str | None = None) -> None:
         """End the claim: the mail is sent, or given up because of an error."""
-        self.complete(error=error, sealed_subject="", sealed_text="")
+        self.complete(error=error, sealed_subject=None, sealed_text=None)
 
 
 Mail.add_index(Mail.due_at, where=SQL("due_at IS NOT NULL"), name="mail_due")

@@ -15,7 +15,6 @@ from models.accounts.sign_in import PendingSignIn
 from models.accounts.user import (
     OfUser,
     User,
-    hash_password,
     record_attempt,
     record_of_person,
 )
@@ -52,13 +51,9 @@ class PasswordReset(OfUser):
             cls.digest == secret.digest(token), cls.expires_at > clock.certain()
         )
 
-    def use(self, password: str, address: str) -> User:
-        """Set the password, and end every session of the person.
-
-        Raises LinkClosedError or WeakPasswordError.
-        """
+    def use(self, hashed: str, address: str) -> User:
+        """Set the password of this hash, and end every session of the person. Raises LinkClosedError."""
         user: User = self.user
-        hashed = hash_password(password, user.email)
         with writing():
             spend(self, self.expires_at)
             _replace(user, hashed)
@@ -66,12 +61,8 @@ class PasswordReset(OfUser):
         return user
 
 
-def change_password(user: User, password: str, keep: str | None = None) -> None:
-    """Set another password of the person, and end all sessions but the one to keep.
-
-    Raises WeakPasswordError.
-    """
-    hashed = hash_password(password, user.email)
+def replace_password(user: User, hashed: str, keep: str | None = None) -> None:
+    """Set the password of this hash for the person, and end all sessions but the one to keep."""
     with writing():
         _replace(user, hashed, keep)
         record_of_person(user, CHANGED, RESET)

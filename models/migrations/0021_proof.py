@@ -1,4 +1,4 @@
-"""Recipients who accepted, waiting mails, and when a session's user gave the password again.
+"""Recipients who accepted, waiting mails, known browsers, and when a session's user gave the password again.
 
 The present recipients have accepted: they stay in ``alert_target``.
 """
@@ -11,8 +11,8 @@ STATEMENTS = (
         account_id TEXT NOT NULL REFERENCES account (id),
         purpose TEXT NOT NULL,
         address TEXT NOT NULL,
-        sealed_subject TEXT NOT NULL,
-        sealed_text TEXT NOT NULL,
+        sealed_subject TEXT,
+        sealed_text TEXT,
         due_at BIGINT,
         tries INTEGER NOT NULL,
         lease_token TEXT,
@@ -34,6 +34,13 @@ STATEMENTS = (
     "CREATE INDEX IF NOT EXISTS recipient_account_id ON recipient (account_id)",
     "CREATE UNIQUE INDEX IF NOT EXISTS recipient_account_id_email ON recipient (account_id, email)",
     "CREATE UNIQUE INDEX IF NOT EXISTS recipient_digest ON recipient (digest)",
+    """CREATE TABLE IF NOT EXISTS known_device (
+        id TEXT NOT NULL PRIMARY KEY,
+        user_id TEXT NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
+        digest TEXT NOT NULL
+    )""",
+    "CREATE INDEX IF NOT EXISTS known_device_user_id ON known_device (user_id)",
+    "CREATE UNIQUE INDEX IF NOT EXISTS known_device_digest_user_id ON known_device (digest, user_id)",
     "ALTER TABLE user_session ADD COLUMN proved_at BIGINT",
 )
 

@@ -25,7 +25,7 @@ class Recipient(Owned):
     email = TextField()
     digest = TextField(unique=True)
     # For the link in each mail.
-    sealed_token = TextField()
+    sealed_token = secret.SealedField()
     asked_at = BigIntegerField()
     confirmed_at = BigIntegerField(null=True)
     unsubscribed_at = BigIntegerField(null=True)

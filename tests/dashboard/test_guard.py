@@ -39,7 +39,7 @@ def test_behind_https_cookies_are_secure_and_bound_to_the_host(
     )
     assert answer.status_code == 303
     set_cookies = form.headers.getlist("Set-Cookie") + answer.headers.getlist("Set-Cookie")
-    assert len(set_cookies) == 3
+    assert len(set_cookies) == 4
     for cookie in set_cookies:
         assert cookie.startswith("__Host-gateway_")
         assert {"Secure", "HttpOnly", "Path=/", "SameSite=Lax"} <= set(cookie.split("; "))

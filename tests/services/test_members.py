@@ -10,10 +10,10 @@ from models.accounts import two_factor
 from models.accounts.account import Account
 from models.accounts.audit import Audit
 from models.accounts.invitation import Invitation, LinkClosedError
-from models.accounts.password import PasswordReset, change_password
+from models.accounts.password import PasswordReset, replace_password
 from models.accounts.sign_in import Client, Entry, PendingSignIn, Step, sign_in, switch
 from models.accounts.two_factor import RECOVERY_CODES, RecoveryCode
-from models.accounts.user import EmailTakenError, LastOwnerError, Role, User
+from models.accounts.user import EmailTakenError, LastOwnerError, Role, User, hash_password
 from models.accounts.user_session import (
     MAIL_ACCOUNT_LIMIT,
     MAIL_PAIR_LIMIT,
@@ -329,7 +329,7 @@ def test_a_new_password_is_the_person_s_and_ends_all_their_sessions(account: Acc
     here = enrol(account, EMAIL)
     there, stranger = elsewhere(here), member(account, Role.OWNER, "stranger")
     tokens = [UserSession.begin(each) for each in (here, there, stranger)]
-    change_password(there, OWN)
+    replace_password(there, hash_password(OWN, there.email))
     assert [UserSession.resume(token) is None for token in tokens] == [True, True, False]
     assert User.authenticate(EMAIL, OWN) == [here, there]
     assert not User.authenticate(EMAIL, PASSWORD)

@@ -35,7 +35,7 @@ def test_a_mail_is_encrypted_until_it_is_sent_once(account: Account, mail: MailS
     assert mail.mails[0].get_content().strip() == "a secret link"
     assert mail.mails[0]["List-Unsubscribe"] is None
     row = Mail.get()
-    assert (row.due_at, row.sealed_text, row.sealed_subject, row.error) == (None, "", "", None)
+    assert (row.due_at, row.sealed_text, row.sealed_subject, row.error) == (None,) * 4
 
 
 def test_a_mail_is_retried_until_the_server_takes_it(
@@ -64,7 +64,7 @@ def test_a_mail_that_is_always_refused_is_given_up(
         clock.advance(seconds=max(outbox.PAUSES))
     outbox.send_due()
     row = Mail.get()
-    assert (row.due_at, row.sealed_text) == (None, "")
+    assert (row.due_at, row.sealed_text) == (None, None)
     assert row.id in caplog.text
     assert ADA not in caplog.text
 

@@ -7,8 +7,8 @@ import pytest
 from models.accounts.account import Account
 from models.accounts.audit import Audit
 from models.accounts.invitation import Invitation, LinkClosedError, spend
-from models.accounts.password import PasswordReset, change_password
-from models.accounts.user import Role, User
+from models.accounts.password import PasswordReset, replace_password
+from models.accounts.user import Role, User, hash_password
 from models.accounts.user_session import UserSession
 from tasks.retention import remove_old
 from tests import factories
@@ -46,12 +46,12 @@ def test_a_password_link_works_once_and_ends_all_sessions(account: Account) -> N
     session, token = UserSession.begin(user), PasswordReset.open(user)
     row = PasswordReset.find(token)
     assert row is not None
-    row.use(PASSWORD, ADDRESS)
+    row.use(hash_password(PASSWORD, EMAIL), ADDRESS)
     assert User.authenticate(user.email, PASSWORD) == [user]
     assert UserSession.resume(session) is None
     assert PasswordReset.find(token) is None
     with pytest.raises(LinkClosedError):
-        row.use("another password", ADDRESS)
+        row.use(hash_password("another password", EMAIL), ADDRESS)
     assert User.authenticate(user.email, PASSWORD) == [user]
 
 
@@ -67,7 +67,7 @@ def test_one_of_two_concurrent_uses_of_a_password_link_succeeds(account: Account
 def _used(token: str, password: str) -> bool:
     found = PasswordReset.find(token)
     try:
-        return found is not None and bool(found.use(password, ADDRESS))
+        return found is not None and bool(found.use(hash_password(password, EMAIL), ADDRESS))
     except LinkClosedError:
         return False
 
@@ -87,7 +87,7 @@ def test_a_password_link_expires_after_a_day_and_with_a_second_one(
 def test_another_new_password_closes_the_link(account: Account) -> None:
     user = member(account, Role.OWNER)
     token = PasswordReset.open(user)
-    change_password(user, PASSWORD)
+    replace_password(user, hash_password(PASSWORD, user.email))
     assert PasswordReset.find(token) is None
 
 

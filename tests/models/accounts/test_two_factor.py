@@ -5,10 +5,10 @@ import pytest
 from models.accounts import secret, two_factor
 from models.accounts.account import Account
 from models.accounts.audit import Audit
-from models.accounts.password import change_password
+from models.accounts.password import replace_password
 from models.accounts.sign_in import Client, PendingSignIn, Step, sign_in
 from models.accounts.two_factor import RECOVERY_CODES, RecoveryCode
-from models.accounts.user import Role, User
+from models.accounts.user import Role, User, hash_password
 from models.accounts.user_session import (
     PROOF_LIMIT,
     SignInAttempt,
@@ -146,7 +146,7 @@ def test_a_pending_sign_in_ends_after_five_minutes_and_is_bound_to_its_visitor(
 @pytest.mark.usefixtures("codes")
 def test_a_new_password_ends_pending_sign_ins(user: User) -> None:
     _pending(user)
-    change_password(user, "another password")
+    replace_password(user, hash_password("another password", user.email))
     assert PendingSignIn.select().count() == 0
 
 

@@ -5,9 +5,9 @@ import pytest
 from contract_tests.stored import Stored
 from models.accounts.account import Account
 from models.accounts.audit import Audit
-from models.accounts.password import change_password
+from models.accounts.password import replace_password
 from models.accounts.sign_in import Client, sign_in
-from models.accounts.user import EmailTakenError, User
+from models.accounts.user import EmailTakenError, User, hash_password
 from models.accounts.user_session import (
     ADDRESS_LIMIT,
     ATTACKED_AT,
@@ -117,7 +117,7 @@ def test_a_new_password_ends_the_users_sessions_and_nobody_elses(
 ) -> None:
     other = enrol(account, "other@example.com", PASSWORD)
     mine, theirs = UserSession.begin(user), UserSession.begin(other)
-    change_password(user, "another password")
+    replace_password(user, hash_password("another password", user.email))
     assert UserSession.resume(mine) is None
     assert UserSession.resume(theirs) is not None
     assert not User.authenticate(user.email, PASSWORD)
