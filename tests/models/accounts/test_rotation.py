@@ -11,8 +11,10 @@ from contract_tests.releases.build import build
 from models import database
 from models.accounts import rotation, secret
 from models.accounts.account import Account
+from models.accounts.mail import Mail, Purpose
 from models.deliveries.webhook import Webhook
 from models.numbers.number import Number
+from models.reports.recipient import Recipient
 from tests import factories
 
 OLD, NEW = "test-key-as-long-as-a-real-one-is", "another-key"
@@ -27,6 +29,11 @@ def stored(tmp_path: Path) -> Iterator[int]:
     connected = database.connect(url)
     database.migrate()
     secret.use_keys(rows.SECRET_KEY)
+    # Tables that the release did not have.
+    with database.writing():
+        account = Account.all()[0]
+        Mail.queue(account.id, Purpose.CONFIRMATION, "ada@example.com", "Hello", "Text")
+        Recipient.enter(account.id, "ada@example.com")
     yield rotation.count()
     connected.close()
 
