@@ -19,6 +19,12 @@ REASON = "All requests of this minute are used up."
 # What a person types. The other fields are choices or secrets.
 TYPED = {"note", "name", "slug", "url", "email", "emails", "text", "link", "stop", "start"}
 
+# The address of a chat is a secret, so no page shows it. The other is a button.
+NOT_SHOWN = {"save_notifications", "ask_again"}
+WITH_TEXT = [
+    view for view in ACTIONS if TYPED & set(FORMS.get(view.name, {})) and view.name not in NOT_SHOWN
+]
+
 
 @pytest.fixture
 def owner(account: Account) -> User:
@@ -48,9 +54,7 @@ def test_no_action_is_done_and_each_says_when_to_continue(world: World) -> None:
         assert done.count() == before, view.name
 
 
-@pytest.mark.parametrize(
-    "view", [view for view in ACTIONS if TYPED & set(FORMS.get(view.name, {}))]
-)
+@pytest.mark.parametrize("view", WITH_TEXT)
 def test_what_was_typed_stays_in_the_form(world: World, owner: User, view: View) -> None:
     page = world.call(owner, view).text
     assert 'data-kind="later"' not in page
