@@ -120,10 +120,11 @@ def _cells(row: Audit) -> list[str]:
 def changes_of(row: Audit) -> list[tuple[str, str, str]]:
     """The name of each changed value, and the value before and after as text. Empty for none."""
     before, after = row.before, row.after
-    return [
+    values = [
         (_words(name), _text(before.get(name)), _text(after.get(name)))
         for name in {**before, **after}
     ]
+    return [(name, old, new) for name, old, new in values if old or new]
 
 
 def _words(name: str) -> str:

@@ -133,7 +133,10 @@ def test_an_operation_leaves_its_row_with_the_key_and_the_address(
             answer = asyncio.run(answer)
     rows = [row for row in Audit.all(account.id) if row.address == KEY.address]
     assert rows[0].action == ACTIONS[operation_id]
-    if operation_id != "completeSignup":
+    if operation_id == "completeSignup":
+        # Its actor is the owner of the number, who has the link.
+        assert {row.actor.kind for row in rows} == {ActorKind.SIGNUP_LINK}
+    else:
         assert [row.actor for row in rows] == [KEY]
     _check_secrecy(rows, answer)
 
