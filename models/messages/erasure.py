@@ -67,7 +67,7 @@ class Erasure(Owned, Work):
 
     class Meta:
         # For claim_after.
-        indexes = ((("account", "due_at"), False),)
+        indexes = ((("account", "id"), False),)
 
     @property
     def contact_ids(self) -> list[str]:
@@ -123,13 +123,13 @@ class Erasure(Owned, Work):
 
     @classmethod
     def claim_after(cls, account_id: str) -> Self | None:
-        """Claim the erasure that has been due the longest, of the next account that has one.
+        """Claim the oldest due erasure of the next account that has one.
 
         Accounts are sorted by identifier. A caller that continues with the next account gives each its turn.
         """
         due = cls.select().where(cls.account > account_id, cls.is_due())
         # Other workers may be faster.
-        first = fetch(due.order_by(cls.account, cls.due_at).limit(MOST_WORKERS))
+        first = fetch(due.order_by(cls.account, cls.id).limit(MOST_WORKERS))
         return next(filter(None, (row.claim_this() for row in first)), None)
 
     @classmethod

@@ -8,7 +8,7 @@ from typing import Any
 STATEMENTS = (
     "ALTER TABLE erasure ADD COLUMN step TEXT",
     "ALTER TABLE erasure ADD COLUMN place TEXT",
-    "CREATE INDEX IF NOT EXISTS erasure_account_id_due_at ON erasure (account_id, due_at)",
+    "CREATE INDEX IF NOT EXISTS erasure_account_id_id ON erasure (account_id, id)",
     """CREATE TABLE IF NOT EXISTS erased_person (
         identifier TEXT NOT NULL,
         erasure_id TEXT NOT NULL,
