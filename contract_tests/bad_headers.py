@@ -3,7 +3,15 @@
 import gzip
 from collections.abc import Callable, Iterator
 
-from contract_tests.bad_kinds import UNKNOWN_QUERY, Kind, Target, has_body, kind, needs_key
+from contract_tests.bad_kinds import (
+    UNKNOWN_QUERY,
+    Kind,
+    Target,
+    has_body,
+    kind,
+    needs_key,
+    needs_owners_key,
+)
 from contract_tests.raw_http import Request
 
 KEY = b"Authorization"
@@ -108,6 +116,10 @@ def _still_identified(name: str, change: Callable[[bytes], bytes]) -> Kind:
     return Kind(f"{name}, and an unknown parameter", frozenset({400}), make, needs_key)
 
 
+def _of_a_developer(target: Target) -> Iterator[Request]:
+    yield target.good.with_only(KEY, b"Bearer " + target.developers_key)
+
+
 KINDS = [
     *(_key(name, values) for name, values in NO_KEYS.items()),
     _still_identified("a scheme in lower case", lambda key: b"bearer " + key),
@@ -118,6 +130,7 @@ KINDS = [
         lambda r: r.without_header(KEY).with_header(b"X-Api-Key", b"mk_live_x"),
         needs_key,
     ),
+    Kind("an API key of a developer", frozenset({403}), _of_a_developer, needs_owners_key),
     *(_type(name, values) for name, values in BAD_TYPES.items()),
     kind(
         "a body in gzip",

@@ -34,8 +34,9 @@ GOOD_FORM = form((FILE, b"image/png", b"a picture"))
 class Target:
     """An operation with a good request, which the kinds of bad input alter.
 
-    ``foreign`` holds the path parameters of another account's resources. ``key`` is the caller's. The
-    ``known`` properties of the body are not altered.
+    ``foreign`` holds the path parameters of another account's resources. ``key`` is the caller's, and
+    ``developers_key`` one that a developer of the same account created. The ``known`` properties of the body
+    are not altered.
     """
 
     operation: Operation
@@ -43,6 +44,7 @@ class Target:
     path_values: Mapping[str, str]
     foreign: Mapping[str, str]
     key: bytes
+    developers_key: bytes
     known: frozenset[Path] = frozenset()
 
     def with_path_value(self, name: str, value: bytes) -> Request:
@@ -75,7 +77,7 @@ def _sample_target(operation: Operation, example: Any) -> Target:
     if operation.takes_form:
         headers, body = (*headers, (b"Content-Type", FORM_TYPE)), GOOD_FORM
     good = Request(operation.method.encode(), path, headers, body)
-    return Target(operation, good, values, values | {"number_id": "num_x"}, b"x")
+    return Target(operation, good, values, values | {"number_id": "num_x"}, b"x", b"y")
 
 
 Applies = Callable[[Operation], bool]
@@ -90,6 +92,11 @@ def anywhere(_: Operation) -> bool:
 def needs_key(operation: Operation) -> bool:
     """Operations that require an API key. Public ones ignore it."""
     return not operation.is_public
+
+
+def needs_owners_key(operation: Operation) -> bool:
+    """Operations that require an API key that an owner or the operator created."""
+    return operation.id == "listAudit"
 
 
 def has_body(operation: Operation) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 import requests
 
 from contract_tests.bad_kinds import FORM_TYPE, GOOD_FORM, Target, required_query
+from contract_tests.developers_key import developers_key
 from contract_tests.harness import Customer, Gateway, Receiver, wait_for
 from contract_tests.operations import Operation
 from contract_tests.raw_http import Headers, Request
@@ -94,6 +95,7 @@ class World:
             "contact_id": _meet(stranger),
             **self._subscribe(stranger, "/stranger", with_delivery=True),
         }
+        self._developers_key = developers_key(gateway, self._customer)
         self.database = Database(gateway.stored)
 
     def target(self, operation: Operation, example: str | None = None) -> Target:
@@ -115,7 +117,8 @@ class World:
             self._create_template(operation)
         good = Request(operation.method.encode(), path, headers, body)
         wait_for(self._is_quiet, "a quiet service")
-        return Target(operation, good, values, self._foreign, self._customer.key.encode())
+        key, developers_key = self._customer.key.encode(), self._developers_key.encode()
+        return Target(operation, good, values, self._foreign, key, developers_key)
 
     def _is_quiet(self) -> bool:
         state = requests.get(f"{self._gateway.sandbox}/_sandbox/state", timeout=5).json()

@@ -6,6 +6,7 @@ resources of another account (403). Invalid requests stay invalid for their orig
 * Every second valid request names an existing resource, alternately the account's and the stranger's.
 * A valid webhook address keeps its path and query, with the receiver on this machine as its host.
 * Every second reply or reaction refers to a message that exists.
+* Every fourth valid request for the audit log has the key of a developer, who may not read it.
 * A request that completes an open signup link gets a signup code of the sandbox.
 """
 
@@ -79,6 +80,8 @@ def before_call(_context: HookContext, case: AnyCase, _kwargs: dict[str, Any]) -
         case.path_parameters = {"webhook_id": live.spare_webhook()}
     if operation == ERASES and case.path_parameters["contact_id"] == OWN["contact"]:
         case.path_parameters = {"contact_id": live.spare_contact()}
+    if operation == "listAudit" and live.turn(operation, "key") % 4 == 0:
+        case.headers["Authorization"] = f"Bearer {PREPARED['developers_key']}"
     if operation == "sendMessage":
         _answer_existing(case)
         _name_no_template(case)

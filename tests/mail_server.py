@@ -97,11 +97,19 @@ class MailServer:
     @property
     def link(self) -> str:
         """The path of the link in the newest mail."""
-        found = LINK.search(self.mails[-1].get_content())
-        assert found is not None
-        return found[1]
+        return _link_in(self.mails[-1])
+
+    def link_to(self, recipient: str) -> str:
+        """The path of the link in the newest mail to this recipient."""
+        return _link_in([mail for mail in self.mails if mail["To"] == recipient][-1])
 
     @property
     def subjects(self) -> list[tuple[str, str]]:
         """Recipient and subject of each mail, sorted."""
         return sorted((str(mail["To"]), str(mail["Subject"])) for mail in self.mails)
+
+
+def _link_in(mail: EmailMessage) -> str:
+    found = LINK.search(mail.get_content())
+    assert found is not None
+    return found[1]

@@ -79,7 +79,7 @@ class Ledger:
         return {
             "deliveries": count("delivery", "state = 'pending'"),
             "leases": count("delivery", "lease_token IS NOT NULL"),
-            "callbacks": count("callback"),
+            "callbacks": count("callback", "due_at IS NOT NULL"),
             "messages": count("message", "status IN ('pending', 'unknown')"),
             "owed by the network": state["owed"]["total"],
         }

@@ -59,7 +59,7 @@ def test_events_appear_at_once_and_are_held_while_paused(
     expect(rows).to_have_count(3)
     page.get_by_role("button", name="Resume").press("Enter")
     expect(rows).to_have_count(6)
-    expect(rows.first).to_contain_text("message.read")
+    expect(rows.first).to_contain_text("the second")
     page.locator("#filter select").select_option("message.sent")
     expect(rows).to_have_count(2)
     assert faults(page, "live") == []

@@ -119,7 +119,7 @@ def test_a_webhook_above_the_plans_limit_is_refused_with_advice(
         assert register(starter, form["url"])["id"]
     answer = member.submit(WEBHOOKS, page=f"{WEBHOOKS}/new", **form)
     assert answer.status_code == 409
-    told = answer.text.partition('id="problem-form">')[2].partition("</p>")[0]
+    told = answer.text.partition('id="problem">')[2].partition("</p>")[0]
     assert {"20", "starter", "Delete"} <= set(re.findall(r"\w+", told))
     assert f'name="url" value="{escape(form["url"])}"' in answer.text
     assert 'value="message.read" checked' in answer.text
