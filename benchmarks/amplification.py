@@ -18,12 +18,17 @@ from typing import Any
 
 from requests import Response
 
+from contract_tests.dashboard.person import Person
 from contract_tests.service import Customer, Gateway, running
+from tests.mail_server import MailServer
 
 KINDS = ["message.sent", "message.delivered", "message.read"]
 WEBHOOKS, SECONDS = 20, 60
 # The contents of a message, in the order of the tries: 1.0.0 accepts nearly 1 MiB, later versions 64 KiB.
 SIZES = (1_000_000, 60_000)
+NOTIFICATIONS = "/dashboard/notifications"
+TEST = f"{NOTIFICATIONS}/test"
+RECIPIENTS, PRESSES, SETTLE_SECONDS = 10, 20, 10
 
 
 class Victim:
@@ -164,17 +169,38 @@ def _attack(gateway: Gateway, name: str, status: int) -> tuple[str, Attacker]:
     return f"{name}, victim answers {status}", attacker
 
 
+def _notify(gateway: Gateway, mail: MailServer) -> tuple[str, int, int, int, int]:
+    """Mails to strangers: test notifications, and recipients that are removed and added again."""
+    account = gateway.customer("starter", with_number=False)
+    email = "attacker@example.com"
+    user = gateway.cli("users", "create", email, "--account", account.account_id)
+    person = Person(gateway.url, email, user["password"]).signed_in()
+    attacker = Attacker(account, Victim(200))
+    token = person.token(NOTIFICATIONS)
+    strangers = "\n".join(f"stranger{number}@example.com" for number in range(RECIPIENTS))
+    for _ in range(PRESSES):
+        for path, emails in ((NOTIFICATIONS, ""), (NOTIFICATIONS, strangers), (TEST, "")):
+            attacker.count(person.post(path, csrf_token=token, emails=emails))
+    time.sleep(SETTLE_SECONDS)
+    mails = [message for message in mail.mails if "stranger" in message["To"]]
+    size = sum(len(bytes(message)) for message in mails)
+    return "notifications by mail", attacker.requests, attacker.bytes, len(mails), size
+
+
 def main() -> int:
     """Run all attacks, and print the table."""
     rows = []
-    with tempfile.TemporaryDirectory() as folder, running(Path(folder)) as gateway:
-        for name in ATTACKS:
-            for status in (404, 200):
-                what, attacker = _attack(gateway, name, status)
-                victim = attacker.victim
-                out = victim.requests, victim.bytes
-                rows.append((what, attacker.requests, attacker.bytes, *out))
-                print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
+    with MailServer() as mail, tempfile.TemporaryDirectory() as folder:
+        server = {"GATEWAY_SMTP_URL": mail.url(), "GATEWAY_SMTP_FROM": "gateway@example.com"}
+        with running(Path(folder), **server) as gateway:
+            rows.append(_notify(gateway, mail))
+            for name in ATTACKS:
+                for status in (404, 200):
+                    what, attacker = _attack(gateway, name, status)
+                    victim = attacker.victim
+                    out = victim.requests, victim.bytes
+                    rows.append((what, attacker.requests, attacker.bytes, *out))
+                    print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
     print(
         "| Attack of a minute | Requests in | KiB in | Requests out | KiB out | Requests out per request |",
         end="",
