@@ -75,6 +75,17 @@ def _serve_metrics(at: str) -> None:
         raise SettingsError(f"{PREFIX}WORKER_METRICS_AT cannot be used: {error}") from None
 
 
+def make_engine(settings: Settings) -> deliver.Engine:
+    """The delivery engine of a worker with these settings. It is not started."""
+    return deliver.Engine(
+        make_client(),
+        RetrySchedule(settings.retry_schedule),
+        settings.delivery_timeout,
+        settings.deactivate_after,
+        outgoing_limits(),
+    )
+
+
 def run_worker(settings: Settings) -> None:
     """Work until SIGTERM, SIGINT or SIGHUP, then finish the running attempts.
 
@@ -82,13 +93,7 @@ def run_worker(settings: Settings) -> None:
     """
     if settings.worker_metrics_at:
         _serve_metrics(settings.worker_metrics_at)
-    engine = deliver.Engine(
-        make_client(),
-        RetrySchedule(settings.retry_schedule),
-        settings.delivery_timeout,
-        settings.deactivate_after,
-        outgoing_limits(),
-    )
+    engine = make_engine(settings)
     rounds = [
         Rounds(sweep.sweep, settings.sweep_interval),
         # Polls find the work if the queue is unreachable or lost the wake-up.

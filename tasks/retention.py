@@ -32,7 +32,7 @@ from models.deliveries.host import ProvenHost
 from models.deliveries.outgoing import Outgoing
 from models.deliveries.webhook import MINUTE_MS, Webhook
 from models.messages.callback import Callback, SetAside
-from models.messages.message import UNSETTLED, Message
+from models.messages.message import MOST_CONTENT, UNSETTLED, Message
 from models.messages.search import SearchBlock
 from models.numbers.notice import Notice
 from models.numbers.signup import Signup
@@ -107,6 +107,12 @@ def _has(model: Any, condition: Any) -> Any:
     return fn.EXISTS(model.select().where(condition))
 
 
+# A large content is only in its message (models.deliveries.event), and its deliveries need it. A character
+# has at most four bytes.
+_IS_NEEDED = (fn.LENGTH(Message.body_json) > MOST_CONTENT // 4) & _has(
+    Event, (Event.subject_id == Message.id) & _has(Delivery, Delivery.event == Event.id)
+)
+
 KINDS = (
     # With their attempts. An accepted bulk redelivery may include any delivery of its webhook.
     Kind(
@@ -117,7 +123,7 @@ KINDS = (
         held=_has(Redelivery, Redelivery.webhook == Delivery.webhook),
     ),
     # With their history.
-    Kind("messages", Message, "msg", (Message.status.not_in(UNSETTLED),)),
+    Kind("messages", Message, "msg", (Message.status.not_in(UNSETTLED), ~_IS_NEEDED)),
     # After its message, because the event prevents that a repeated callback emits it again.
     Kind(
         "events",

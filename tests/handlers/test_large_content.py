@@ -15,6 +15,7 @@ from models.deliveries.attempt import Attempt, record_outcomes
 from models.deliveries.claim import Terms
 from models.deliveries.delivery import Delivery
 from models.deliveries.event import Event
+from models.deliveries.outgoing import MIB, Limits, Outgoing
 from models.errors import InvalidError
 from models.long_text import SHORT
 from models.messages import search
@@ -118,6 +119,19 @@ def test_the_signature_of_a_past_attempt_covers_the_whole_content(account: Accou
     whole = Delivery.find(claimed.delivery_id)
     assert whole is not None
     assert headers_of(Attempt.of(whole)[0], whole) == before
+
+
+@pytest.mark.usefixtures("number")
+def test_a_large_body_counts_as_a_whole_against_the_bytes_of_a_minute(account: Account) -> None:
+    factories.webhook(account)
+    ingest_now(*(entry_of(messages=[text(f"wamid.{n}", text=LARGE)]) for n in range(6)))
+    # A host gets half of it.
+    claimed = factories.claim_due(10, Terms(10, 1000, limits=Limits(mib={account.plan: 1})))
+    bodies = [len(each.body) for each in claimed]
+    assert min(bodies) > 2 * MOST_CONTENT
+    assert len(bodies) == -(-MIB // 2 // bodies[0])
+    assert Outgoing.get().size == sum(bodies)
+    assert {row.size for row in Delivery.select()} == {*bodies}
 
 
 def test_a_search_finds_the_words_of_long_messages_and_skips_those_that_are_too_long(

@@ -316,6 +316,17 @@ def test_accounts_take_turns(number: Number, slices: list[Erasure]) -> None:
     assert ids == sorted(ids), "the oldest of an account ends first"
 
 
+def test_one_of_two_workers_gets_an_erasure_until_its_lease_ends(
+    number: Number, clock: Clock
+) -> None:
+    erasing.erase(factories.contact(number, **ANA))
+    row = Erasure.get()
+    assert [row.claim_this() is not None for _ in range(2)] == [True, False]
+    assert erasing._turns.claim() is None
+    clock.advance(milliseconds=LEASE_MS)
+    assert erasing._turns.claim() == row
+
+
 @pytest.mark.usefixtures("number")
 def test_deliveries_about_a_person_are_never_attempted(account: Account) -> None:
     factories.webhook(account)

@@ -10,6 +10,7 @@ import pytest
 from models.accounts.account import Account
 from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import Delivery
+from models.deliveries.outgoing import Outgoing
 from models.deliveries.webhook import MINUTE_MS, MOST_ON_TRIAL, Webhook
 from models.errors import RateLimitedError
 from resources import sample
@@ -108,6 +109,7 @@ def test_a_test_counts_against_the_limits_of_the_minute(
         asyncio.run(send_test_delivery(webhook))
     assert refused.value.retry_after == 60
     assert len(receiver.at()) == 2
+    assert Outgoing.get().size == sum(len(request.body) for request in receiver.at())
     clock.advance(milliseconds=MINUTE_MS - 1)
     assert asyncio.run(send_test_delivery(webhook)).success
 
@@ -125,3 +127,19 @@ def test_tests_of_urls_that_never_responded_share_the_trial_of_their_host(
     with pytest.raises(RateLimitedError):
         asyncio.run(send_test_delivery(hooks[0]))
     assert sum(len(receiver.at(f"/{path}")) for path in range(3)) == MOST_ON_TRIAL
+
+
+def test_at_a_host_that_responded_a_url_that_never_did_gets_ten_tests_a_minute(
+    account: Account, receiver: Receiver, clock: Clock
+) -> None:
+    assert clock.at
+    factories.webhook(account, receiver.url())
+    receiver.behave(answer(404), "/new")
+    hooks = [
+        Webhook.register(account.id, receiver.url("/new"), ["message.sent"], []) for _ in range(2)
+    ]
+    for _ in range(MOST_ON_TRIAL):
+        asyncio.run(send_test_delivery(hooks[0]))
+    with pytest.raises(RateLimitedError):
+        asyncio.run(send_test_delivery(hooks[0]))
+    assert asyncio.run(send_test_delivery(hooks[1])).status_code == 404

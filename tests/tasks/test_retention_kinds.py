@@ -1,6 +1,7 @@
 """Retention of each kind of row: what is removed, what stays, and the queries that find it."""
 
 import dataclasses
+import json
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -17,7 +18,7 @@ from models.deliveries.event import Event
 from models.deliveries.host import ProvenHost
 from models.deliveries.outgoing import Outgoing
 from models.messages.callback import LEASE_MS, Callback, Mention, Reason, SetAside
-from models.messages.message import Message, MessageStatus, StatusChange
+from models.messages.message import MOST_CONTENT, Message, MessageStatus, StatusChange
 from models.numbers.notice import Notice
 from models.numbers.number import Number
 from models.numbers.signup import Signup, SignupLink
@@ -26,6 +27,7 @@ from tasks.retention import KINDS, Kind
 from tests import factories
 from tests.conftest import Clock
 from tests.factories import claim_due
+from tests.tasks.callbacks import ingest_now, messages, text
 
 (
     DELIVERIES,
@@ -102,6 +104,20 @@ def test_failed_and_skipped_deliveries_go_and_pending_ones_never(
     clock.advance(days=400)
     assert DELIVERIES.remove(clock.at, 10) == 2
     assert [d.id for d in Delivery.select().order_by(Delivery.id)] == [waiting.id, under_way.id]
+
+
+@pytest.mark.usefixtures("number")
+def test_a_large_content_stays_while_a_delivery_needs_it(account: Account, clock: Clock) -> None:
+    """It is only in the message."""
+    large = {"body": "x" * MOST_CONTENT}
+    factories.webhook(account)
+    ingest_now(messages(messages=[text("wamid.1", text=large), text("wamid.2")]))
+    clock.advance(days=400)
+    assert MESSAGES.remove(clock.at, 10) == 1
+    claimed = claim_due(10, Terms(10, 1000))
+    assert json.loads(claimed[0].body)["data"]["body"] == large
+    record_outcomes(map(factories.success, claimed), lambda _: None, 1000)
+    assert [kind.remove(clock.at, 10) for kind in (DELIVERIES, MESSAGES, EVENTS)] == [2, 1, 2]
 
 
 def test_an_event_goes_when_its_last_delivery_has_gone(account: Account, clock: Clock) -> None:

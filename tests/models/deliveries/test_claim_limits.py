@@ -12,7 +12,7 @@ from models.deliveries import claim
 from models.deliveries.attempt import record_outcomes
 from models.deliveries.claim import LEAST_TRIES, ClaimedDelivery, Terms
 from models.deliveries.delivery import Delivery
-from models.deliveries.host import ProvenHost
+from models.deliveries.host import ProvenHost, host_of
 from models.deliveries.outgoing import MIB, Limits, Outgoing
 from models.deliveries.webhook import MINUTE_MS, MOST_ON_TRIAL, Webhook
 from tests import factories
@@ -94,6 +94,32 @@ def test_its_bytes_are_limited_like_its_requests(starter: Account) -> None:
     assert set(_hosts(claimed).values()) == {1}
     assert len(claimed) == 4
     assert {row.size for row in Outgoing.select()} == {MIB // 4}
+
+
+@pytest.mark.usefixtures("state")
+def test_one_host_gets_half_of_the_bytes_over_all_claims(starter: Account, clock: Clock) -> None:
+    assert clock.at
+    hooks = _at(starter, "a.example:1", "a.example:2")
+    for _ in range(3):
+        event = factories.event(starter, payload="x" * (MIB // 4))
+        with writing():
+            Delivery.schedule(event, hooks)
+    limits = Limits(mib={"starter": 1})
+    assert [len(_claim(limits, room=1).deliveries) for _ in range(4)] == [1, 1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://Hooks.example:8443/a", "hooks.example"),
+        ("https://192.0.2.7:8443/a", "192.0.2.7"),
+        ("http://localhost:8001/a", "localhost:8001"),
+        ("http://127.0.0.2:8001/a", "127.0.0.2:8001"),
+    ],
+)
+def test_a_host_counts_with_all_its_ports_but_on_loopback(url: str, host: str) -> None:
+    """There each port is a program of its own."""
+    assert host_of(url) == host
 
 
 @pytest.mark.usefixtures("state")
@@ -203,6 +229,56 @@ def test_the_first_2xx_proves_the_host_and_ends_the_trial_of_its_url(
     counts = Counter(each.webhook.id for each in _claim_all(Limits()))
     assert counts[hooks[0].id] > MOST_ON_TRIAL
     assert counts[hooks[1].id] == MOST_ON_TRIAL
+
+
+def test_a_2xx_of_another_host_gives_a_url_on_trial_no_further_events(
+    account: Account, clock: Clock
+) -> None:
+    assert clock.at
+    _at(account, "other.example")
+    [new, _] = _tried(account, "https://new.example/a", "https://other.example/a")
+    claimed = _claim_all(Limits())
+    proof = next(each for each in claimed if each.webhook.id == new.id)
+    record_outcomes([replace(factories.success(proof), proven_url=new.url)], lambda _: None, 10)
+    assert {*_hosts(_claim_all(Limits()))} == {"new.example"}
+
+
+@pytest.mark.usefixtures("state")
+def test_a_new_url_begins_on_trial(starter: Account, clock: Clock) -> None:
+    """Otherwise whoever has a webhook that responds could send all its events to somebody else."""
+    assert clock.at
+    [hook] = _at(starter, "own.example")
+    factories.deliveries(starter, hook, count=30)
+    with writing():
+        hook.change(url="https://victim.example/hook")
+    assert _hosts(_claim_all(Limits())) == {"victim.example": MOST_ON_TRIAL}
+
+
+def test_a_webhook_that_is_enabled_again_waits_for_no_minute_at_a_host_that_responded(
+    account: Account, clock: Clock
+) -> None:
+    assert clock.at
+    _at(account, "popular.example")
+    [hook] = _tried(account, "https://popular.example/a")
+    assert len(_claim_all(Limits())) == MOST_ON_TRIAL
+    with writing():
+        hook.deactivate()
+        hook.activate()
+    assert len(_claim_all(Limits())) == MOST_ON_TRIAL
+
+
+def test_urls_on_trial_at_a_host_without_room_keep_no_other_waiting(
+    account: Account, starter: Account, clock: Clock
+) -> None:
+    _tried(starter, "https://victim.example/1", "https://victim.example/2")
+    claimed = _claim_all(Limits())
+    assert len(claimed) == MOST_ON_TRIAL
+    record_outcomes(map(factories.failure, claimed), lambda _: None, 100)
+    assert _claim_all(Limits()) == []
+    clock.advance(seconds=1)
+    [other] = _at(account, "a.example")
+    factories.deliveries(account, other)
+    assert [each.webhook.id for each in _claim(Limits(), room=1).deliveries] == [other.id]
 
 
 @pytest.mark.usefixtures("state")
