@@ -316,6 +316,18 @@ def test_accounts_take_turns(number: Number, slices: list[Erasure]) -> None:
     assert ids == sorted(ids), "the oldest of an account ends first"
 
 
+def test_a_slice_continues_where_the_last_one_ended(
+    number: Number, slices: list[Erasure], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erasing, "MOST_SCANNED", 2)
+    ApiRequest.record([_request(number, "/messages", "") for _ in range(9)])
+    ApiRequest.record([_request(number, f"/contacts/+{ANA['phone']}", "")])
+    erasing.erase(factories.contact(number, **ANA))
+    while work_off():
+        assert len(slices) < 20, "it begins again"
+    assert ApiRequest.select().count() == 9
+
+
 def test_one_of_two_workers_gets_an_erasure_until_its_lease_ends(
     number: Number, clock: Clock
 ) -> None:
