@@ -442,6 +442,27 @@ def test_an_item_aside_with_two_erased_people_is_removed(number: Number, clock: 
     assert SetAside.select().count() == Mention.select().count() == 0
 
 
+def test_of_an_item_aside_the_rest_is_kept_until_its_person_is_erased(number: Number) -> None:
+    people = [factories.contact(number, **each) for each in (ANA, BEA)]
+    both = messages(messages=[_of(BEA, "wamid.BEA"), _of(ANA, "wamid.ANA")])
+    SetAside.record(Reason.FAILED, json.dumps({"entry": [both]}).encode(), PHONES, error="killed")
+    erasing.erase_now(people[0])
+    [left] = SetAside.waiting()
+    assert (left.reason, left.error) == (Reason.FAILED, "killed")
+    assert [name in bytes(left.body) for name in (b"wamid.BEA", b"wamid.ANA")] == [True, False]
+    erasing.erase_now(people[1])
+    assert SetAside.select().count() == Mention.select().count() == 0
+
+
+def test_an_item_aside_of_another_number_is_kept(number: Number) -> None:
+    ana = factories.contact(number, **ANA)
+    factories.active_number(Account.open("Rival", "pro"), "1002")
+    theirs = messages("1002", messages=[_of(ANA, "wamid.ANA")])
+    SetAside.record(Reason.FAILED, json.dumps({"entry": [theirs]}).encode(), PHONES)
+    erasing.erase_now(ana)
+    assert len(SetAside.waiting()) == 1
+
+
 def test_a_message_that_mentions_an_erased_person_is_kept(number: Number) -> None:
     ana = factories.contact(number, **ANA)
     store(messages(messages=[_of(BEA, "wamid.BEA") | {"text": {"body": f"Ask {ANA['phone']}"}}]))

@@ -419,6 +419,27 @@ def test_long_events_are_read_one_by_one_after_the_client_has_taken_the_earlier_
     _run(follow)
 
 
+def test_a_long_event_is_not_lost_while_the_database_is_away(
+    account: Account, key: ApiKey, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    event = factories.event(account, payload=json.dumps({"data": "x" * module.PART}))
+
+    def fail(*_: object) -> None:
+        monkeypatch.setattr(module, "event_record", event_record)
+        raise OperationalError("away")
+
+    monkeypatch.setattr(module, "event_record", fail)
+
+    async def follow() -> None:
+        client = Client(account, key.id)
+        await _until(lambda: client.count == 1)
+        assert f'"id":"{event.id}"' in "".join(client.pieces)
+        await client.leave()
+
+    _run(follow)
+    assert f"event {event.id} cannot be read: away" in caplog.text
+
+
 def test_programs_and_pages_of_an_account_take_no_places_of_each_other(
     account: Account, key: ApiKey
 ) -> None:
