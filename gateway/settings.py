@@ -49,8 +49,8 @@ ANONYMOUS = "anonymous"
 _LIMITS = {
     "plan_limits": {"starter": 100, "pro": 500, ANONYMOUS: 100},
     "webhook_limits": {"starter": 20, "pro": 100},
-    "webhook_request_limits": {"starter": 30_000, "pro": 300_000},
-    "webhook_byte_limits": {"starter": 64, "pro": 512},
+    "webhook_request_limits": {"starter": 30_000, "pro": 600_000},
+    "webhook_byte_limits": {"starter": 64, "pro": 1_024},
     "storage_limits": {"starter": 2_048, "pro": 20_480},
     "user_limits": {"starter": 10, "pro": 100},
 }
@@ -199,8 +199,8 @@ class Settings(BaseSettings):
 
     plan_limits: Annotated[dict[_Caller, PositiveInt], NoDecode] = {"starter": 100, "pro": 500}
     webhook_limits: _PlanLimits = {"starter": 20, "pro": 100}
-    webhook_request_limits: _PlanLimits = {"starter": 30_000, "pro": 300_000}
-    webhook_byte_limits: _PlanLimits = {"starter": 64, "pro": 512}
+    webhook_request_limits: _PlanLimits = {"starter": 30_000, "pro": 600_000}
+    webhook_byte_limits: _PlanLimits = {"starter": 64, "pro": 1_024}
     storage_limits: _PlanLimits = {"starter": 2_048, "pro": 20_480}
     user_limits: _PlanLimits = {"starter": 10, "pro": 100}
     retry_schedule: Annotated[tuple[_Seconds, ...], NoDecode, _LISTED] = (30, 300, 1800)

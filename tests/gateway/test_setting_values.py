@@ -17,8 +17,8 @@ def test_the_defaults_are_the_specifications(configure: Configure) -> None:
     settings = configure()
     assert settings.plan_limits == {"starter": 100, "pro": 500, "anonymous": 100}
     assert settings.webhook_limits == {"starter": 20, "pro": 100}
-    assert settings.webhook_request_limits == {"starter": 30_000, "pro": 300_000}
-    assert settings.webhook_byte_limits == {"starter": 64, "pro": 512}
+    assert settings.webhook_request_limits == {"starter": 30_000, "pro": 600_000}
+    assert settings.webhook_byte_limits == {"starter": 64, "pro": 1_024}
     assert settings.storage_limits == {"starter": 2_048, "pro": 20_480}
     assert settings.user_limits == {"starter": 10, "pro": 100}
     assert settings.delivery_timeout == 10
