@@ -323,7 +323,7 @@ def test_a_slice_continues_where_the_last_one_ended(
     ApiRequest.record([_request(number, "/messages", "") for _ in range(9)])
     ApiRequest.record([_request(number, f"/contacts/+{ANA['phone']}", "")])
     erasing.erase(factories.contact(number, **ANA))
-    while work_off():
+    while erasing.work_off():
         assert len(slices) < 20, "it begins again"
     assert ApiRequest.select().count() == 9
 
