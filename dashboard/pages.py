@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from dashboard.filters import FILTERS
 from gateway.settings import get_settings
+from models.accounts.password_strength import MAX_PASSWORD, MIN_PASSWORD
 from networks.registry import network_of
 
 STATIC = Path(__file__).parent / "static"
@@ -44,6 +45,7 @@ TEMPLATES.globals |= {
     "root": lambda: get_settings().public_path,
     # The files that can be sent from a number (networks.interface.FileTypes).
     "files_of": lambda number: network_of(number).files,
+    "password_length": (MIN_PASSWORD, MAX_PASSWORD),
 }
 TEMPLATES.filters |= FILTERS
 _POLICY = {

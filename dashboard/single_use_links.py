@@ -14,7 +14,13 @@ from dashboard.signing_in import WRONG, client, enter
 from dashboard.site import FormError, blueprint, go, show
 from models.accounts.invitation import Invitation, LinkClosedError
 from models.accounts.password import PasswordReset
-from models.accounts.password_strength import MAX_PASSWORD, MIN_PASSWORD, MIN_SCORE, strength_of
+from models.accounts.password_strength import (
+    MAX_EARLIER,
+    MAX_PASSWORD,
+    MIN_PASSWORD,
+    MIN_SCORE,
+    strength_of,
+)
 from models.accounts.user import EmailTakenError, User
 from models.errors import ConflictError
 from services import credentials, members
@@ -81,11 +87,15 @@ def reset_password(token: str) -> Response:
 @blueprint.public("/password-strength", "POST")
 def password_strength() -> Response:
     """The strength of a new password, while it is typed. Raises RateLimitedError."""
-    password = request.form.get("password", "")[:MAX_PASSWORD]
+    password = request.form.get("password", "")[:MAX_EARLIER]
     with CHECKS.of(guard.address()):
-        found = strength_of(password, request.form.get("email", "")[:MAX_PASSWORD])
-    is_short = len(password) < MIN_PASSWORD
-    return show("password_strength.html", found=found, is_short=is_short, min_score=MIN_SCORE)
+        found = strength_of(password, request.form.get("email", "")[:MAX_EARLIER])
+    problem = ""
+    if len(password) < MIN_PASSWORD:
+        problem = "Too short."
+    elif len(password) > MAX_PASSWORD:
+        problem = f"Too long: a password has at most {MAX_PASSWORD} characters."
+    return show("password_strength.html", found=found, problem=problem, min_score=MIN_SCORE)
 
 
 def _joined(found: Invitation) -> str:

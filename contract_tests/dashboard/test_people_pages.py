@@ -67,6 +67,22 @@ def _give_password(page: Page, email: str, password: str = PASSWORD) -> None:
     _press(page, "Sign in")
 
 
+def test_a_typed_password_can_be_seen_until_the_form_is_sent(page: Page) -> None:
+    page.goto("/dashboard/sign-in")
+    page.get_by_label("Email").fill("somebody@example.com")
+    field, button = page.get_by_label("Password"), page.get_by_role("button", name="Show password")
+    field.fill(PASSWORD)
+    for is_shown in (True, False, True):
+        button.click()
+        expect(field).to_have_attribute("type", "text" if is_shown else "password")
+        expect(button).to_have_attribute("aria-pressed", str(is_shown).lower())
+        assert faults(page, f"password-shown-{is_shown}") == []
+    page.evaluate("document.forms[0].addEventListener('submit', event => event.preventDefault())")
+    _press(page, "Sign in")
+    expect(field).to_have_attribute("type", "password")
+    expect(field).to_have_value(PASSWORD)
+
+
 def test_an_invited_user_signs_in_with_a_code(
     page: Page, browser: Browser, gateway: Gateway, person: Person, mail: MailServer
 ) -> None:

@@ -33,6 +33,20 @@ document.addEventListener("input", ({target}) => {
     target: "#strength", swap: "innerHTML", values: {csrf_token: token, email, password: target.value},
   }), 400);
 });
+// Passwords can be shown while they are typed. They are hidden when the form is sent: browsers remember visible texts.
+for (const form of document.querySelectorAll("form:has([type=password])")) {
+  const fields = [...form.querySelectorAll("[type=password]")], button = document.createElement("button");
+  const show = (isShown) => {
+    button.ariaPressed = String(isShown);
+    for (const field of fields) field.type = isShown ? "text" : "password";
+  };
+  for (const field of fields) Object.assign(field, {spellcheck: false, autocapitalize: "none"});
+  Object.assign(button, {type: "button", className: "plain small show", textContent: `Show password${fields.length > 1 ? "s" : ""}`});
+  button.addEventListener("click", () => show(button.ariaPressed !== "true"));
+  form.addEventListener("submit", () => show(false));
+  show(false);
+  fields.at(-1).closest("label").after(button);
+}
 // A file that is too large is not sent: the response would be a page without the form.
 document.addEventListener("change", ({target}) => {
   if (!target.matches("[type=file][data-most]")) return;

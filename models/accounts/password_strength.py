@@ -7,7 +7,10 @@ are not enough.
 import re
 from dataclasses import dataclass
 
-MIN_PASSWORD, MAX_PASSWORD = 12, 1024
+# Of a new password.
+MIN_PASSWORD, MAX_PASSWORD = 12, 128
+# Of any password: release 1.0.0 accepted new ones of this length.
+MAX_EARLIER = 1024
 MIN_SCORE = 3
 # Characters that are judged, from the first. The time grows with the square of the length.
 MAX_JUDGED = 50

@@ -23,7 +23,7 @@ from models.accounts import secret
 from models.accounts.account import Account, Owned
 from models.accounts.actor import Actor, ActorKind, present_actor
 from models.accounts.audit import Audit
-from models.accounts.password_strength import MAX_PASSWORD, check_password
+from models.accounts.password_strength import MAX_EARLIER, check_password
 from models.database import BaseModel, exclusively, fetch, reading, writing
 
 # Text without blanks around one at sign. Whether mail arrives there is unknown.
@@ -240,7 +240,7 @@ def _is_hash_of(password: str, hashed: str) -> bool:
     try:
         with _slots:
             # Longer passwords are refused: hashing a megabyte would waste CPU.
-            return _hasher.verify(hashed, _bytes(password[: MAX_PASSWORD + 1]))
+            return _hasher.verify(hashed, _bytes(password[: MAX_EARLIER + 1]))
     except VerifyMismatchError:
         return False
 

@@ -15,7 +15,7 @@ LONG_EMAIL = "kx7wq2vn9d-hj4tz8mf3p-rb6yc5gs1u-lq9xe2wk7v-na4hd8zt3j-mp6f@exampl
     ("password", "email"),
     [
         ("ab7-zq-9x!K", EMAIL),
-        ("ab7-zq-9x!K" * 94, EMAIL),
+        ("ab7-zq-9x!K" * 12, EMAIL),
         ("password1234", EMAIL),
         ("qwertyuiop[]", EMAIL),
         ("zorblaxquintavius", EMAIL),
@@ -36,7 +36,7 @@ def test_a_password_that_is_easy_to_guess_is_refused(password: str, email: str) 
         "ab7-zq-9x!K1",
         "zorblaxquintavius",
         "\ud800 quiet lantern orchard",
-        "quiet lantern orchard" + "x" * 1003,
+        "quiet lantern orchard" + "x" * 107,
     ],
 )
 def test_another_password_is_accepted(password: str) -> None:

@@ -1,6 +1,7 @@
 """Users, their sessions, and the limits of sign-in attempts."""
 
 import pytest
+from argon2 import PasswordHasher
 
 from contract_tests.stored import Stored
 from models.accounts.account import Account
@@ -40,6 +41,14 @@ def _seconds_to_wait(email: str, address: str) -> int:
 def test_a_password_is_kept_as_an_argon2id_hash(user: User) -> None:
     assert user.password_hash.startswith("$argon2id$v=19$m=19456,t=2,p=1$")
     assert PASSWORD not in user.password_hash
+
+
+def test_a_password_that_1_0_0_accepted_still_signs_in(user: User) -> None:
+    long = "quiet lantern orchard" + "x" * 1003
+    user.amend_person(password_hash=PasswordHasher(1, 8, 1).hash(long))
+    assert User.authenticate(user.email, long) == [user]
+    assert not User.authenticate(user.email, long + "x")
+    assert not User.authenticate(user.email, long[:-1])
 
 
 def test_an_email_is_one_whatever_its_case(user: User, account: Account) -> None:
