@@ -66,8 +66,9 @@ def show_form(error: FormError) -> Response:
     g.refused, view = error.shown, error.view or _view_of_form()
     if view is None:
         raise error
+    named = {} if rule_of(request.endpoint).form else request.view_args or {}
     try:
-        response = view(**request.view_args or {})
+        response = view(**named)
     except Exception as failure:  # noqa: BLE001 - Flask sends an error here to no other handler
         return current_app.make_response(current_app.handle_user_exception(failure))
     if response.status_code == HTTPStatus.OK:

@@ -52,7 +52,8 @@ class Rule:
     A view ``needs_proof`` if a stolen session must not be enough.
 
     ``change`` is the action of the row that a successful POST leaves in the audit log. It is None if the view
-    changes nothing. ``form`` is the name of the view of the form, if that is not at the same path.
+    changes nothing. ``form`` is the name of the view of the form, if that is not at the same path;
+    its path has no parameters.
     """
 
     roles: frozenset[Role]

@@ -35,7 +35,9 @@ def change_own_password() -> Response:
     return go(PATH, say="password-changed")
 
 
-@blueprint.action("/you/sessions/<session_id>/revoke", ALL, "session.revoked")
+@blueprint.action(
+    "/you/sessions/<session_id>/revoke", ALL, "session.revoked", form="you", needs_proof=True
+)
 def revoke_session(session_id: str) -> Response:
     """End one of the person's sessions."""
     row = existing(next((row for row in UserSession.of(_me()) if row.id == session_id), None))
@@ -43,7 +45,9 @@ def revoke_session(session_id: str) -> Response:
     return go(PATH, say="session-revoked")
 
 
-@blueprint.action("/you/sessions/revoke", ALL, "session.others_revoked")
+@blueprint.action(
+    "/you/sessions/revoke", ALL, "session.others_revoked", form="you", needs_proof=True
+)
 def revoke_other_sessions() -> Response:
     """End all sessions of the person except this one."""
     UserSession.close_others(_me(), g.session.id)

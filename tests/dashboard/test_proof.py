@@ -1,4 +1,4 @@
-"""A new key and an invitation need the password again, an hour after the last time."""
+"""A new key, an invitation and the end of a session need the password again, an hour after the last time."""
 
 import pytest
 from flask.testing import FlaskClient
@@ -7,11 +7,12 @@ from werkzeug.test import TestResponse
 from models.accounts.account import Account, ApiKey
 from models.accounts.invitation import Invitation
 from models.accounts.user import User
+from models.accounts.user_session import UserSession
 from tests.conftest import Clock
 from tests.dashboard.world import browser_of, form_token
 from tests.people import PASSWORD, app_code, with_two_factor
 
-KEYS, USERS = "/dashboard/keys", "/dashboard/users"
+KEYS, USERS, YOU = "/dashboard/keys", "/dashboard/users", "/dashboard/you"
 pytestmark = pytest.mark.usefixtures("mail")
 # An invitation leads back to the page, a key is shown.
 DONE = {KEYS: 200, USERS: 303}
@@ -51,6 +52,25 @@ def test_an_old_session_gives_the_password_again(user: User, clock: Clock, path:
     assert _submit(browser, path, PASSWORD).status_code == DONE[path]
     _use(browser, clock, 59.9)
     assert _submit(browser, path).status_code == DONE[path]
+
+
+@pytest.mark.parametrize("path", ["/revoke", "/{}/revoke"])
+def test_an_old_session_ends_others_with_the_password_only(
+    user: User, clock: Clock, path: str
+) -> None:
+    browser = browser_of(user)
+    _use(browser, clock, 60)
+    browser_of(user)
+    path = f"{YOU}/sessions{path.format(UserSession.of(user)[0].id)}"
+    assert 'name="proof"' in browser.get(YOU).text
+    for wrong in ("", "wrong"):
+        form = {"csrf_token": form_token(browser, YOU), "proof": wrong}
+        refused = browser.post(path, data=form)
+        assert (refused.status_code, len(UserSession.of(user))) == (422, 2)
+        assert 'id="problem-proof"' in refused.text
+    form = {"csrf_token": form_token(browser, YOU), "proof": PASSWORD}
+    assert browser.post(path, data=form).status_code == 303
+    assert len(UserSession.of(user)) == 1
 
 
 def test_wrong_passwords_lock_out_like_those_of_a_sign_in(user: User, clock: Clock) -> None:
