@@ -11,7 +11,7 @@ from models.accounts.sign_in import Client, Entry, PendingSignIn, Step, switch
 from models.accounts.sign_in import sign_in as open_by_password
 from models.accounts.user import User
 from models.accounts.user_session import ENDED, UserSession
-from services.notices import recognise
+from services.notices import recognise, report_refused_code
 
 WRONG = "Wrong email or password."
 WRONG_CODE = "This code is wrong, or was used already. Wait for the next one."
@@ -67,8 +67,10 @@ def enter_code() -> Response:
     pending = _pending(Step.CODE)
     if pending is None:
         return go(guard.SIGN_IN, say="sign-in-again")
-    entry = pending.finish(request.form.get("code", "")[:100], client())
+    code = request.form.get("code", "")[:100]
+    entry = pending.finish(code, client())
     if entry is None:
+        report_refused_code(pending.user, code, guard.address())
         raise FormError(WRONG_CODE)
     return _go_on(entry)
 

@@ -115,7 +115,7 @@ def _check_password() -> None:
 
 def _check_code() -> None:
     """Limited like a password: a stolen session and password must not allow guessing the code."""
-    if not knows_code(_me(), _code()):
+    if not knows_code(_me(), _code(), guard.address()):
         raise FormError(WRONG_CODE)
 
 

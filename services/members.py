@@ -17,6 +17,7 @@ from models.database import writing
 from models.errors import ConflictError, RateLimitedError
 from services import mailing
 from services.fair_share import Share
+from services.notices import report_refused_code
 from webhooks.mail import MailError
 
 ACCEPTED = "invitation.accepted"
@@ -112,6 +113,8 @@ def join_known(invitation: Invitation, password: str, code: str, client: Client)
     """
     known = prove(invitation.email, password, code, client)
     if not known:
+        for user in User.person(invitation.email)[:1]:
+            report_refused_code(user, code, client.address)
         return None
     with writing():
         spend(invitation, invitation.expires_at)

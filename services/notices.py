@@ -1,18 +1,21 @@
-"""Tells users by mail of what somebody else may have done: sign-ins, new passwords and second factors."""
+"""Tells users by mail of what somebody else may have done: sign-ins, new passwords, used codes, second factors."""
 
 from gateway.settings import get_settings
 from models import clock
+from models.accounts import two_factor
 from models.accounts.account import Account
 from models.accounts.known_device import KnownDevice
 from models.accounts.mail import Mail, Purpose
 from models.accounts.sign_in import Client
-from models.accounts.user import User
+from models.accounts.user import User, record_attempt
 from models.database import writing
 from services import mailing
 
 # In a day, to one user. Somebody who knows the password could cause more.
 MOST = 10
 NEW_DEVICE = "A new device signed in"
+CODE_REUSED = "A used code of your authenticator app was entered again"
+REUSED = "session.code_reused"
 _TEXT = """{title}: {email}, in the account {account}.
 
 When: {at}
@@ -38,6 +41,14 @@ def tell(user: User, title: str, by: str) -> None:
                 url=get_settings().public_url,
             )
             Mail.queue(user.account_id, Purpose.SECURITY, user.email, title, text)
+
+
+def report_refused_code(user: User, code: str, address: str) -> None:
+    """Tell the user and the audit log if a refused code was right, but used: somebody may have read it."""
+    if two_factor.is_used(user, code):
+        with writing():
+            record_attempt(User.person(user.email), REUSED, address)
+            tell(user, CODE_REUSED, address)
 
 
 def recognise(user: User, client: Client, token: str | None) -> str:

@@ -4,6 +4,7 @@ from models import clock
 from models.accounts import two_factor
 from models.accounts.user import User
 from models.accounts.user_session import CODE, PASSWORD, SignInAttempt, UserSession
+from services.notices import report_refused_code
 
 
 def knows_password(user: User, password: str, address: str) -> bool:
@@ -14,13 +15,14 @@ def knows_password(user: User, password: str, address: str) -> bool:
     return _is_right(user, password, address, is_code_enough=False)
 
 
-def knows_code(user: User, code: str) -> bool:
+def knows_code(user: User, code: str, address: str) -> bool:
     """Whether it is a code of the user's second factor, which is then used up.
 
     Raises TooManyAttemptsError.
     """
     SignInAttempt.begin_proof(user, CODE)
     if not two_factor.accept(user, code):
+        report_refused_code(user, code, address)
         return False
     SignInAttempt.forget_proof(user, CODE)
     return True
@@ -42,7 +44,7 @@ def _is_right(user: User, typed: str, address: str, *, is_code_enough: bool) -> 
     # A stolen session must not guess from many addresses.
     SignInAttempt.begin_proof(user, PASSWORD)
     may_be_code = is_code_enough and user.has_two_factor
-    if not (user.has_password(typed) or (may_be_code and knows_code(user, typed))):
+    if not (user.has_password(typed) or (may_be_code and knows_code(user, typed, address))):
         return False
     SignInAttempt.forget_proof(user, PASSWORD)
     SignInAttempt.forget(user.email, address)

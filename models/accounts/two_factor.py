@@ -100,6 +100,12 @@ def accept(user: User, code: str) -> bool:
         return _is_of_the_app(present, typed) if _CODE.fullmatch(typed) else _recovers(user, typed)
 
 
+def is_used(user: User, code: str) -> bool:
+    """Whether a refused code is one of the app that would be right if it, or a later one, were not used."""
+    present = _refreshed(user)
+    return present.has_two_factor and _matching_step(present, _typed(code)) is not None
+
+
 def turn_off(user: User) -> None:
     """Turn two-factor authentication off. Deletes the secret and the recovery codes."""
     with writing():
@@ -113,14 +119,18 @@ def _refreshed(user: User) -> User:
 
 
 def _is_of_the_app(user: User, code: str) -> bool:
-    if user.sealed_totp is None:
-        return False
-    step = totp.matching_step(secret.decrypt(user.sealed_totp), code, clock.now())
+    step = _matching_step(user, code)
     if step is None:
         return False
     # Of two concurrent sign-ins with the same code, only one updates the person's rows.
     unused = User.update(totp_step=step).where(User.email == user.email, User.totp_step < step)
     return bool(unused.execute())
+
+
+def _matching_step(user: User, code: str) -> int | None:
+    if user.sealed_totp is None:
+        return None
+    return totp.matching_step(secret.decrypt(user.sealed_totp), code, clock.now())
 
 
 def _recovers(user: User, code: str) -> bool:

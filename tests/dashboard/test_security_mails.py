@@ -1,4 +1,4 @@
-"""Users get a mail about a new device, a new password, and a changed second factor."""
+"""Users get a mail about a new device, a new password, a used code, and a changed second factor."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,10 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from gateway.cli import cli
+from models.accounts import two_factor
 from models.accounts.account import Account
+from models.accounts.audit import Audit
+from models.accounts.invitation import Invitation
 from models.accounts.known_device import MOST, KnownDevice
 from models.accounts.mail import Mail
 from models.accounts.password import PasswordReset
@@ -21,6 +24,7 @@ from tests.mail_server import MailServer
 from tests.people import PASSWORD, app_code, member, with_two_factor
 
 SIGN_IN, YOU, FACTOR = "/dashboard/sign-in", "/dashboard/you", "/dashboard/you/two-factor"
+KEYS = "/dashboard/keys"
 NEW = "quiet lantern orchard"
 DAY = 24 * 3_600
 
@@ -132,6 +136,42 @@ def test_a_second_factor_that_comes_or_goes_is_told(
     with_two_factor(User.get_by_id(user.id))
     assert CliRunner().invoke(cli, ["users", "disable-two-factor", user.email]).exit_code == 0
     assert _titles(mail) == ["Two-factor authentication was turned off"]
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_used_code_that_is_entered_again_is_told(user: User, mail: MailServer) -> None:
+    with_two_factor(user)
+    used = app_code(user)
+    _, invitation = Invitation.open(Account.open("Other", "pro"), user.email, Role.AGENT)
+    browser, visitor, form = browser_of(user), browser_of(None), {"password": PASSWORD}
+    _post(visitor, SIGN_IN, email=user.email, **form)
+    ways = {
+        f"{SIGN_IN}/code": (visitor, {}),
+        f"{FACTOR}/off": (browser, {"present": PASSWORD}),
+        f"/dashboard/invitation/{invitation}": (browser_of(None), form),
+    }
+    for path, (way, fields) in ways.items():
+        assert _post(way, path, code="000000", **fields).status_code == 422
+        assert _titles(mail) == []
+        assert _post(way, path, code=used, **fields).status_code == 422
+        assert _titles(mail) == [notices.CODE_REUSED]
+    assert Audit.select().where(Audit.action == notices.REUSED).count() == len(ways)
+
+
+def test_a_used_code_as_a_proof_is_told_while_it_would_be_right(
+    user: User, mail: MailServer, clock: Clock
+) -> None:
+    with_two_factor(user)
+    browser = browser_of(user)
+    for _ in range(3):
+        clock.advance(minutes=20)
+        browser.get(YOU)
+    used = app_code(user)
+    assert two_factor.accept(user, used)
+    for told in ([notices.CODE_REUSED], []):
+        assert _post(browser, KEYS, name="A key", proof=used).status_code == 422
+        assert _titles(mail) == told
+        clock.advance(minutes=2)
 
 
 def test_without_a_mail_server_nothing_is_queued(user: User) -> None:
