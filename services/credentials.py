@@ -13,12 +13,17 @@ FACTOR_OFF = "Two-factor authentication was turned off"
 OPERATOR = "the operator"
 
 
-def change_password(user: User, password: str, by: str, keep: str | None = None) -> None:
-    """Set another password, and end all sessions but the one to keep. Raises WeakPasswordError."""
+def change_password(
+    user: User, password: str, by: str, keep: str | None = None, *, is_initial: bool = False
+) -> None:
+    """Set another password, and end all sessions but the one to keep. One that ``is_initial`` expires.
+
+    Raises WeakPasswordError.
+    """
     # Hash before the transaction, so that no writer waits for it.
     hashed = hash_password(password, user.email)
     with writing():
-        replace_password(user, hashed, keep)
+        replace_password(user, hashed, keep, is_initial=is_initial)
         tell(user, PASSWORD_CHANGED, by)
 
 

@@ -25,8 +25,15 @@ ACCEPTED = "invitation.accepted"
 MAILS = Share("mails", 2)
 
 
-def create(account: Account, email: str, password: str, role: Role = Role.OWNER) -> User:
-    """Create a user. A person who is known keeps their password.
+def create(
+    account: Account,
+    email: str,
+    password: str,
+    role: Role = Role.OWNER,
+    *,
+    is_initial: bool = False,
+) -> User:
+    """Create a user. A person who is known keeps their password. One that ``is_initial`` expires.
 
     Raises EmailTakenError, ConflictError or WeakPasswordError.
 
@@ -35,7 +42,7 @@ def create(account: Account, email: str, password: str, role: Role = Role.OWNER)
     # Hash before the transaction, so that no writer waits for it.
     hashed = hash_password(password, email)
     with writing():
-        user = _add(account, email, hashed, role)
+        user = _add(account, email, hashed, role, is_initial=is_initial)
         Audit.record(account.id, "user.created", user.id, after=user.described)
     return user
 
@@ -143,11 +150,13 @@ def _join(invitation: Invitation, hashed: str, client: Client) -> str:
     return enter(user, client)
 
 
-def _add(account: Account, email: str, hashed: str, role: Role) -> User:
+def _add(
+    account: Account, email: str, hashed: str, role: Role, *, is_initial: bool = False
+) -> User:
     """Create a user: every way into an account ends here. Raises EmailTakenError or ConflictError."""
     with writing():
         _require_place(account, email)
-        return User.enrol_hashed(account, email, hashed, role)
+        return User.enrol_hashed(account, email, hashed, role, is_initial=is_initial)
 
 
 def _require_place(account: Account, email: str) -> None:

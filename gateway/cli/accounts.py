@@ -203,7 +203,7 @@ def _rendered(user: User, shown: dict[str, str]) -> dict[str, Any]:
 @password_option
 @prints()
 def create(email: str, account_id: str, role: str, *, password_stdin: bool) -> dict[str, Any]:
-    """Create a user. A generated password is shown only once.
+    """Create a user. A generated password is shown only once, and works for 7 days.
 
     The command sends no mail: make sure that the email belongs to the person. A person with a user in another
     account keeps their password.
@@ -214,7 +214,7 @@ def create(email: str, account_id: str, role: str, *, password_stdin: bool) -> d
         raise click.ClickException(text)
     password, shown = _choose_password(email, from_stdin=password_stdin)
     try:
-        user = members.create(account, email, password, Role(role))
+        user = members.create(account, email, password, Role(role), is_initial=bool(shown))
     except EmailTakenError:
         text = f"409 CONFLICT: {account_id} has a user {email} already."
         raise click.ClickException(text) from None
@@ -235,10 +235,13 @@ def list_() -> list[dict[str, Any]]:
 @password_option
 @prints()
 def reset_password(email: str, *, password_stdin: bool) -> dict[str, Any]:
-    """Set a new password for a person and end their sessions, in all their accounts."""
+    """Set a new password for a person and end their sessions, in all their accounts.
+
+    A generated password is shown only once, and works for 7 days.
+    """
     users = _person(email)
     password, shown = _choose_password(email, from_stdin=password_stdin)
-    change_password(users[0], password, OPERATOR)
+    change_password(users[0], password, OPERATOR, is_initial=bool(shown))
     return _of_person(users, shown)
 
 

@@ -15,6 +15,7 @@ from models.accounts.sign_in import PendingSignIn
 from models.accounts.user import (
     OfUser,
     User,
+    password_values,
     record_attempt,
     record_of_person,
 )
@@ -61,15 +62,20 @@ class PasswordReset(OfUser):
         return user
 
 
-def replace_password(user: User, hashed: str, keep: str | None = None) -> None:
-    """Set the password of this hash for the person, and end all sessions but the one to keep."""
+def replace_password(
+    user: User, hashed: str, keep: str | None = None, *, is_initial: bool = False
+) -> None:
+    """Set the password of this hash for the person, and end all sessions but the one to keep.
+
+    One that ``is_initial`` expires.
+    """
     with writing():
-        _replace(user, hashed, keep)
+        _replace(user, hashed, keep, is_initial=is_initial)
         record_of_person(user, CHANGED, RESET)
 
 
-def _replace(user: User, hashed: str, keep: str | None = None) -> None:
-    user.amend_person(password_hash=hashed)
+def _replace(user: User, hashed: str, keep: str | None = None, *, is_initial: bool = False) -> None:
+    user.amend_person(**password_values(hashed, is_initial=is_initial))
     UserSession.end_all(user, keep)
     PendingSignIn.end_all(user)
     PasswordReset.end_all(user)

@@ -102,7 +102,7 @@ class PendingSignIn(OfUser):
 
 
 def sign_in(email: str, password: str, client: Client) -> Entry | None:
-    """Check email and password. Returns None if they are wrong.
+    """Check email and password. Returns None if they are wrong, or the password has expired.
 
     Raises TooManyAttemptsError.
     """
@@ -124,12 +124,12 @@ def sign_in(email: str, password: str, client: Client) -> Entry | None:
 def prove(email: str, password: str, code: str, client: Client) -> list[User]:
     """Check the password of a known person, and the code if two-factor is on, in one step.
 
-    Returns the person's users, also those in suspended accounts. Empty if password or code are wrong. Raises
-    TooManyAttemptsError.
+    Returns the person's users, also those in suspended accounts. Empty if password or code are wrong, or the
+    password has expired. Raises TooManyAttemptsError.
     """
     is_attacked = SignInAttempt.begin(email, client.address)
     users = User.person(email)
-    if not users or not users[0].has_password(password):
+    if not users or not users[0].has_password(password) or users[0].has_expired:
         if not is_attacked:
             _note_failure(email, client)
         return []

@@ -32,7 +32,10 @@ _hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 # The hash of a random password: checking an unknown user takes as long as checking a known one.
 _NOBODY = "$argon2id$v=19$m=19456,t=2,p=1$UliTmA7UkcGZhohD1xlwAw$NZMR2QvtGrflVCxDzX4Hr+KyH40HVpdezJViL8AfjUE"
 # The columns that all users of a person have in common.
-PERSONAL = ("password_hash", "sealed_totp", "totp_since", "totp_step")
+PASSWORD = ("password_hash", "password_expires_at", "expiring_hash")
+PERSONAL = (*PASSWORD, "sealed_totp", "totp_since", "totp_step")
+# How long a password works that a command made.
+INITIAL_MS = 7 * 24 * 3_600_000
 # The most hashes at the same time: each takes memory and a core.
 _slots = threading.BoundedSemaphore(4)
 
@@ -59,11 +62,15 @@ class User(Owned):
 
     ``sealed_totp`` is the secret of two-factor authentication, which is on since ``totp_since``, or in set-up
     while that is null. Codes of ``totp_step`` and earlier steps are refused.
+
+    A password that a command made has the hash ``expiring_hash``, and expires at ``password_expires_at``.
     """
 
     email = TextField(index=True)
     password_hash = TextField()
     created_at = BigIntegerField()
+    password_expires_at = BigIntegerField(null=True)
+    expiring_hash = TextField(null=True)
     role = TextField(default=Role.OWNER)
     signed_in_at = BigIntegerField(null=True)
     sealed_totp = secret.SealedField(null=True)
@@ -74,10 +81,12 @@ class User(Owned):
         indexes = ((("account", "email"), True),)
 
     @classmethod
-    def enrol_hashed(cls, account: Account, email: str, hashed: str, role: Role) -> Self:
+    def enrol_hashed(
+        cls, account: Account, email: str, hashed: str, role: Role, *, is_initial: bool = False
+    ) -> Self:
         """Create a user. A new person gets this hash of a password, a known one keeps password and factor.
 
-        Raises EmailTakenError.
+        A password that ``is_initial`` expires. Raises EmailTakenError.
         """
         with writing():
             known = cls.person(email)
@@ -90,7 +99,7 @@ class User(Owned):
                 email=normalise(email),
                 created_at=clock.now(),
                 role=role,
-                **{"password_hash": hashed, **own},
+                **{**password_values(hashed, is_initial=is_initial), **own},
             )
 
     @classmethod
@@ -106,17 +115,30 @@ class User(Owned):
 
     @classmethod
     def authenticate(cls, email: str, password: str) -> list[Self]:
-        """The admitted users of the person with this password. Empty for a wrong one, after the same time."""
+        """The admitted users of the person with this password.
+
+        Empty for a wrong or expired one, after the same time.
+        """
         users = cls.person(email)
         # One hash, however many users the person has.
-        if not _is_hash_of(password, users[0].password_hash if users else _NOBODY):
-            return []
-        return [user for user in users if user.account.suspended_at is None]
+        is_right = _is_hash_of(password, users[0].password_hash if users else _NOBODY)
+        admitted = [user for user in users if user.account.suspended_at is None]
+        return admitted if is_right and not any(user.has_expired for user in users) else []
 
     @classmethod
     def owners(cls, account_id: str) -> list[Self]:
         """The owners of the account, oldest first."""
         return [user for user in cls.all(account_id) if user.role == Role.OWNER]
+
+    @property
+    def initial_until(self) -> int | None:
+        """When the password expires, in milliseconds. None if a person chose it."""
+        is_initial = self.password_hash == self.expiring_hash
+        return self.password_expires_at if is_initial else None
+
+    @property
+    def has_expired(self) -> bool:
+        return self.initial_until is not None and self.initial_until <= clock.certain()
 
     def has_password(self, password: str) -> bool:
         return _is_hash_of(password, self.password_hash)
@@ -227,6 +249,12 @@ def normalise(email: str) -> str:
 def new_password() -> str:
     """A password of 24 characters to hand out."""
     return secrets.token_urlsafe(18)
+
+
+def password_values(hashed: str, *, is_initial: bool) -> dict[str, Any]:
+    """The columns of a new password with this hash."""
+    until, expiring = (clock.now() + INITIAL_MS, hashed) if is_initial else (None, None)
+    return dict(zip(PASSWORD, (hashed, until, expiring), strict=True))
 
 
 def hash_password(password: str, email: str) -> str:

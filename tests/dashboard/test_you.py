@@ -8,8 +8,10 @@ from werkzeug.test import TestResponse
 
 from dashboard.signing_in import shortened
 from models.accounts.account import Account
+from models.accounts.password import replace_password
 from models.accounts.user import Role, User
 from models.accounts.user_session import UserSession
+from models.database import writing
 from tests.conftest import Clock
 from tests.dashboard.world import browser_of, form_token
 from tests.people import PASSWORD, app_code, elsewhere, member, with_two_factor
@@ -58,6 +60,20 @@ def test_a_new_password_needs_the_old_one_and_ends_other_sessions(
     assert browser.get(YOU).status_code == 200
     assert elsewhere.get(YOU).status_code == 303
     assert User.authenticate(user.email, NEW) == [user]
+
+
+def test_a_password_that_the_operator_made_asks_for_another_one(
+    user: User, browser: FlaskClient
+) -> None:
+    pages = [YOU, "/dashboard/"]
+    shown = "The operator made your password"
+    assert [shown in browser.get(page).text for page in pages] == [False, False]
+    with writing():
+        replace_password(user, user.password_hash, is_initial=True)
+    browser = browser_of(user)
+    assert [shown in browser.get(page).text for page in pages] == [True, True]
+    assert _change(browser, PASSWORD).status_code == 303
+    assert [shown in browser.get(page).text for page in pages] == [False, False]
 
 
 def test_a_weak_new_password_is_refused(user: User, browser: FlaskClient) -> None:

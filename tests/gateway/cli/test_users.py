@@ -7,10 +7,13 @@ from click.testing import CliRunner, Result
 
 from gateway.cli import cli
 from gateway.settings import get_settings
+from models.accounts import sign_in
 from models.accounts.account import Account
 from models.accounts.audit import Audit
-from models.accounts.user import Role, User
+from models.accounts.user import Role, User, hash_password
 from models.accounts.user_session import UserSession
+from services.credentials import change_password
+from tests.conftest import Clock
 from tests.people import elsewhere, enrol, member, with_two_factor
 
 pytestmark = pytest.mark.usefixtures("state")
@@ -47,6 +50,52 @@ def test_a_password_of_ones_own_is_read_and_not_printed(account: Account) -> Non
     assert list(json.loads(done.stdout)) == ["id", "email", "accountId", "role", "createdAt"]
     assert PASSWORD not in done.output
     assert User.authenticate(EMAIL, PASSWORD)
+
+
+def _printed(*arguments: str, typed: str = "") -> str:
+    """The password that a command prints, or reads."""
+    done = _run(*arguments, "--json", *(["--password-stdin"] if typed else []), typed=typed)
+    return str(json.loads(done.stdout).get("password", typed))
+
+
+@pytest.mark.parametrize("command", ["create", "reset-password"])
+@pytest.mark.parametrize("is_used", [False, True])
+def test_a_printed_password_works_for_seven_days(
+    account: Account, clock: Clock, command: str, *, is_used: bool
+) -> None:
+    if command == "create":
+        password = _printed("create", EMAIL, "--account", account.id)
+    else:
+        enrol(account, EMAIL)
+        password = _printed("reset-password", EMAIL)
+    other = elsewhere(User.person(EMAIL)[0])
+    clock.advance(days=6, hours=23)
+    assert len(User.authenticate(EMAIL, password)) == 2
+    if is_used:
+        UserSession.begin(other)
+    clock.advance(hours=1)
+    assert User.authenticate(EMAIL, password) == []
+    assert sign_in.prove(EMAIL, password, "", sign_in.Client("192.0.2.1")) == []
+
+
+@pytest.mark.parametrize("way", ["typed", "reset", "chosen", "1.0.0"])
+def test_a_password_that_somebody_chose_does_not_expire(
+    account: Account, clock: Clock, way: str
+) -> None:
+    create = ("create", EMAIL, "--account", account.id)
+    printed = _printed(*create, typed=PASSWORD if way == "typed" else "")
+    [user] = User.person(EMAIL)
+    match way:
+        case "reset":
+            _printed("reset-password", EMAIL, typed=PASSWORD)
+        case "chosen":
+            change_password(user, PASSWORD, "192.0.2.1")
+        case "1.0.0":
+            # It knows nothing of passwords that expire.
+            user.amend(password_hash=hash_password(PASSWORD, EMAIL))
+    assert (printed == PASSWORD) is (way == "typed")
+    clock.advance(days=30)
+    assert User.authenticate(EMAIL, PASSWORD) == [user]
 
 
 def test_a_weak_password_is_refused_and_changes_nothing(account: Account) -> None:
