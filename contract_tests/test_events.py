@@ -150,6 +150,7 @@ def test_a_stream_starts_with_new_events(gateway: Gateway, customer: Customer) -
         assert response.status_code == 200
         assert response.headers["Content-Type"].startswith("text/event-stream")
         assert response.headers["Cache-Control"] == "no-store"
+        assert response.headers["Content-Disposition"] == 'attachment; filename="api.txt"'
         assert "X-RateLimit-Remaining" in response.headers
         came = blocks(response)
         assert next(came)["retry"] == "1000"

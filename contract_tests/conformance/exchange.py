@@ -146,6 +146,7 @@ def check_conventions(response: requests.Response) -> None:
     if is_file(response):
         return
     assert response.headers["Content-Type"] == "application/json"
+    assert response.headers["Content-Disposition"] == 'attachment; filename="api.json"'
     body = response.json()
     check_values(body)
     if response.status_code >= requests.codes.bad_request:

@@ -45,6 +45,12 @@ new MutationObserver(() => {
   for (const code of place.querySelectorAll(":is(.curl, .microlight):not([tabindex])")) code.tabIndex = 0;
 }).observe(place, {childList: true, subtree: true});
 
+// Swagger UI would offer each response as a file instead of showing it. Media stays one.
+const show = response => {
+  if (/^application\/json\b/.test(response.headers["content-type"])) delete response.headers["content-disposition"];
+  return response;
+};
+
 SwaggerUIBundle({
   spec: contract,
   domNode: place,
@@ -55,5 +61,6 @@ SwaggerUIBundle({
   displayRequestDuration: true,
   tryItOutEnabled: true,
   persistAuthorization: false,
+  responseInterceptor: show,
   validatorUrl: null,
 });

@@ -42,6 +42,12 @@ logger = logging.getLogger(__name__)
 HEADER = "x-request-id"
 # Of every response that does not set them itself: no browser guesses a type, and no cache stores an answer.
 GUARDS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
+# A browser that opens a response of the API saves it under this name instead of that in its URL.
+DISPOSITION = b"content-disposition"
+FILES = {
+    b"application/json": (DISPOSITION, b'attachment; filename="api.json"'),
+    b"text/event-stream": (DISPOSITION, b'attachment; filename="api.txt"'),
+}
 # The prefix of an identifier for a request without one.
 PREFIX = "req"
 CLIENT_ERROR, SERVER_ERROR = 400, 500
@@ -76,13 +82,15 @@ class Response:
         # The body, if it is an error.
         self.error = b""
         self._scope, self._receive, self._send = scope, receive, send
+        self._is_of_api = scope[KEY].part is Part.API
 
     async def send(self, message: Message) -> None:
         """Send a part of the response."""
         if message["type"] == "http.response.start":
             given = message.get("headers", [])
-            names = {name.lower() for name, _ in given}
-            headers = [*given, *self.headers, *(each for each in GUARDS if each[0] not in names)]
+            present = {name.lower(): value for name, value in given}
+            added = [*GUARDS, *(self._files(present) if self._is_of_api else ())]
+            headers = [*given, *self.headers, *(each for each in added if each[0] not in present)]
             if any(b"\n" in value or b"\r" in value for _, value in headers):
                 raise ValueError("a header of the response has several lines")
             self.status = message["status"]
@@ -93,6 +101,11 @@ class Response:
             if self.status is not None and self.status >= CLIENT_ERROR:
                 self.error += body
         await self._send(message)
+
+    @staticmethod
+    def _files(present: dict[bytes, bytes]) -> list[tuple[bytes, bytes]]:
+        kind = present.get(b"content-type", b"").partition(b";")[0]
+        return [FILES[kind]] if kind in FILES else []
 
     async def fail(self, error: Exception) -> None:
         """Respond with an error. A response that has already begun can only be cut off."""

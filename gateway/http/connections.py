@@ -19,7 +19,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from gateway.api.operations import KEY, UNKNOWN_PAGE, Operation
-from gateway.http.access_log import GUARDS, HEADER, PREFIX
+from gateway.http.access_log import FILES, GUARDS, HEADER, PREFIX
 from gateway.http.admission import NOBODY
 from gateway.http.client_limits import AddressLimit, notice_vanished
 from gateway.http.exception_handlers import ApiError, response_to
@@ -251,7 +251,7 @@ class GatewayProtocol(HttpToolsProtocol):
         request_id, response = clock.new_id(PREFIX), response_to(error, "")
         status = http.HTTPStatus(error.status)
         response.headers.update({"Connection": "close", HEADER: request_id})
-        headers = [*response.raw_headers, *GUARDS]
+        headers = [*response.raw_headers, *GUARDS, FILES[b"application/json"]]
         if EDGE in self.app_state:
             counted = NOBODY.counted(self.client)
             headers += self.app_state[EDGE].limiter.count_here(*counted).headers

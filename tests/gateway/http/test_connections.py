@@ -244,6 +244,7 @@ def check_late(client: Client, part: str) -> None:
     assert answer.headers["connection"] == "close"
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["content-disposition"] == 'attachment; filename="api.json"'
     assert client.is_ended()
 
 

@@ -3,6 +3,7 @@
 import pytest
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.api.operations import MEBIBYTE
@@ -157,6 +158,34 @@ def test_a_response_may_have_its_own_rule_for_caches() -> None:
     assert [value for name, value in answered.headers if name.lower() == "cache-control"] == [
         "private"
     ]
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "expected"),
+    [
+        ("/api/numbers", "application/json", ["api.json"]),
+        ("/api/numbers", "application/json; charset=utf-8", ["api.json"]),
+        ("/api/events/stream", "text/event-stream; charset=utf-8", ["api.txt"]),
+        ("/api/openapi.yaml", "application/json", []),
+        ("/readyz", "application/json", []),
+        ("/dashboard/", "text/html", []),
+    ],
+)
+def test_a_browser_saves_responses_of_the_api_as_files(
+    path: str, kind: str, expected: list[str]
+) -> None:
+    app = Response(b"[]", headers={"content-type": kind})
+    answered = ask(_edge(app), http_scope(path=path))
+    assert answered is not None
+    names = [value for name, value in answered.headers if name == "content-disposition"]
+    assert names == [f'attachment; filename="{name}"' for name in expected]
+
+
+def test_an_unknown_path_of_the_api_is_saved_under_no_name_of_its_own() -> None:
+    answered = ask(_edge(), http_scope(path="/api/setup.bat"))
+    assert answered is not None
+    assert answered.status == 404
+    assert answered.header("content-disposition") == 'attachment; filename="api.json"'
 
 
 def test_a_media_type_arrives_in_the_spelling_that_the_validator_knows() -> None:
