@@ -1,4 +1,4 @@
-"""Tells users by mail of what somebody else may have done: sign-ins, new passwords, used codes, second factors."""
+"""Tells users by mail of what others may have done: sign-ins, used codes, new passwords or factors."""
 
 from gateway.settings import get_settings
 from models import clock

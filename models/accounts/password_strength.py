@@ -7,7 +7,7 @@ are not enough.
 import re
 from dataclasses import dataclass
 
-# Of a new password.
+# Of a new password. Several spaces count as one for the first.
 MIN_PASSWORD, MAX_PASSWORD = 12, 128
 # Of any password: release 1.0.0 accepted new ones of this length.
 MAX_EARLIER = 1024
@@ -46,7 +46,8 @@ def strength_of(password: str, email: str) -> Strength:
 
 def check_password(password: str, email: str) -> None:
     """Raise WeakPasswordError unless the user with this email may choose the password."""
-    if not MIN_PASSWORD <= len(password) <= MAX_PASSWORD:
+    is_short = len(re.sub(" {2,}", " ", password)) < MIN_PASSWORD
+    if is_short or len(password) > MAX_PASSWORD:
         raise WeakPasswordError(f"A password has {MIN_PASSWORD} to {MAX_PASSWORD} characters.")
     if not password.strip():
         raise WeakPasswordError("This password is blank. Choose another one.")
