@@ -69,6 +69,8 @@ def test_a_printed_password_works_for_seven_days(
         enrol(account, EMAIL)
         password = _printed("reset-password", EMAIL)
     other = elsewhere(User.person(EMAIL)[0])
+    first, second = (user.initial_until for user in User.person(EMAIL))
+    assert first == second is not None
     clock.advance(days=6, hours=23)
     assert len(User.authenticate(EMAIL, password)) == 2
     if is_used:
