@@ -16,6 +16,9 @@ from networks.items import AccountUpdate, Part, PlatformNotice, identifiers
 from networks.registry import parse
 
 _WORD = re.compile(r"[0-9A-Za-z_.]+")
+_PIECE = re.compile(r"[0-9A-Za-z]+")
+# As the longest identifiers have: US.ENT.90817263.
+MOST_PIECES = 3
 # A word that may be an identifier has a digit and at least four characters.
 _LIKELY = re.compile(r"(?=.{4}).*[0-9].*")
 # The items that one round of the sweep indexes.
@@ -28,10 +31,18 @@ def people_of(part: Part) -> set[str]:
 
 
 def words_of(body: bytes) -> set[str]:
-    """The words of a body that may be identifiers."""
+    """The words of a body that may be identifiers, and such words inside longer ones."""
     found = {word.strip(".") for word in _WORD.findall(body.decode(errors="replace"))}
-    pieces = (piece for word in found for piece in re.split(r"[_.]", word))
-    return {word for word in (*found, *pieces) if _LIKELY.fullmatch(word)}
+    inside = (part for word in found for part in _parts_of(word))
+    return {word for word in (*found, *inside) if _LIKELY.fullmatch(word)}
+
+
+def _parts_of(word: str) -> Iterator[str]:
+    """Each run of at most MOST_PIECES pieces."""
+    spans = [piece.span() for piece in _PIECE.finditer(word)]
+    for first, (start, _) in enumerate(spans):
+        for _, end in spans[first : first + MOST_PIECES]:
+            yield word[start:end]
 
 
 def index_old() -> None:

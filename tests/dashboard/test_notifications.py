@@ -9,6 +9,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from models.accounts.account import Account
+from models.accounts.audit import Audit
 from models.database import writing
 from models.numbers.number import Number, NumberStatus
 from models.reports.incident import AlertTarget, Incident
@@ -125,6 +126,10 @@ def test_the_chat_is_kept_until_it_is_replaced_or_removed(
     assert AlertTarget.of(account.id).url == f"{SLACK}2"
     submit("notifications", remove_url="1")
     assert AlertTarget.of(account.id).url is None
+    rows = [row for row in Audit.all(account.id) if "webhook" in row.after]
+    assert [row.after["webhook"] for row in rows] == ["changed", "changed", "removed"]
+    assert {str(row.before.get("webhookHost")) for row in rows} == {"None", "127.0.0.1"}
+    assert not [row for row in rows if "the-secret-part" in f"{row.before} {row.after}"]
 
 
 @pytest.mark.parametrize(

@@ -234,7 +234,7 @@ def test_an_erased_contact_is_gone_with_its_messages(number: Number) -> None:
         with pytest.raises(NotFoundError):
             handlers.delete_contact(number.account_id, contact_id)
     assert found(number.account_id) == []
-    assert Message.by_id(message.id) is None
+    assert (Message.by_id(message.id), Contact.select().count()) == (None, 0)
 
 
 def test_another_accounts_contact_is_not_erased(number: Number) -> None:

@@ -17,6 +17,7 @@ from models.deliveries.attempt import record_outcomes
 from models.deliveries.claim import ClaimedDelivery, Terms
 from models.deliveries.delivery import Delivery
 from models.deliveries.event import Event
+from models.deliveries.feed import START, Wanted
 from models.messages import search
 from models.messages.callback import MAX_TRIES, Callback, Mention, Reason, SetAside
 from models.messages.contact import Contact, Source
@@ -319,12 +320,14 @@ def test_accounts_take_turns(number: Number, slices: list[Erasure]) -> None:
 def test_a_slice_continues_where_the_last_one_ended(
     number: Number, slices: list[Erasure], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(erasing, "MOST_SCANNED", 2)
+    monkeypatch.setattr(erasing, "MOST_SCANNED", 4)
+    monkeypatch.setattr(erasing, "MANY", 2)
     ApiRequest.record([_request(number, "/messages", "") for _ in range(9)])
-    ApiRequest.record([_request(number, f"/contacts/+{ANA['phone']}", "")])
+    ApiRequest.record([_request(number, f"/contacts/+{ANA['phone']}", "") for _ in range(9)])
     erasing.erase(factories.contact(number, **ANA))
     while erasing.work_off():
-        assert len(slices) < 20, "it begins again"
+        assert len(slices) < 30, "it begins again"
+    assert {row.path for row in ApiRequest.select()} == {"/messages"}
     assert ApiRequest.select().count() == 9
 
 
@@ -381,6 +384,36 @@ def test_a_running_send_and_later_statuses_restore_no_erased_data(
     ingest_now(messages(statuses=[late]))
     assert _found_in_tables(state, HERS) == set()
     assert (Event.select().count(), SetAside.select().count()) == (0, 0)
+
+
+def test_a_running_send_is_removed_first(number: Number) -> None:
+    """Its end finds no message, and emits nothing."""
+    running = factories.outbound(number)
+    accepted_message(number, "wamid.1")
+    contact = Contact.by_id(running.contact_id)
+    assert contact is not None
+    erasing.erase(contact)
+    assert Message.by_id(running.id) is None
+
+
+def test_a_reader_of_events_continues_after_an_erased_one(account: Account, number: Number) -> None:
+    factories.webhook(account)
+    message = accepted_message(number, "wamid.1")
+    events, place = Wanted(account.id).read(START, 10)
+    assert [event.subject_id for event in events] == [message.id]
+    contact = Contact.by_id(message.contact_id)
+    assert contact is not None
+    erasing.erase_now(contact)
+    assert Wanted(account.id).read(place, 10) == ([], place)
+
+
+def test_a_phone_number_that_another_person_has_now_is_that_person_s(number: Number) -> None:
+    ana, bea = (factories.contact(number, **each) for each in (ANA, BEA))
+    factories.contact(number, **BEA | {"phone": ANA["phone"]})
+    store(messages(messages=[_of(ANA, "wamid.BEA")]))
+    erasing.erase_now(ana)
+    ingest.work_off()
+    assert [row.contact_id for row in Message.select()] == [bea.id]
 
 
 def test_a_later_message_makes_a_new_contact(number: Number) -> None:
@@ -452,6 +485,24 @@ def test_of_an_item_aside_the_rest_is_kept_until_its_person_is_erased(number: Nu
     assert [name in bytes(left.body) for name in (b"wamid.BEA", b"wamid.ANA")] == [True, False]
     erasing.erase_now(people[1])
     assert SetAside.select().count() == Mention.select().count() == 0
+
+
+@pytest.mark.parametrize("written", ["to_{}.jpg", "{}.", "wamid-{}_1"])
+@pytest.mark.parametrize("name", ["phone", "user_id"])
+def test_a_person_is_mentioned_also_inside_a_longer_word(written: str, name: str) -> None:
+    """A letter or a digit beside it makes another identifier."""
+    text = written.format(ANA[name])
+    assert mentions.is_in_text([ANA[name]])(text)
+    assert ANA[name] in mentions.words_of(text.encode())
+
+
+def test_an_item_that_was_settled_does_not_come_back(number: Number) -> None:
+    ana = factories.contact(number, **ANA)
+    both = messages(messages=[_of(BEA, "wamid.BEA"), _of(ANA, "wamid.ANA")])
+    SetAside.record(Reason.FAILED, json.dumps({"entry": [both]}).encode(), PHONES)
+    SetAside.get().settle()
+    erasing.erase_now(ana)
+    assert SetAside.select().count() == 0
 
 
 def test_an_item_aside_of_another_number_is_kept(number: Number) -> None:
@@ -543,6 +594,17 @@ def test_a_message_that_arrives_during_the_erasure_is_kept(number: Number, clock
     store(messages(messages=[text("wamid.LATER")]))
     work_off()
     ingest.work_off()
+    assert [row.wa_message_id for row in Message.select()] == ["wamid.LATER"]
+
+
+def test_a_message_that_is_ingested_during_the_erasure_is_kept(
+    number: Number, clock: Clock
+) -> None:
+    store(messages(messages=[_of(ANA, "wamid.BEFORE")]))
+    erasing.erase(factories.contact(number, **ANA))
+    clock.advance(milliseconds=1)
+    ingest_now(messages(messages=[_of(ANA, "wamid.LATER")]))
+    work_off()
     assert [row.wa_message_id for row in Message.select()] == ["wamid.LATER"]
 
 

@@ -7,6 +7,7 @@ from click.testing import CliRunner, Result
 
 from gateway.cli import cli, up
 from models.accounts.account import Account, ApiKey
+from models.accounts.audit import Audit
 from models.accounts.user import User
 from tests import factories
 from tests.people import enrol
@@ -23,6 +24,15 @@ def test_an_account_changes_its_plan(account: Account) -> None:
     changed = json.loads(_run("accounts", "set-plan", account.id, "starter", "--json").stdout)
     assert (changed["id"], changed["plan"]) == (account.id, "starter")
     assert Account.get_by_id(account.id).plan == "starter"
+    [row] = Audit.all(account.id)
+    assert (row.before, row.after) == ({"plan": "pro"}, {"plan": "starter"})
+
+
+def test_a_suspension_that_is_repeated_has_no_second_row(account: Account) -> None:
+    for command in ("suspend", "suspend", "resume", "resume"):
+        assert _run("accounts", command, account.id).exit_code == 0
+    actions = [row.action for row in Audit.all(account.id)]
+    assert actions == ["account.suspended", "account.resumed"]
 
 
 def test_a_plan_or_an_account_that_does_not_exist_is_refused(account: Account) -> None:

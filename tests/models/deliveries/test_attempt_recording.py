@@ -5,11 +5,12 @@ from collections.abc import Callable
 import pytest
 
 from models.accounts.account import Account
+from models.accounts.audit import Audit
 from models.database import writing
 from models.deliveries.attempt import NO_OUTCOME, Attempt, record_outcomes
 from models.deliveries.claim import ClaimedDelivery, Terms
 from models.deliveries.delivery import Delivery, DeliveryState
-from models.deliveries.webhook import Webhook
+from models.deliveries.webhook import Deactivation, Webhook
 from tests import factories
 from tests.conftest import Clock
 from tests.factories import claim_due
@@ -158,9 +159,12 @@ def test_ten_discarded_events_in_a_row_disable_the_webhook_and_skip_its_deliveri
 
 def test_events_discarded_in_one_batch_count_one_by_one(account: Account, webhook: Webhook) -> None:
     made = factories.deliveries(account, webhook, count=10)
-    _fail(_claim(), _no_retry, deactivate_after=10)
+    _fail(_claim(), _no_retry, deactivate_after=9)
     assert not Webhook.get_by_id(webhook.id).active
     assert {_stored(row).state for row in made} == {FAILED}
+    [row] = Audit.all(account.id)
+    assert (row.action, row.subject) == ("webhook.disabled", webhook.id)
+    assert row.after == {"because": Deactivation.FAILURES}
 
 
 def test_any_2xx_resets_the_count(account: Account, webhook: Webhook) -> None:
