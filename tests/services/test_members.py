@@ -17,6 +17,7 @@ from models.accounts.user import EmailTakenError, LastOwnerError, Role, User, ha
 from models.accounts.user_session import (
     MAIL_ACCOUNT_LIMIT,
     MAIL_PAIR_LIMIT,
+    PROOF_LIMIT,
     SignInAttempt,
     TooManyAttemptsError,
     UserSession,
@@ -70,6 +71,17 @@ def test_an_invitation_goes_to_the_mailbox_and_creates_a_user_once(
         (members.ACCEPTED, user.id, CLIENT.address),
         ("session.begun", None, CLIENT.address),
     ]
+
+
+def test_an_invitation_that_expires_while_it_is_accepted_lets_nobody_in(
+    owner: User, mail: MailServer, clock: Clock
+) -> None:
+    members.invite(owner, EMAIL, Role.AGENT)
+    found = _found(mail)
+    clock.advance(days=7)
+    with pytest.raises(LinkClosedError):
+        members.join_new(found, OWN, CLIENT)
+    assert User.person(EMAIL) == []
 
 
 def test_users_and_open_invitations_have_the_limit_of_the_plan(
@@ -229,6 +241,20 @@ def test_a_known_person_with_two_factor_joins_with_a_code(
     user = _user_of(members.join_known(found, PASSWORD, app_code(first), CLIENT))
     assert user.has_two_factor
     assert app_code(user) == app_code(first)
+
+
+def test_a_code_is_guessed_ten_times_from_all_addresses(
+    owner: User, mail: MailServer, clock: Clock
+) -> None:
+    with_two_factor(enrol(Account.open("Other", "pro"), EMAIL))
+    clock.advance(minutes=1)
+    members.invite(owner, EMAIL, Role.VIEWER)
+    found = _found(mail)
+    for number in range(PROOF_LIMIT):
+        client = Client(f"192.0.2.{number}")
+        assert members.join_known(found, PASSWORD, "000000", client) is None
+    with pytest.raises(TooManyAttemptsError):
+        members.join_known(found, PASSWORD, "000000", Client("192.0.2.99"))
 
 
 def test_one_of_two_concurrent_acceptances_succeeds(owner: User, mail: MailServer) -> None:

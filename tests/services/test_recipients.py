@@ -97,6 +97,34 @@ def test_a_saved_address_is_asked_once_and_its_links_change_with_nothing(
     assert row.token not in str(row.__data__)
 
 
+def test_an_address_that_an_account_removes_stays_with_the_others(
+    account: Account, mail: MailServer
+) -> None:
+    other = Account.open("Other", "pro")
+    recipients.save(other.id, [ADA], None)
+    token = _token(mail)
+    recipients.save(account.id, [ADA], None)
+    recipients.save(account.id, [], None)
+    assert Recipient.of(account.id) == []
+    assert recipients.confirm(token)
+    assert AlertTarget.of(other.id).addresses == [ADA]
+
+
+def test_an_address_that_unsubscribed_gets_mail_again_only_once_its_owner_confirmed_again(
+    account: Account, mail: MailServer
+) -> None:
+    recipients.save(account.id, [ADA], None)
+    token = _token(mail)
+    assert recipients.confirm(token)
+    assert recipients.unsubscribe(token)
+    assert recipients.confirm(token) is None
+    recipients.save(account.id, [ADA], None)
+    assert AlertTarget.of(account.id).addresses == []
+    assert recipients.confirm(_token(mail))
+    assert len(mail.mails) == 2
+    assert AlertTarget.of(account.id).addresses == [ADA]
+
+
 def test_a_link_confirms_for_seven_days(account: Account, mail: MailServer, clock: Clock) -> None:
     recipients.save(account.id, [ADA], None)
     token = _token(mail)
