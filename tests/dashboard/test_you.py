@@ -144,6 +144,16 @@ def test_two_factor_is_turned_off_with_password_and_code(
     assert not User.get_by_id(user.id).has_two_factor
 
 
+def test_a_code_does_not_replace_the_password(
+    user: User, browser: FlaskClient, clock: Clock
+) -> None:
+    """Otherwise somebody with the user's phone and an open browser could lock the user out."""
+    with_two_factor(user)
+    clock.advance(minutes=1)
+    assert "current password is wrong" in _change(browser, app_code(user)).text
+    assert User.authenticate(user.email, PASSWORD) == [User.get_by_id(user.id)]
+
+
 def test_attempts_at_the_code_are_limited_even_with_session_and_password(
     user: User, browser: FlaskClient, clock: Clock
 ) -> None:

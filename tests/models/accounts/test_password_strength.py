@@ -18,6 +18,7 @@ LONG_EMAIL = "kx7wq2vn9d-hj4tz8mf3p-rb6yc5gs1u-lq9xe2wk7v-na4hd8zt3j-mp6f@exampl
         ("ab7-zq    9x!K", EMAIL),
         ("ab7-zq-9x!K" * 12, EMAIL),
         ("password1234", EMAIL),
+        ("dragonmonkey99", EMAIL),
         ("qwertyuiop[]", EMAIL),
         ("zorblaxquintavius", EMAIL),
         (f" {LONG_EMAIL.upper()}", LONG_EMAIL),
