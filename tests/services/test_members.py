@@ -401,6 +401,14 @@ def test_a_removed_user_keeps_the_other_accounts(account: Account) -> None:
     assert _user_of(_entry(None).token) == there
 
 
+def test_a_person_keeps_their_password_when_the_first_user_is_removed(account: Account) -> None:
+    here = enrol(account, EMAIL)
+    there = members.create(Account.open("Other", "pro"), EMAIL, OWN)
+    members.remove(here)
+    assert User.authenticate(EMAIL, PASSWORD) == [there]
+    assert User.authenticate(EMAIL, OWN) == []
+
+
 def test_a_wrong_password_costs_the_same_for_any_number_of_accounts(
     account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:

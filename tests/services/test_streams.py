@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import threading
 from collections.abc import Awaitable, Callable, Collection
 
 import pytest
@@ -389,9 +390,12 @@ def test_long_events_are_read_one_by_one_after_the_client_has_taken_the_earlier_
     payload = json.dumps({"data": "x" * module.PART})
     rows = [factories.event(account, payload=payload) for _ in range(4)]
     read: list[str] = []
+    threads: list[int] = []
 
     def record(event: Event, history: str) -> str | None:
         read.append(event.id)
+        if event.payload is None:
+            threads.append(threading.get_ident())
         return event_record(event, history)
 
     monkeypatch.setattr(module, "event_record", record)
@@ -415,6 +419,9 @@ def test_long_events_are_read_one_by_one_after_the_client_has_taken_the_earlier_
         await _until(lambda: len(read) == 5)
         await client.leave()
         assert max(map(len, client.pieces)) < 2 * module.PART
+        # The loop does not wait for the database.
+        assert len(threads) == 4
+        assert threading.get_ident() not in threads
 
     _run(follow)
 

@@ -97,6 +97,22 @@ def test_its_bytes_are_limited_like_its_requests(starter: Account) -> None:
 
 
 @pytest.mark.usefixtures("state")
+def test_each_account_has_a_limit_of_its_own(starter: Account, clock: Clock) -> None:
+    assert clock.at
+    for owner in (starter, Account.open("Other", "starter")):
+        factories.deliveries(owner, *_at(owner, *HOSTS), count=4)
+        claimed = _claim_all(SIX)
+        assert [each.webhook.account_id for each in claimed] == [owner.id] * 6
+
+
+@pytest.mark.usefixtures("state")
+def test_the_part_of_a_host_is_rounded_up(starter: Account, clock: Clock) -> None:
+    assert clock.at
+    factories.deliveries(starter, *_at(starter, "a.example"), count=2)
+    assert len(_claim_all(Limits(requests={"starter": 1}))) == 1
+
+
+@pytest.mark.usefixtures("state")
 def test_one_host_gets_half_of_the_bytes_over_all_claims(starter: Account, clock: Clock) -> None:
     assert clock.at
     hooks = _at(starter, "a.example:1", "a.example:2")
@@ -164,9 +180,11 @@ def test_a_claim_says_how_many_webhooks_wait_for_the_end_of_the_minute(
 def test_a_limit_ends_with_its_minute_also_after_the_clock_was_set_back(
     starter: Account, clock: Clock
 ) -> None:
-    factories.deliveries(starter, *_at(starter, *HOSTS), count=4)
+    hooks = _at(starter, *HOSTS)
+    factories.deliveries(starter, *hooks, count=4)
     assert len(_claim_all(SIX)) == 6
     clock.advance(hours=-1)
+    assert {Webhook.get_by_id(hook.id).waits_until(clock.at) for hook in hooks} == {None}
     assert len(_claim_all(SIX)) == 6
     assert _claim_all(SIX) == []
 
