@@ -608,6 +608,22 @@ def test_a_message_that_is_ingested_during_the_erasure_is_kept(
     assert [row.wa_message_id for row in Message.select()] == ["wamid.LATER"]
 
 
+@pytest.mark.parametrize("is_indexed", [True, False])
+def test_an_item_that_is_set_aside_during_the_erasure_is_kept(
+    number: Number, clock: Clock, *, is_indexed: bool
+) -> None:
+    erasing.erase(factories.contact(number, **ANA))
+    clock.advance(milliseconds=1)
+    later = messages(messages=[_of(ANA, "wamid.LATER")])
+    with writing():
+        if is_indexed:
+            SetAside.record(Reason.FAILED, json.dumps({"entry": [later]}).encode(), PHONES)
+        else:
+            factories.set_aside_by_the_first_release(later)
+    work_off()
+    assert len(SetAside.waiting()) == 1
+
+
 def test_a_message_that_is_removed_meanwhile_is_not_put_into_the_index(
     number: Number, monkeypatch: pytest.MonkeyPatch
 ) -> None:

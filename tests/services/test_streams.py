@@ -394,7 +394,7 @@ def test_long_events_are_read_one_by_one_after_the_client_has_taken_the_earlier_
 
     def record(event: Event, history: str) -> str | None:
         read.append(event.id)
-        if event.payload is None:
+        if event.id in {row.id for row in rows}:
             threads.append(threading.get_ident())
         return event_record(event, history)
 
