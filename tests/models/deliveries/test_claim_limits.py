@@ -263,7 +263,7 @@ def test_a_2xx_of_another_host_gives_a_url_on_trial_no_further_events(
 
 @pytest.mark.usefixtures("state")
 def test_a_new_url_begins_on_trial(starter: Account, clock: Clock) -> None:
-    """Otherwise whoever has a webhook that responds could send all its events to somebody else."""
+    """Otherwise an account whose first url responds could send all events to another server."""
     assert clock.at
     [hook] = _at(starter, "own.example")
     factories.deliveries(starter, hook, count=30)
