@@ -33,6 +33,8 @@ Result = TypeVar("Result")
 LOCK_SECONDS = 10
 # The largest batch of jobs in one transaction: the first waits for the last.
 MOST_TOGETHER = 64
+# The page cache in KiB of each thread's connection, and of the writers'. A web process has up to 60 threads.
+READERS_KIB, WRITERS_KIB = 1_000, 16_000
 
 
 class BusyError(OperationalError):
@@ -95,7 +97,7 @@ class SqliteEngine(SqliteDatabase):
                 "journal_mode": "wal",
                 "synchronous": "full" if urlsplit(url).query == "synchronous=full" else "normal",
                 "foreign_keys": 1,
-                "cache_size": -16_000,
+                "cache_size": -READERS_KIB,
                 # Deleted rows are overwritten in the file.
                 "secure_delete": 1,
             },
@@ -146,6 +148,7 @@ class SqliteEngine(SqliteDatabase):
             return base.connection()
         if self._writers is None:
             self._writers = base._connect()  # noqa: SLF001 - as below
+            self._writers.execute(f"PRAGMA cache_size = -{WRITERS_KIB}")
         return self._writers
 
     def _connect(self) -> sqlite3.Connection:

@@ -16,6 +16,10 @@ from models.database import sqlite
 from models.database.sqlite import BusyError, SqliteEngine
 from tests.programs import begun
 
+# The threads of a web process with the default settings, and what their caches may take of its memory budget
+# (docs/operations.md), in KiB.
+THREADS, CACHES_KIB = 70, 100 * 1024
+
 FREEZES = """
 import sys, time
 from models.database.sqlite import SqliteEngine
@@ -154,3 +158,16 @@ def test_the_write_ahead_log_stays_short_under_constant_load(tmp_path: Path) -> 
     assert (tmp_path / "busy.db").stat().st_size > 15_000_000
     assert (tmp_path / "busy.db-wal").stat().st_size < 10_000_000
     engine.close_all()
+
+
+def test_each_reading_thread_caches_little_and_the_writers_more(tmp_path: Path) -> None:
+    engine = SqliteEngine(f"sqlite:///{tmp_path}/state.db")
+    query = "PRAGMA cache_size"
+    with engine.reading():
+        [(readers,)] = engine.put(query, []).rows
+    with engine.writing():
+        [(writers,)] = engine.put(query, []).rows
+    engine.close_all()
+    # KiB, if negative.
+    assert (readers, writers) == (-sqlite.READERS_KIB, -sqlite.WRITERS_KIB)
+    assert THREADS * sqlite.READERS_KIB + sqlite.WRITERS_KIB < CACHES_KIB
