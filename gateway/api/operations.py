@@ -27,6 +27,12 @@ LIVE = "/dashboard/live/stream"
 # Of the view reply_with_media.
 REPLY_WITH_MEDIA = "/dashboard/inbox/<contact_id>/media"
 TRANSFERS = frozenset({"uploadMedia", "downloadMedia"})
+# They wait for the network or for a name server, possibly for seconds.
+WAIT_FOR_OTHERS = TRANSFERS | {
+    *("sendMessage", "markMessageRead", STREAM, "testWebhook", "createWebhook", "updateWebhook"),
+    *("getNumberProfile", "updateNumberProfile", "listBlocked", "blockPeople", "unblockPerson"),
+    *("listTemplates", "createTemplate", "deleteTemplate", "completeSignup"),
+}
 MEBIBYTE = 1024 * 1024
 # The largest document, and the multipart form around it.
 UPLOAD_LIMIT = 100 * MEBIBYTE + 64 * 1024
@@ -58,7 +64,8 @@ class Operation:
     ``name`` is the operationId, empty beside the contract. ``public`` is without a key. ``route`` is the
     template of its path, which logs and spans show instead of the path. ``body_limit`` is in bytes; with
     ``roles`` it is that of users who have one of them, and MEBIBYTE is that of everybody else. A ``transfer``
-    moves media. A ``stream`` has no end. ``refusal`` says why there is no such operation.
+    moves media. A ``stream`` has no end. Those ``by_turns`` need only the database, and an account has
+    few at a time. ``refusal`` says why there is no such operation.
     """
 
     route: str
@@ -67,6 +74,7 @@ class Operation:
     body_limit: int = MEBIBYTE
     transfer: bool = False
     stream: bool = False
+    by_turns: bool = False
     refusal: HTTPException | None = None
     name: str = ""
     public: bool = False
@@ -120,6 +128,7 @@ def _operation(route: str, described: Mapping[str, Any]) -> Operation:
         body_limit=limit,
         transfer=transfer,
         stream=name == STREAM,
+        by_turns=name not in WAIT_FOR_OTHERS,
         name=name,
         public=described["security"] == [],
     )
@@ -130,4 +139,6 @@ def _page(rule: str) -> Operation:
         return Operation(rule, Part.CALLBACK, body_limit=CALLBACK_LIMIT)
     if rule == LIVE:
         return Operation(rule, Part.LIVE, stream=True)
-    return Operation(rule, Part.PROBES if rule in PROBES else Part.PAGES)
+    if rule in PROBES:
+        return Operation(rule, Part.PROBES)
+    return Operation(rule, Part.PAGES, by_turns=True)

@@ -41,12 +41,16 @@ from gateway.http.admission import (
 )
 from gateway.http.connections import EDGE
 from gateway.http.exception_handlers import ApiError
+from gateway.http.turns import Turns
 from services.fair_share import Share
 from services.streams import streams
 
 METERED = {Part.API, Part.PAGES, Part.UPLOADS, Part.LIVE}
 # Large bodies that are not media: each may be of 4 MiB.
 LARGE_BODIES, LARGE_BODIES_EACH = 32, 4
+# Requests of one account in threads at once. They share Python's lock, and writes that of the database, so
+# more would delay all accounts, and finish no sooner.
+TURNS = 2
 
 
 class Operations:
@@ -120,6 +124,7 @@ class Edge:
         each = max(1, transfers // 2)
         self._transfers = Share("uploads and downloads of media", each, transfers)
         self._large_bodies = Share("large requests", LARGE_BODIES_EACH, LARGE_BODIES)
+        self._turns = Turns(TURNS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -215,8 +220,14 @@ class Edge:
 
                 body = await read(scope, receive, take_place)
                 receive = replayed(body, receive)
-            part = self._parts[operation.part]
-            await part(_normalised(scope, body), receive, response.send)
+            part, normalised = self._parts[operation.part], _normalised(scope, body)
+            # The form of a page may wait for the network.
+            is_form = operation.part is Part.PAGES and scope["method"] == "POST"
+            if caller.account_id and operation.by_turns and not is_form:
+                async with self._turns.of(caller.account_id) as turn:
+                    await part(normalised, receive, turn.ended_by(response.send))
+            else:
+                await part(normalised, receive, response.send)
 
 
 def bounded(receive: Receive, limit: int) -> Receive:
