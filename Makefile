@@ -29,8 +29,8 @@ BROWSER := chromium-headless-shell
 # More processes than cores, because many tests wait: for a window of a minute, a timeout, or a server's start.
 # contract_tests/conftest.py sets the order, the longest files first. xdist's default starts files with many tests.
 # Tests that measure milliseconds run alone.
-ALONE := contract_tests/test_attacks.py
-PYTEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --durations=25 --ignore=$(ALONE)
+ALONE := contract_tests/test_attacks.py contract_tests/test_heavy_loads.py
+PYTEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --durations=25 $(ALONE:%=--ignore=%)
 # `make test` runs all tests on SQLite, those of the database on PostgreSQL too, and those of processes that share work
 # behind PgBouncer. test_chaos.py, test_outage.py and test_several_webs.py start the other servers themselves.
 # `make backends` runs all tests on PostgreSQL, and on PostgreSQL and Redis.
@@ -54,7 +54,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: audit trace erasures receivers odd-answers wrong-settings upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-amplification bench-overview bench-search help run test contract fuzz fuzz-stranger chaos kills failover matrix mutants check style types imports lint breaks release docs format lock clean chromium runtimes servers backends
+.PHONY: attacks audit trace erasures receivers odd-answers wrong-settings upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-amplification bench-overview bench-search help run test contract fuzz fuzz-stranger chaos kills failover matrix mutants check style types imports lint breaks release docs format lock clean chromium runtimes servers backends
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -90,6 +90,9 @@ fuzz-stranger: $(VENV)/.dev ## Fuzz it with the defaults of Schemathesis, 200 ex
 
 chaos: $(VENV)/.dev | servers ## Inject 60 faults into 2,000 messages, on each backend (TEST_BACKEND=redis: one)
 	@CHAOS_MESSAGES=$${CHAOS_MESSAGES:-2000} CHAOS_KILLS=$${CHAOS_KILLS:-60} $(BIN)/pytest contract_tests/chaos $(PYTEST_ARGS)
+
+attacks: $(VENV)/.dev ## Load the service by one account for a minute in each way, with another account beside it (ATTACK_SECONDS=60)
+	@ATTACK_SECONDS=$${ATTACK_SECONDS:-60} $(BIN)/pytest -s contract_tests/test_heavy_loads.py contract_tests/test_worker_memory.py $(PYTEST_ARGS)
 
 kills: $(VENV)/.dev | servers ## Kill gateway up 200 times and start it again at once (UP_KILLS=200, TEST_BACKEND=redis)
 	@TEST_BACKEND=$${TEST_BACKEND:-redis} UP_KILLS=$${UP_KILLS:-200} $(BIN)/pytest contract_tests/test_up_killed.py $(PYTEST_ARGS)
