@@ -30,7 +30,7 @@ MESSAGES = PER_MINUTE if IS_LONG else PER_MINUTE // 3
 BOUND_SECONDS, NOISE = 0.25, 4
 # How much later than without a load a response or an event may come, or an erasure end. Short loads also run
 # on busy machines.
-LATE_SECONDS = 2.0 if IS_LONG else 10.0
+LATE_SECONDS = 2.0 if IS_LONG else 5.0
 # Events a minute to a host that never responded with 2xx (docs/rate-limits.md).
 NEW_TO_A_STRANGER = 10
 PARTS = ("web", "worker")

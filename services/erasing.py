@@ -34,8 +34,10 @@ logger = logging.getLogger(__name__)
 SLICE_SECONDS, ROUND_SECONDS = 0.25, 1.0
 # The pause between two batches, in which other writers run.
 PAUSE_SECONDS = 0.01
-# The number of tries to empty SQLite's log, which a reader may need for some milliseconds.
-MOST_TRIES = 20
+# The number of tries to empty SQLite's log, which a reader may need for long.
+MOST_TRIES = 4
+# The pause before the next round, if it needs it for longer.
+READER_PAUSE_SECONDS = 1.0
 # Rows of a batch. A raw callback has up to 4 MiB.
 FEW, MANY = 20, 1_000
 # Rows of which the database looks for the person in one query. It takes some 20 ms.
@@ -99,8 +101,10 @@ def work_off() -> bool:
     erasure = None
     while time.monotonic() < until and (erasure := _turns.claim()):
         _slice(erasure)
-    clean()
-    return erasure is not None
+    if clean():
+        return erasure is not None
+    time.sleep(READER_PAUSE_SECONDS)
+    return True
 
 
 def _slice(erasure: Erasure, lease_ms: int = 0) -> Counter[str]:
@@ -118,14 +122,14 @@ def _slice(erasure: Erasure, lease_ms: int = 0) -> Counter[str]:
     return removed
 
 
-def clean() -> None:
+def clean() -> bool:
     """Remove copies of removed rows from the database's files, for all erasures that are left with these.
 
-    A reader of SQLite that needs the log for long delays their end.
+    Returns False if it must be repeated, because a reader of SQLite needs the log for long.
     """
     cleaned = Erasure.cleaning()
     if not cleaned:
-        return
+        return True
     ids = [erasure.id for erasure in cleaned]
     # Their own rows name the people, too.
     Erasure.forget(ids)
@@ -136,8 +140,9 @@ def clean() -> None:
             Erasure.finish(ids)
             for erasure in cleaned:
                 logger.info("contact %s is erased", erasure.contact_id)
-            return
+            return True
         time.sleep(PAUSE_SECONDS)
+    return False
 
 
 class _Work:

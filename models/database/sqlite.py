@@ -31,6 +31,8 @@ Result = TypeVar("Result")
 
 # How long a writer waits for a lock, in seconds. A frozen process keeps its lock.
 LOCK_SECONDS = 10
+# How long a checkpoint waits for readers, in milliseconds. All writers wait meanwhile.
+READERS_MS = 50
 # The largest batch of jobs in one transaction: the first waits for the last.
 MOST_TOGETHER = 64
 # The page cache in KiB of each thread's connection, and of the writers'. A web process has up to 60 threads.
@@ -110,19 +112,22 @@ class SqliteEngine(SqliteDatabase):
         self._writers: sqlite3.Connection | None = None
         self._writing_thread: int | None = None
         self._thread_lock = threading.Lock()
-        self._lock_file = os.open(f"{path}.lock", os.O_WRONLY | os.O_CREAT, 0o600)
+        self._lock_file, self._turn_file = (
+            os.open(f"{path}.{name}", os.O_WRONLY | os.O_CREAT, 0o600) for name in ("lock", "turn")
+        )
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         # A daemon thread: no caller has a result for work that is not committed.
         threading.Thread(target=self._serve, name="writer", daemon=True).start()
 
     def close_all(self) -> None:
-        """Close the writers' connection and the lock file. A thread's own connection ends with the thread."""
+        """Close the writers' connection and the locks. A thread's own connection ends with the thread."""
         self._jobs.put(None)
         # SQLite crashes if a connection is closed while a thread uses it.
         with self._thread_lock:
             if self._writers is not None:
                 self._writers.close()
             os.close(self._lock_file)
+            os.close(self._turn_file)
 
     def put(self, sql: str, values: Sequence[Any]) -> Answer:
         """Run a prepared query (models.database.queries). Lists are passed as JSON.
@@ -208,8 +213,7 @@ class SqliteEngine(SqliteDatabase):
         """Write the write-ahead log into the file, and truncate it. False if a reader still needs the log."""
         with self.reading(), self._alone():
             connection = self.connection()
-            # All writers wait meanwhile.
-            connection.execute("PRAGMA busy_timeout = 0")
+            connection.execute(f"PRAGMA busy_timeout = {READERS_MS}")
             try:
                 [(is_busy, _, _)] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             finally:
@@ -278,19 +282,31 @@ class SqliteEngine(SqliteDatabase):
         """Hold the write lock. Raises BusyError.
 
         A writer that waits for SQLite's lock polls it and sleeps for up to 100 ms in between. So writers take
-        two other locks first: one among the threads of a process, one among the processes.
+        two other locks first: one among the threads of a process, one among the processes. Only one process
+        at a time waits for the second one, in its turn. Otherwise a process with many writers would take it
+        again and again between two looks of the others.
         """
         if not self._thread_lock.acquire(timeout=LOCK_SECONDS):
             raise BusyError
         try:
-            if not lock_within(LOCK_SECONDS, self._lock_file):
-                raise BusyError
+            self._lock_in_turn()
             self._writing_thread = threading.get_ident()
             yield
         finally:
             self._writing_thread = None
             fcntl.flock(self._lock_file, fcntl.LOCK_UN)
             self._thread_lock.release()
+
+    def _lock_in_turn(self) -> None:
+        """Lock the lock file. Raises BusyError."""
+        until = time.monotonic() + LOCK_SECONDS
+        if not lock_within(LOCK_SECONDS, self._turn_file):
+            raise BusyError
+        try:
+            if not lock_within(until - time.monotonic(), self._lock_file):
+                raise BusyError
+        finally:
+            fcntl.flock(self._turn_file, fcntl.LOCK_UN)
 
 
 def path_of(url: str) -> Path:

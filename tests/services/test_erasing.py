@@ -271,15 +271,16 @@ def test_a_request_leaves_most_to_the_worker(
 
 @pytest.mark.sqlite("its log")
 def test_an_erasure_ends_when_no_reader_needs_the_log_any_more(
-    state: Stored, world: tuple[Contact, ClaimedDelivery]
+    state: Stored, world: tuple[Contact, ClaimedDelivery], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(erasing, "READER_PAUSE_SECONDS", 0)
     totals = _totals()
     reader = state.keeping()
     assert reader.kept is not None
     reader.kept.execute("BEGIN")
     assert reader.kept.execute("SELECT count(*) FROM contact").fetchone() != (0,)
     erasing.erase(world[0])
-    work_off()
+    assert erasing.work_off(), "the next round begins at once"
     [unfinished] = Erasure.select()
     assert unfinished.known_ids == []
     reader.close()

@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import statistics
 import threading
 import time
 import warnings
@@ -29,6 +30,24 @@ with engine.writing():
     engine.execute_sql("CREATE TABLE kept (id)")
     print("inside", flush=True)
     time.sleep(1)
+"""
+
+TRANSACTION_SECONDS = 0.05
+WRITES_WITHOUT_A_PAUSE = f"""
+import sys, threading, time
+from models.database.sqlite import SqliteEngine
+
+engine = SqliteEngine(sys.argv[1])
+
+def write():
+    while True:
+        with engine.writing():
+            time.sleep({TRANSACTION_SECONDS})
+
+for _ in range(4):
+    threading.Thread(target=write, daemon=True).start()
+print("writing", flush=True)
+time.sleep(60)
 """
 
 
@@ -99,6 +118,22 @@ def test_a_process_that_freezes_in_a_transaction_holds_others_up_for_a_bounded_t
         assert frozen.wait(10) == 0
     with engine.writing():
         assert engine.table_exists("kept")
+    engine.close_all()
+
+
+def test_a_process_with_many_writers_lets_another_one_in(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/gateway.db"
+    engine = SqliteEngine(url)
+    waits = []
+    with begun("writing", "-c", WRITES_WITHOUT_A_PAUSE, url) as busy:
+        for _ in range(15):
+            asked = time.monotonic()
+            with engine.writing():
+                waits.append(time.monotonic() - asked)
+            time.sleep(0.02)
+        busy.kill()
+    # The rest of one transaction, on average.
+    assert statistics.median(waits) < 2 * TRANSACTION_SECONDS
     engine.close_all()
 
 
