@@ -181,9 +181,11 @@ async def _streams(load: Load) -> None:
             await loop.sock_sendall(connection, head.encode())
             read = await loop.sock_recv(connection, READ_BYTES)
             load.statuses[read.decode().split()[1]] += 1
-            while read:
-                await asyncio.sleep(READ_SECONDS)
-                read = await loop.sock_recv(connection, READ_BYTES)
+            # The service may cut off a client that reads this slowly.
+            with suppress(ConnectionError):
+                while read:
+                    await asyncio.sleep(READ_SECONDS)
+                    read = await loop.sock_recv(connection, READ_BYTES)
 
     await _repeat(PARALLEL, work)
 

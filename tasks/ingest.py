@@ -5,6 +5,7 @@ An item that cannot be ingested is set aside. An operator sees it there and can 
 """
 
 import logging
+import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import partial
@@ -44,6 +45,8 @@ logger = logging.getLogger(__name__)
 MOST_AGE_MS = 8 * 24 * 3_600_000
 # Callbacks in a claim, and claims in a round. A worker that gets SIGTERM can stop between two rounds.
 MAX_TOGETHER, MAX_CLAIMS = 50, 20
+# The time after which a transaction takes no further callback. All writers of SQLite wait for its end.
+MOST_SECONDS = 0.03
 # The bytes after which a claim takes no further callback. Parsed, they take many times as much memory.
 MAX_BYTES_TOGETHER = 1 << 20
 
@@ -83,9 +86,30 @@ def _ingest(callbacks: Sequence[Callback]) -> None:
         _set_aside_whole(callbacks[0])
         return
     now = clock.now()
-    read = [(callback, parse(bytes(callback.body), now)) for callback in callbacks]
+    left = [(callback, parse(bytes(callback.body), now)) for callback in callbacks]
+    try:
+        while left:
+            done = _ingest_some(left)
+            left = left[done:]
+    except Exception as problem:
+        if is_outage(problem):
+            # Not the callbacks' failure: they are claimed again when the lease ends.
+            raise
+        logger.warning(
+            "ingesting %d callbacks together failed; ingesting them one by one",
+            len(left),
+            exc_info=not isinstance(problem, GoneError),
+        )
+        for callback, parts in left:
+            _ingest_alone(callback, parts)
 
-    def ingest_all() -> None:
+
+def _ingest_some(read: Sequence[tuple[Callback, Sequence[Part]]]) -> int:
+    """Ingest the first callbacks in one transaction. Returns how many, at least one. Raises GoneError."""
+
+    def ingest() -> int:
+        until = time.monotonic() + MOST_SECONDS
+        done: list[str] = []
         all_parts = [part for _, parts in read for part in parts]
         items = (part.item for part in all_parts)
         erased = ErasedPeople(all_parts)
@@ -95,23 +119,15 @@ def _ingest(callbacks: Sequence[Callback]) -> None:
                 with _span(callback, parts):
                     for part in erased.without(parts, callback.received_at):
                         _ingest_item(part, count, sent, callback)
-            if Callback.finish(*(callback.id for callback in callbacks)) < len(callbacks):
+                done.append(callback.id)
+                if time.monotonic() >= until:
+                    break
+            if Callback.finish(*done) < len(done):
                 raise GoneError
+        return len(done)
 
     keys = {key for _, parts in read for part in parts for key in _keys(part)}
-    try:
-        write(ingest_all, *sorted(keys))
-    except Exception as problem:
-        if is_outage(problem):
-            # Not the callbacks' failure: they are claimed again when the lease ends.
-            raise
-        logger.warning(
-            "ingesting %d callbacks together failed; ingesting them one by one",
-            len(read),
-            exc_info=not isinstance(problem, GoneError),
-        )
-        for callback, parts in read:
-            _ingest_alone(callback, parts)
+    return write(ingest, *sorted(keys))
 
 
 def _set_aside_whole(lost: Callback) -> None:

@@ -51,6 +51,8 @@ LARGE_BODIES, LARGE_BODIES_EACH = 32, 4
 # Requests of one account in threads at once. They share Python's lock, and writes that of the database, so
 # more would delay all accounts, and finish no sooner.
 TURNS = 2
+# Bytes of a body that takes a turn at any operation: it takes milliseconds to validate and to store.
+LONG_BODY = 16 * 1024
 
 
 class Operations:
@@ -223,7 +225,8 @@ class Edge:
             part, normalised = self._parts[operation.part], _normalised(scope, body)
             # The form of a page may wait for the network.
             is_form = operation.part is Part.PAGES and scope["method"] == "POST"
-            if caller.account_id and operation.by_turns and not is_form:
+            by_turns = (operation.by_turns and not is_form) or len(body or b"") > LONG_BODY
+            if caller.account_id and by_turns:
                 async with self._turns.of(caller.account_id) as turn:
                     await part(normalised, receive, turn.ended_by(response.send))
             else:

@@ -107,6 +107,27 @@ def test_callbacks_are_ingested_together_and_one_by_one_where_that_fails() -> No
     assert kinds() == ["message.received"] * 2
 
 
+@pytest.mark.parametrize(("seconds", "at_once"), [(0, 1), (60, 3)])
+def test_a_transaction_takes_no_further_callback_after_its_time(
+    monkeypatch: pytest.MonkeyPatch, number: Number, seconds: float, at_once: int
+) -> None:
+    """On SQLite all other writers wait for its end."""
+    monkeypatch.setattr(ingest, "MOST_SECONDS", seconds)
+    finished: list[int] = []
+    finish = Callback.finish
+
+    def note(*callback_ids: str) -> int:
+        finished.append(len(callback_ids))
+        return finish(*callback_ids)
+
+    monkeypatch.setattr(Callback, "finish", note)
+    for n in range(3):
+        store(messages(messages=[text(f"wamid.{n}")]))
+    ingest.work_off()
+    assert finished == [at_once] * (3 // at_once)
+    assert Message.select().where(Message.number == number).count() == 3
+
+
 @pytest.mark.usefixtures("number")
 def test_large_callbacks_are_ingested_in_one_round_though_few_at_a_time(
     monkeypatch: pytest.MonkeyPatch,
@@ -127,6 +148,7 @@ def test_large_callbacks_are_ingested_in_one_round_though_few_at_a_time(
     assert Callback.oldest_waiting() is None
 
 
+@pytest.mark.usefixtures("number")
 def test_a_callback_that_fails_is_tried_again_for_over_twelve_hours(clock: Clock) -> None:
     callback = store(messages(messages=[text("wamid.B", text={"body": "bad"})]))
     began, tried_at = clock.at, []

@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 from gateway.api import contract
 from gateway.api.app import handler_of
 from gateway.api.operations import WAIT_FOR_OTHERS
-from gateway.http.edge import TURNS
+from gateway.http.edge import LONG_BODY, TURNS
 from models.accounts.account import Account, ApiKey
 from models.accounts.user import Role
 from models.accounts.user_session import UserSession
@@ -51,14 +51,16 @@ class _Part:
 Asked = Coroutine[Any, Any, Answered | None]
 
 
-def _ask(edge: Any, account: Account, method: str = "GET", path: str = LIST) -> Asked:
+def _ask(
+    edge: Any, account: Account, method: str = "GET", path: str = LIST, body: bytes = b""
+) -> Asked:
     headers = {"Authorization": f"Bearer {ApiKey.issue(account, 'ci')[1]}"}
     if path.startswith("/dashboard/"):
         email = f"{secrets.token_hex(4)}@example.com"
         headers = {
             "Cookie": f"gateway_session={UserSession.begin(member(account, Role.OWNER, email))}"
         }
-    return ask_in_loop(edge, http_scope(method, path, headers=headers))
+    return ask_in_loop(edge, http_scope(method, path, headers=headers), [body])
 
 
 async def _until(part: _Part, count: int) -> None:
@@ -109,6 +111,19 @@ def test_requests_that_may_wait_for_the_network_take_no_turns(
         assert await _begun_at_once(part, *asked, at_least=TURNS + 3) == TURNS + 3
 
     asyncio.run(run())
+
+
+def test_sends_with_long_bodies_take_turns(account: Account) -> None:
+    async def begun(size: int, at_least: int) -> int:
+        part = _Part()
+        edge = edge_of(part)
+        asked = [
+            _ask(edge, account, "POST", "/api/messages/send", b"x" * size) for _ in range(TURNS + 3)
+        ]
+        return await _begun_at_once(part, *asked, at_least=at_least)
+
+    assert asyncio.run(begun(LONG_BODY, TURNS + 3)) == TURNS + 3
+    assert asyncio.run(begun(LONG_BODY + 1, TURNS)) == TURNS
 
 
 def test_a_client_that_reads_slowly_keeps_no_turn(account: Account) -> None:
