@@ -29,7 +29,7 @@ BROWSER := chromium-headless-shell
 # More processes than cores, because many tests wait: for a window of a minute, a timeout, or a server's start.
 # contract_tests/conftest.py sets the order, the longest files first. xdist's default starts files with many tests.
 # Tests that measure milliseconds run alone.
-ALONE := contract_tests/test_attacks.py contract_tests/test_heavy_loads.py
+ALONE := contract_tests/test_attacks.py
 PYTEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --durations=25 $(ALONE:%=--ignore=%)
 # `make test` runs all tests on SQLite, those of the database on PostgreSQL too, and those of processes that share work
 # behind PgBouncer. test_chaos.py, test_outage.py and test_several_webs.py start the other servers themselves.

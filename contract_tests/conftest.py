@@ -19,6 +19,7 @@ LONGEST = (
     "test_dashboard_axe.py",
     "test_fuzz.py",
     "test_conformance_limits.py",
+    "test_heavy_loads.py",
     "test_chaos.py",
     "test_connect_refusals.py",
     "test_sole_web.py",

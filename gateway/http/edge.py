@@ -51,7 +51,7 @@ LARGE_BODIES, LARGE_BODIES_EACH = 32, 4
 # Requests of one account in threads at once. They share Python's lock, and writes that of the database, so
 # more would delay all accounts, and finish no sooner.
 TURNS = 2
-# Bytes of a body that takes a turn at any operation: it takes milliseconds to validate and to store.
+# Bytes of a body that takes a turn of its own kind: it takes milliseconds to validate and to store.
 LONG_BODY = 16 * 1024
 
 
@@ -126,7 +126,8 @@ class Edge:
         each = max(1, transfers // 2)
         self._transfers = Share("uploads and downloads of media", each, transfers)
         self._large_bodies = Share("large requests", LARGE_BODIES_EACH, LARGE_BODIES)
-        self._turns = Turns(TURNS)
+        # A send may wait for the network for long, and holds up no list.
+        self._turns, self._turns_of_long_bodies = Turns(TURNS), Turns(TURNS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -225,10 +226,14 @@ class Edge:
             part, normalised = self._parts[operation.part], _normalised(scope, body)
             # The form of a page may wait for the network.
             is_form = operation.part is Part.PAGES and scope["method"] == "POST"
-            by_turns = (operation.by_turns and not is_form) or len(body or b"") > LONG_BODY
-            if caller.account_id and by_turns:
-                async with self._turns.of(caller.account_id) as turn:
-                    await part(normalised, receive, turn.ended_by(response.send))
+            turns = None
+            if len(body or b"") > LONG_BODY:
+                turns = self._turns_of_long_bodies
+            elif operation.by_turns and not is_form:
+                turns = self._turns
+            if caller.account_id and turns:
+                async with turns.of(caller.account_id) as turn:
+                    await part(normalised, receive, turn.between(response.send))
             else:
                 await part(normalised, receive, response.send)
 

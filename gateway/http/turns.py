@@ -2,26 +2,39 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from weakref import WeakValueDictionary
 
 from starlette.types import Message, Send
 
 
 class Turn:
-    """The turn of a request."""
+    """The turn of a request, which has it from the beginning."""
 
-    def __init__(self, stack: AsyncExitStack) -> None:
-        self._stack = stack
+    def __init__(self, turns: asyncio.Semaphore) -> None:
+        self._turns = turns
+        self._is_mine = True
 
-    def ended_by(self, send: Send) -> Send:
-        """``send``, which ends the turn when the response begins: a slow client keeps no turn."""
+    def between(self, send: Send) -> Send:
+        """``send``, without the turn while the client takes the message: a slow client keeps no turn.
 
-        async def send_and_end(message: Message) -> None:
-            await self._stack.aclose()
+        The request waits for another turn before it makes the next part of its response.
+        """
+
+        async def send_between(message: Message) -> None:
+            self.end()
             await send(message)
+            if message.get("more_body", False):
+                await self._turns.acquire()
+                self._is_mine = True
 
-        return send_and_end
+        return send_between
+
+    def end(self) -> None:
+        """End the turn, if it has not ended."""
+        if self._is_mine:
+            self._is_mine = False
+            self._turns.release()
 
 
 class Turns:
@@ -36,6 +49,9 @@ class Turns:
     async def of(self, account_id: str) -> AsyncIterator[Turn]:
         """Wait for a turn of the account, which ends at the latest with the block."""
         turns = self._accounts.setdefault(account_id, asyncio.Semaphore(self._each))
-        async with AsyncExitStack() as stack:
-            await stack.enter_async_context(turns)
-            yield Turn(stack)
+        await turns.acquire()
+        turn = Turn(turns)
+        try:
+            yield turn
+        finally:
+            turn.end()

@@ -126,6 +126,19 @@ def test_sends_with_long_bodies_take_turns(account: Account) -> None:
     assert asyncio.run(begun(LONG_BODY + 1, TURNS)) == TURNS
 
 
+def test_a_send_with_a_long_body_holds_up_no_list(account: Account) -> None:
+    """It may wait for the network."""
+
+    async def run() -> None:
+        part = _Part()
+        edge, body = edge_of(part), b"x" * (LONG_BODY + 1)
+        sends = (_ask(edge, account, "POST", "/api/messages/send", body) for _ in range(TURNS))
+        asked = [*sends, _ask(edge, account)]
+        assert await _begun_at_once(part, *asked, at_least=TURNS + 1) == TURNS + 1
+
+    asyncio.run(run())
+
+
 def test_a_client_that_reads_slowly_keeps_no_turn(account: Account) -> None:
     async def run() -> None:
         part = _Part(begins=True)
@@ -134,6 +147,30 @@ def test_a_client_that_reads_slowly_keeps_no_turn(account: Account) -> None:
         assert await _begun_at_once(part, *asked, at_least=TURNS + 3) == TURNS + 3
 
     asyncio.run(run())
+
+
+def test_each_part_of_a_response_is_made_in_a_turn(account: Account) -> None:
+    """Otherwise many large lists of one account would be made at once."""
+    now, most = 0, 0
+
+    async def part(_scope: Scope, _receive: Receive, send: Send) -> None:
+        nonlocal now, most
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for number in range(4):
+            await send({"type": "http.response.body", "body": b"x", "more_body": number < 3})
+            if number < 3:
+                now += 1
+                most = max(most, now)
+                await asyncio.sleep(0.01)
+                now -= 1
+
+    async def run() -> None:
+        edge = edge_of(part)
+        answers = await asyncio.gather(*(_ask(edge, account) for _ in range(TURNS + 3)))
+        assert [answer and answer.body for answer in answers] == [b"xxxx"] * (TURNS + 3)
+
+    asyncio.run(run())
+    assert most == TURNS
 
 
 def test_a_read_that_crashes_or_is_cancelled_ends_its_turn(account: Account) -> None:
