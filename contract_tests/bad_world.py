@@ -29,8 +29,8 @@ UNWATCHED = {
     *(("template_list", name) for name in ("read_at", "due_at", "tries", "version")),
 }
 # Each request with a valid key has a row in the first, above all the refused ones. Time alone decides when
-# the confirmed time is stored.
-UNWATCHED_TABLES = {"api_request", "known_time"}
+# the confirmed time is stored, and when the rows of a minute that is over are removed.
+UNWATCHED_TABLES = {"api_request", "known_time", "outgoing"}
 
 
 class Database:

@@ -5,9 +5,11 @@ import re
 import tracemalloc
 import warnings
 from collections.abc import Callable, Sequence
+from tempfile import SpooledTemporaryFile
 
 import pytest
 
+from contract_tests.waiting import wait_for
 from gateway.api.app import MOST_FORM_PARTS, build_app
 from models.accounts.user import User
 from models.accounts.user_session import UserSession
@@ -41,13 +43,19 @@ def post(configure: Configure, number: Number, user: User) -> Post:
         # Werkzeug leaves the files of a refused form to the garbage collector.
         with warnings.catch_warnings(action="ignore", category=ResourceWarning):
             answered = ask(app, scope, chunks)
-            gc.collect()
+            # The thread of the request may not have ended yet.
+            wait_for(_has_no_file, "the end of the files")
         assert answered is not None
         return answered
 
     [token] = set(re.findall(rb'name="csrf_token" value="(\w+)"', fetch("GET", path, [b""]).body))
     first = b'--x\r\nContent-Disposition: form-data; name="csrf_token"\r\n\r\n%b\r\n' % token
     return lambda chunks: fetch("POST", path, [first, *chunks, END])
+
+
+def _has_no_file() -> bool:
+    gc.collect()
+    return not any(isinstance(each, SpooledTemporaryFile) for each in gc.get_objects())
 
 
 def test_a_form_of_too_many_parts_is_refused_with_the_number_that_is_allowed(post: Post) -> None:
