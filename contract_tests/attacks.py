@@ -7,14 +7,13 @@ import asyncio
 import json
 import socket
 import ssl
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 
-from contract_tests.harness import ROOT, WAIT_SECONDS
+from contract_tests.beside import BEGUN, running_beside
 from contract_tests.raw_http import Request
 from contract_tests.waiting import HOST
 
@@ -24,7 +23,6 @@ CONNECTIONS = 100
 PERIOD = 1.0
 # Bodies of one megabyte: more than 25 a second would exhaust the machine, not the service.
 LARGE_PERIOD = 4.0
-BEGUN = "begun\n"
 MEBIBYTE = 1024 * 1024
 # The socket buffer of a client that does not read.
 SMALL_BUFFER = 4096
@@ -178,22 +176,9 @@ async def _run(door: Door, attacker: Attacker, name: str) -> None:
 def attacking(door: Door, attacker: Attacker, name: str) -> Iterator[Counter[int]]:
     """Attack while the block runs, once all connections are open. The statuses are counted at the end."""
     statuses: Counter[int] = Counter()
-    given = json.dumps([name, asdict(door), asdict(attacker)])
-    with subprocess.Popen(
-        [sys.executable, "-m", "contract_tests.attacks", given],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == BEGUN
-            yield statuses
-            said, _ = process.communicate(timeout=WAIT_SECONDS)
-            statuses.update({int(status): count for status, count in json.loads(said).items()})
-        finally:
-            process.kill()
+    with running_beside("contract_tests.attacks", name, asdict(door), asdict(attacker)) as told:
+        yield statuses
+    statuses.update({int(status): count for status, count in told.items()})
 
 
 if __name__ == "__main__":

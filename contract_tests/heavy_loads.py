@@ -8,7 +8,6 @@ import asyncio
 import json
 import secrets
 import socket
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
@@ -20,12 +19,11 @@ from urllib.parse import urlencode
 
 import aiohttp
 
-from contract_tests.harness import ROOT, WAIT_SECONDS
+from contract_tests.beside import BEGUN, running_beside
 from contract_tests.heavy_receivers import quick, slow, stranger
 from contract_tests.waiting import HOST
 
 ADDRESS = "127.0.0.2"
-BEGUN = "begun\n"
 JSON = {"Content-Type": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 TOO_MANY = 429
@@ -308,21 +306,9 @@ async def _run(target: Target, name: str) -> None:
 def loading(target: Target, name: str) -> Iterator[Counter[str]]:
     """Load the service while the block runs. The statuses are counted at the end."""
     statuses: Counter[str] = Counter()
-    with subprocess.Popen(
-        [sys.executable, "-m", "contract_tests.heavy_loads", json.dumps([name, asdict(target)])],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == BEGUN
-            yield statuses
-            said, _ = process.communicate(timeout=WAIT_SECONDS)
-            statuses.update(json.loads(said))
-        finally:
-            process.kill()
+    with running_beside("contract_tests.heavy_loads", name, asdict(target)) as told:
+        yield statuses
+    statuses.update(told)
 
 
 if __name__ == "__main__":

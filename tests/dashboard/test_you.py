@@ -66,7 +66,7 @@ def test_a_password_that_the_operator_made_asks_for_another_one(
     user: User, browser: FlaskClient
 ) -> None:
     pages = [YOU, "/dashboard/"]
-    shown = "The operator made your password"
+    shown = "The operator set your password"
     assert [shown in browser.get(page).text for page in pages] == [False, False]
     with writing():
         replace_password(user, user.password_hash, is_initial=True)

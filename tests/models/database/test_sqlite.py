@@ -137,6 +137,35 @@ def test_a_process_with_many_writers_lets_another_one_in(tmp_path: Path) -> None
     engine.close_all()
 
 
+def test_a_checkpoint_waits_for_a_short_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Among many readers, one is always reading."""
+    monkeypatch.setattr(sqlite, "READERS_MS", 5_000)
+    engine = SqliteEngine(f"sqlite:///{tmp_path}/gateway.db")
+    execute: Any = engine.execute_sql
+    has_read = threading.Event()
+
+    def write(statement: str) -> None:
+        with engine.writing():
+            execute(statement)
+
+    def read() -> None:
+        with engine.reading_together():
+            execute("SELECT * FROM kept").fetchall()
+            has_read.set()
+            time.sleep(0.2)
+
+    write("CREATE TABLE kept (id)")
+    with ThreadPoolExecutor(1) as pool:
+        reader = pool.submit(read)
+        assert has_read.wait(10)
+        write("INSERT INTO kept VALUES (1)")
+        assert engine.empty_log()
+        reader.result()
+    engine.close_all()
+
+
 def test_a_full_disk_is_an_error_and_the_next_transaction_works(tmp_path: Path) -> None:
     """SQLite itself rolls a transaction back when the disk is full."""
     engine = SqliteEngine(f"sqlite://{tmp_path}/full.db")
