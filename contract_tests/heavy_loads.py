@@ -74,7 +74,13 @@ class Load:
     def __init__(self, target: Target, client: aiohttp.ClientSession) -> None:
         self.target = target
         self.statuses: Counter[str] = Counter()
+        self.answered = asyncio.Event()
         self._client = client
+
+    def count(self, status: str) -> None:
+        """Count a response."""
+        self.statuses[status] += 1
+        self.answered.set()
 
     async def ask(self, method: str, path: str, *, waits: bool = True, **given: Any) -> bytes:
         """The body of the response. Waits for ``Retry-After`` if the plan allows no further request."""
@@ -89,7 +95,7 @@ class Load:
                 allow_redirects=False,
                 **given,
             ) as answer:
-                self.statuses[str(answer.status)] += 1
+                self.count(str(answer.status))
                 body = await answer.read()
                 if waits and answer.status == TOO_MANY:
                     await asyncio.sleep(int(answer.headers["Retry-After"]))
@@ -178,7 +184,7 @@ async def _streams(load: Load) -> None:
             )
             await loop.sock_sendall(connection, head.encode())
             read = await loop.sock_recv(connection, READ_BYTES)
-            load.statuses[read.decode().split()[1]] += 1
+            load.count(read.decode().split()[1])
             # The service may cut off a client that reads this slowly.
             with suppress(ConnectionError):
                 while read:
@@ -287,11 +293,13 @@ LOADS: dict[str, Callable[[Load], Awaitable[None]]] = {
 
 
 async def _run(target: Target, name: str) -> None:
-    """Load the service until standard input ends. Prints a line at the beginning, then the statuses."""
+    """Load until standard input ends. Prints a line after the first response, and the statuses at the end."""
     connector = aiohttp.TCPConnector(limit=0, local_addr=(ADDRESS, 0))
     async with aiohttp.ClientSession(connector=connector) as client:
         load = Load(target, client)
         task = asyncio.ensure_future(LOADS[name](load))
+        answered = asyncio.ensure_future(load.answered.wait())
+        await asyncio.wait([task, answered], return_when=asyncio.FIRST_COMPLETED)
         sys.stdout.write(BEGUN)
         sys.stdout.flush()
         ended = asyncio.ensure_future(asyncio.to_thread(sys.stdin.read))
@@ -304,7 +312,10 @@ async def _run(target: Target, name: str) -> None:
 
 @contextmanager
 def loading(target: Target, name: str) -> Iterator[Counter[str]]:
-    """Load the service while the block runs. The statuses are counted at the end."""
+    """Load the service while the block runs, which begins after the first response.
+
+    The statuses are counted at the end.
+    """
     statuses: Counter[str] = Counter()
     with running_beside("contract_tests.heavy_loads", name, asdict(target)) as told:
         yield statuses
