@@ -11,6 +11,7 @@ READ_BY_PEOPLE = {
     *("body", "text", "caption", "title", "name", "formatted_name"),
     *("description", "address", "filename"),
 }
+_CONTAINERS = (dict, list)
 # Chinese, Japanese, Thai and similar scripts have no blanks: each character counts as a word.
 _WITHOUT_BLANKS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _WORD = re.compile(f"[{_WITHOUT_BLANKS}]|[^\\W_{_WITHOUT_BLANKS}]+")
@@ -62,12 +63,14 @@ def is_prefix(word: str) -> bool:
 
 
 def _texts(content: Any) -> Iterator[str]:
+    # Not called for each string or number, of which a message may have thousands.
     if isinstance(content, dict):
         for name, value in content.items():
-            if not isinstance(value, str):
+            if isinstance(value, _CONTAINERS):
                 yield from _texts(value)
-            elif name in READ_BY_PEOPLE:
+            elif name in READ_BY_PEOPLE and isinstance(value, str):
                 yield value
     elif isinstance(content, list):
         for each in content:
-            yield from _texts(each)
+            if isinstance(each, _CONTAINERS):
+                yield from _texts(each)
