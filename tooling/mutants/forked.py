@@ -12,6 +12,7 @@ from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from signal import SIGKILL
 from threading import Thread
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 PRELOADED = (
@@ -54,6 +55,17 @@ def server() -> ForkServerContext:
     return context
 
 
+class _Order:
+    """A plugin of pytest that runs these tests before the others."""
+
+    def __init__(self, first: Sequence[str]) -> None:
+        self._places = {node_id: place for place, node_id in enumerate(first)}
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        """See pytest."""
+        items.sort(key=lambda item: self._places.get(item.nodeid, len(self._places)))
+
+
 def _end_with_parent() -> None:
     """A mutant may run for ever."""
     if (parent := parent_process()) is not None:
@@ -61,7 +73,7 @@ def _end_with_parent() -> None:
     os.killpg(0, SIGKILL)
 
 
-def _test(tree: str, tests: Sequence[str]) -> None:
+def _test(tree: str, tests: Sequence[str], first: Sequence[str]) -> None:
     """Run the tests in this copy of the work tree, and end this process with pytest's exit code."""
     # A group of its own, with the processes that the tests start.
     os.setsid()
@@ -78,17 +90,25 @@ def _test(tree: str, tests: Sequence[str]) -> None:
     sys.dont_write_bytecode = True
     import pytest  # noqa: PLC0415 - imported by the server
 
-    code = pytest.main([*PYTEST, *WITHOUT, f"--basetemp={tree}/build", *tests])
+    arguments = [*PYTEST, *WITHOUT, f"--basetemp={tree}/build", *tests]
+    code = pytest.main(arguments, plugins=[_Order(first)])
     sys.stdout.flush()
     # Without waiting for the threads of a broken program.
     os._exit(code)
 
 
 def run_tests(
-    context: ForkServerContext, tree: Path, tests: Sequence[str], timeout: float | None
+    context: ForkServerContext,
+    tree: Path,
+    tests: Sequence[str],
+    first: Sequence[str],
+    timeout: float | None,
 ) -> tuple[int | None, str]:
-    """The exit code of pytest, negative after a signal, TIMED_OUT after ``timeout`` seconds; its output."""
-    process: ForkServerProcess = context.Process(target=_test, args=(str(tree), tests))
+    """Run the tests, those whose ids are in ``first`` before the others.
+
+    Returns the exit code of pytest, negative after a signal, TIMED_OUT after ``timeout`` seconds; its output.
+    """
+    process: ForkServerProcess = context.Process(target=_test, args=(str(tree), tests, first))
     process.start()
     process.join(timeout)
     code = process.exitcode

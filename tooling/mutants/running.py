@@ -1,5 +1,6 @@
 """Runs the tests of a module against each of its mutants, in copies of the work tree."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -27,6 +28,12 @@ KILLED, SURVIVED, TIMEOUT, INVALID = "killed", "survived", "timeout", "invalid"
 # failed, or there was no test.
 PASSED, NO_VERDICT = 0, (2, 3, 4, 5)
 
+# The first red test in pytest's summary.
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
+MOST_KILLERS = 20
+
+# A module and the name of a function in it.
+Place = tuple[str, str | None]
 Value = TypeVar("Value")
 
 
@@ -82,6 +89,9 @@ class Runs:
             self._trees.put(tree)
         self._threads = ThreadPoolExecutor(workers)
         self._server = server()
+        # The tests that killed the last mutants of each function, the newest first. They run first, because
+        # they are likely to kill the next one.
+        self._killers: dict[Place, list[str]] = {}
 
     def check(self, modules: Sequence[str]) -> None:
         """Run the tests on the code as it is. Exits if one fails."""
@@ -97,9 +107,9 @@ class Runs:
         self._took[module] = time.monotonic() - began
         return result
 
-    def _test(self, tree: Path, module: str) -> tuple[int | None, str]:
+    def _test(self, tree: Path, module: str, first: Sequence[str] = ()) -> tuple[int | None, str]:
         timeout = self._timeout + 3 * self._took[module] if module in self._took else None
-        return run_tests(self._server, tree, self._tests[module], timeout)
+        return run_tests(self._server, tree, self._tests[module], first, timeout)
 
     def _in_tree(self, work: Callable[[Path], Value]) -> Value:
         tree = self._trees.get()
@@ -120,5 +130,11 @@ class Runs:
         [spec] = item.mutations
         operator = get_operator(spec.operator_name)()
         with use_mutation(tree / spec.module_path, operator, spec.occurrence) as (before, after):
-            code, output = self._test(tree, str(spec.module_path))
+            module = str(spec.module_path)
+            place = module, spec.definition_name
+            first = self._killers.get(place, [])
+            code, output = self._test(tree, module, first)
+        if (failed := _FAILED.search(output)) is not None:
+            others = [each for each in self._killers.get(place, []) if each != failed[1]]
+            self._killers[place] = [failed[1], *others][:MOST_KILLERS]
         return Result(item, describe(spec, before, after), _outcome(code), output)
