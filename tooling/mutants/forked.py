@@ -39,9 +39,9 @@ PRELOADED = (
     "xdist.plugin",
     "yaml",
 )
-# -x: the first red test decides. Rewritten assertions would only explain it, and what the garbage collector
+# --timeout: a mutant may make a test run for ever. -x: the first red test decides. Rewritten assertions would only explain it, and what the garbage collector
 # finds after the tests is no red test.
-PYTEST = ("-n", "0", "-x", "-q", "--assert=plain", "--hypothesis-seed=0")
+PYTEST = ("-n", "0", "-x", "-q", "--assert=plain", "--hypothesis-seed=0", "--timeout=15")
 WITHOUT = ("-p", "no:cacheprovider", "-p", "no:unraisableexception")
 TIMED_OUT = None
 # Seconds that a test waits for what a mutant may have broken. Without a mutation it takes milliseconds.
