@@ -39,8 +39,8 @@ PRELOADED = (
     "xdist.plugin",
     "yaml",
 )
-# --timeout: a mutant may make a test run for ever. -x: the first red test decides. Rewritten assertions would only explain it, and what the garbage collector
-# finds after the tests is no red test.
+# --timeout: a mutant may make a test run for ever. -x: the first red test decides. Rewritten assertions would
+# only explain it, and what the garbage collector finds after the tests is no red test.
 PYTEST = ("-n", "0", "-x", "-q", "--assert=plain", "--hypothesis-seed=0", "--timeout=15")
 WITHOUT = ("-p", "no:cacheprovider", "-p", "no:unraisableexception")
 TIMED_OUT = None
