@@ -17,7 +17,7 @@ from cosmic_ray.mutating import use_mutation
 from cosmic_ray.plugins import get_operator
 from cosmic_ray.work_item import WorkItem
 
-from tooling.mutants.forked import ROOT, TIMED_OUT, run_tests, server
+from tooling.mutants.forked import ROOT, TIMED_OUT, Callers, callers_in, run_tests, server
 from tooling.mutants.selection import Mutant, describe
 
 BUILD = ROOT / "build" / "mutants"
@@ -89,9 +89,10 @@ class Runs:
             self._trees.put(tree)
         self._threads = ThreadPoolExecutor(workers)
         self._server = server()
-        # The tests that killed the last mutants of each function, the newest first. They run first, because
-        # they are likely to kill the next one.
+        # The tests that run first, because they are likely to kill the next mutant of a function: those that
+        # killed the last ones, the newest first, and those that call it.
         self._killers: dict[Place, list[str]] = {}
+        self._callers: dict[str, Callers] = {}
 
     def check(self, modules: Sequence[str]) -> None:
         """Run the tests on the code as it is. Exits if one fails."""
@@ -102,14 +103,15 @@ class Runs:
                 sys.exit(f"{output}\nThe tests of {module} fail without a mutation.")
 
     def _run_unchanged(self, module: str) -> tuple[int | None, str]:
+        def run(tree: Path) -> tuple[int | None, str]:
+            result = run_tests(self._server, tree, self._tests[module], traced=module)
+            self._callers[module] = callers_in(tree)
+            return result
+
         began = time.monotonic()
-        result = self._in_tree(lambda tree: self._test(tree, module))
+        result = self._in_tree(run)
         self._took[module] = time.monotonic() - began
         return result
-
-    def _test(self, tree: Path, module: str, first: Sequence[str] = ()) -> tuple[int | None, str]:
-        timeout = self._timeout + 3 * self._took[module] if module in self._took else None
-        return run_tests(self._server, tree, self._tests[module], first, timeout)
 
     def _in_tree(self, work: Callable[[Path], Value]) -> Value:
         tree = self._trees.get()
@@ -132,8 +134,12 @@ class Runs:
         with use_mutation(tree / spec.module_path, operator, spec.occurrence) as (before, after):
             module = str(spec.module_path)
             place = module, spec.definition_name
-            first = self._killers.get(place, [])
-            code, output = self._test(tree, module, first)
+            callers = self._callers[module].get(spec.definition_name or "", [])
+            first = list(dict.fromkeys([*self._killers.get(place, []), *callers]))
+            timeout = self._timeout + 3 * self._took[module]
+            code, output = run_tests(
+                self._server, tree, self._tests[module], first=first, timeout=timeout
+            )
         if (failed := _FAILED.search(output)) is not None:
             others = [each for each in self._killers.get(place, []) if each != failed[1]]
             self._killers[place] = [failed[1], *others][:MOST_KILLERS]
