@@ -334,20 +334,26 @@ def _one_line(error: ErrorDetails) -> str:
     return f"{PREFIX}{str(error['loc'][0]).upper()}: {reason}" if error["loc"] else reason
 
 
+def _read() -> tuple[Settings | None, list[str]]:
+    """The settings, None if a value is invalid, and one line for each mistake."""
+    unknown = _unknown_names()
+    try:
+        return Settings(), unknown
+    except ValidationError as error:
+        return None, [*unknown, *map(_one_line, error.errors())]
+
+
 def find_mistakes() -> list[str]:
     """One line for each mistake, with the name of the setting."""
-    try:
-        Settings()
-    except ValidationError as error:
-        return [*_unknown_names(), *map(_one_line, error.errors())]
-    return _unknown_names()
+    return _read()[1]
 
 
 def load_settings() -> Settings:
     """Read and check the settings. Raises SettingsError for the first mistake."""
-    if mistakes := find_mistakes():
+    settings, mistakes = _read()
+    if settings is None or mistakes:
         raise SettingsError(mistakes[0])
-    return Settings()
+    return settings
 
 
 @cache
