@@ -25,7 +25,7 @@ from tests.conftest import AtOnce, Configure
 from tests.fake_network import accept_all
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def url() -> str:
     """An empty database on a real server."""
     return backends.postgres().database("lost_commits")

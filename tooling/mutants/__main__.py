@@ -88,6 +88,7 @@ def main(chosen: Sequence[str]) -> int:
             print(f"\r{count} of {len(items)}", end="", file=sys.stderr, flush=True)
         # Trouble of the machine would look like tests that kill mutants.
         runs.check(modules)
+        runs.check_killers()
     report = Report(modules, outcomes, read_equivalents(HERE / "equivalent.toml"))
     (BUILD / "survivors.toml").write_text("\n".join(report.survivors()))
     print("\n".join(["", *report.table(), *report.notes()]))

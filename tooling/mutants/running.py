@@ -5,10 +5,12 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TypeVar
@@ -31,6 +33,8 @@ PASSED, NO_VERDICT = 0, (2, 3, 4, 5)
 # The first red test in pytest's summary.
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 MOST_KILLERS = 20
+# A test that fails alone would kill every mutant for which it is the first one.
+OFTEN = 3
 
 # A module and the name of a function in it.
 Place = tuple[str, str | None]
@@ -93,18 +97,36 @@ class Runs:
         # killed the last ones, the newest first, and those that call it.
         self._killers: dict[Place, list[str]] = {}
         self._callers: dict[str, Callers] = {}
+        # How many mutants each test of a module killed as the first one that ran.
+        self._killed_at_once: Counter[tuple[str, str]] = Counter()
 
     def check(self, modules: Sequence[str]) -> None:
-        """Run the tests on the code as it is. Exits if one fails."""
+        """Run the tests on the code as it is, for the second time in a mixed order. Exits if one fails."""
         for module, (code, output) in zip(
             modules, self._threads.map(self._run_unchanged, modules), strict=True
         ):
             if code != PASSED:
                 sys.exit(f"{output}\nThe tests of {module} fail without a mutation.")
 
+    def check_killers(self) -> None:
+        """Run each test alone that often killed as the first one. Exits if it fails without a mutation."""
+        alone = [place for place, kills in self._killed_at_once.items() if kills >= OFTEN]
+
+        def run(place: tuple[str, str]) -> tuple[int | None, str]:
+            return self._in_tree(lambda tree: run_tests(self._server, tree, [place[1]]))
+
+        for (module, test), (code, output) in zip(
+            alone, self._threads.map(run, alone), strict=True
+        ):
+            if code != PASSED:
+                sys.exit(f"{output}\n{test} fails alone without a mutation of {module}.")
+
     def _run_unchanged(self, module: str) -> tuple[int | None, str]:
+        mixed = list(chain.from_iterable(self._callers.get(module, {}).values()))
+
         def run(tree: Path) -> tuple[int | None, str]:
-            result = run_tests(self._server, tree, self._tests[module], traced=module)
+            tests = self._tests[module]
+            result = run_tests(self._server, tree, tests, first=mixed, traced=module)
             self._callers[module] = callers_in(tree)
             return result
 
@@ -141,6 +163,8 @@ class Runs:
                 self._server, tree, self._tests[module], first=first, timeout=timeout
             )
         if (failed := _FAILED.search(output)) is not None:
+            if first and failed[1] == first[0]:
+                self._killed_at_once[module, failed[1]] += 1
             others = [each for each in self._killers.get(place, []) if each != failed[1]]
             self._killers[place] = [failed[1], *others][:MOST_KILLERS]
         return Result(item, describe(spec, before, after), _outcome(code), output)

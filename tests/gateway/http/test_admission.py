@@ -23,6 +23,7 @@ from gateway.http.admission import (
     identify,
     session_of,
 )
+from gateway.settings import ANONYMOUS
 from models import clock
 from models.accounts.account import Account, ApiKey
 from models.accounts.user_session import UserSession
@@ -65,6 +66,11 @@ def test_a_key_opens_its_account_until_the_moment_it_is_revoked(account: Account
     assert [_identified(key), _identified("mk_live_wrong")] == [account, None]
     row.revoke()
     assert _identified(key) is None
+
+
+def test_without_an_account_the_address_of_the_client_counts() -> None:
+    assert NOBODY.counted(("203.0.113.5", 4711)) == (ANONYMOUS, "203.0.113.5")
+    assert NOBODY.counted(None) == (ANONYMOUS, "unknown")
 
 
 def test_only_a_valid_key_gets_the_error_of_a_suspended_account(account: Account) -> None:

@@ -37,7 +37,7 @@ BOUNDED_COLUMNS = """
 """
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def url() -> str:
     """A migrated database on a real server."""
     return backends.postgres().database("postgresql_tests")

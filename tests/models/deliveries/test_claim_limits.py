@@ -68,6 +68,7 @@ def test_an_account_gets_its_limit_in_each_minute_and_nothing_is_lost(
     for _ in range(4):
         claimed = _claim_all(SIX)
         counts.append(len(claimed))
+        assert {row.trial for row in Outgoing.select()} == {0}
         record_outcomes(map(factories.success, claimed), lambda _: None, 10)
         clock.advance(milliseconds=MINUTE_MS - 1)
         assert _claim_all(SIX) == []
@@ -198,6 +199,7 @@ def test_retries_and_the_attempt_of_a_suspect_count(starter: Account, clock: Clo
         claim.bring_back(LEAST_TRIES)
     assert claim.claim_suspect(LEAST_TRIES, LEASE_MS) is not None
     assert sum(row.requests for row in Outgoing.select()) == LEAST_TRIES
+    assert {row.trial for row in Outgoing.select()} == {0}
     assert {row.size // row.requests for row in Outgoing.select()} == {2}
 
 

@@ -8,7 +8,7 @@ import pytest
 from models.accounts.account import Account
 from models.database import UnsureError, write, writing
 from models.deliveries import claim
-from models.deliveries.attempt import Attempt, record_outcomes
+from models.deliveries.attempt import Attempt, Outcome, record_outcomes
 from models.deliveries.claim import LEAST_TRIES, ClaimedDelivery, Terms, is_wanted
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.webhook import MINUTE_MS, MOST_ON_TRIAL, Webhook, note_slow
@@ -77,9 +77,21 @@ def test_a_claim_of_a_suspect_whose_commit_had_no_response_is_made_again(
     account: Account, clock: Clock, monkeypatch: pytest.MonkeyPatch, *, is_stored: bool
 ) -> None:
     """Its last attempt would count as lost, and the delivery as failed, without an attempt."""
-    factories.deliveries(account, factories.webhook(account))
+    webhook = factories.webhook(account)
+    factories.deliveries(account, webhook)
     for _ in range(LEAST_TRIES - 1):
         _die(clock)
+
+    with writing():
+        # Of another delivery, with the number of the attempt that is undone.
+        other = factories.event(account)
+        Delivery.schedule(other, [webhook])
+        [untouched] = Delivery.select().where(Delivery.event == other.id)
+        done = Outcome(untouched.id, "", clock.at, 0, success=True)
+        Attempt.append(done, LEAST_TRIES - 1)
+        Delivery.update(state=DeliveryState.DELIVERED, due=False, due_at=None).where(
+            Delivery.id == untouched.id
+        ).execute()
 
     def lose(work: Callable[[], object], *keys: str) -> None:
         if is_stored:
@@ -95,8 +107,9 @@ def test_a_claim_of_a_suspect_whose_commit_had_no_response_is_made_again(
     assert suspect is not None
     assert suspect.attempt_number == LEAST_TRIES
     assert is_wanted(suspect, 0)
-    numbers = [attempt.number for attempt in Attempt.select().order_by(Attempt.number)]
-    assert numbers == list(range(1, LEAST_TRIES))
+    of_suspect = Attempt.select().where(Attempt.delivery == suspect.delivery_id)
+    assert sorted(each.number for each in of_suspect) == list(range(1, LEAST_TRIES))
+    assert len(Attempt.of(untouched)) == 1
 
 
 def test_a_failed_delivery_is_never_due_again(account: Account, clock: Clock) -> None:
