@@ -45,3 +45,8 @@ def test_a_prefix_of_three_characters_matches_a_word(
     is_there: bool,  # noqa: FBT001 - of the table above
 ) -> None:
     assert has_all({"order", "ada"}, wanted) is is_there
+
+
+def test_a_member_that_holds_no_text_has_no_words() -> None:
+    content = '{"title": 5, "text": null, "body": true, "rows": [1, "x", {"caption": "Tea"}]}'
+    assert words_in(content) == {"tea"}
