@@ -3,8 +3,7 @@
 import gc
 import re
 import tracemalloc
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from tempfile import SpooledTemporaryFile
 
 import pytest
@@ -18,6 +17,9 @@ from tests import factories
 from tests.asgi import Answered, ask, http_scope
 from tests.conftest import Configure
 
+# Werkzeug leaves the files of a refused form to the garbage collector.
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
 Post = Callable[[Sequence[bytes]], Answered]
 
 HEAD = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
@@ -28,7 +30,7 @@ PIECES = 200
 
 
 @pytest.fixture
-def post(configure: Configure, number: Number, user: User) -> Post:
+def post(configure: Configure, number: Number, user: User) -> Iterator[Post]:
     """Posts a form of these chunks, after the session's token, as a reply with a file."""
     app = build_app(configure())
     cookie = f"gateway_session={UserSession.begin(user)}"
@@ -40,17 +42,15 @@ def post(configure: Configure, number: Number, user: User) -> Post:
         scope = http_scope(
             method, path, headers={"Host": "127.0.0.1", "Cookie": cookie} | kind | size
         )
-        # Werkzeug leaves the files of a refused form to the garbage collector.
-        with warnings.catch_warnings(action="ignore", category=ResourceWarning):
-            answered = ask(app, scope, chunks)
-            # The thread of the request may not have ended yet.
-            wait_for(_has_no_file, "the end of the files")
+        answered = ask(app, scope, chunks)
         assert answered is not None
         return answered
 
     [token] = set(re.findall(rb'name="csrf_token" value="(\w+)"', fetch("GET", path, [b""]).body))
     first = b'--x\r\nContent-Disposition: form-data; name="csrf_token"\r\n\r\n%b\r\n' % token
-    return lambda chunks: fetch("POST", path, [first, *chunks, END])
+    yield lambda chunks: fetch("POST", path, [first, *chunks, END])
+    # The thread of the request may not have ended yet.
+    wait_for(_has_no_file, "the end of the files")
 
 
 def _has_no_file() -> bool:
