@@ -74,7 +74,7 @@ def create_key(account: Account, name: str) -> tuple[ApiKey, str]:
 
 def _creator() -> str | None:
     """The role of the present actor, if it is a user, or OPERATOR."""
-    actor = present_actor()
+    actor = present_actor.get()
     if actor.kind is ActorKind.USER:
         return str(User.get_by_id(actor.id).role)
     return ActorKind.OPERATOR if actor.kind is ActorKind.OPERATOR else None

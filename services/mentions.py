@@ -82,7 +82,8 @@ class ErasedPeople:
     """The people whom these items mention and whose erasure is unfinished, in the caller's transaction."""
 
     def __init__(self, parts: Iterable[Part]) -> None:
-        mentioned = set().union(*map(people_of, parts))
+        # The words of a body cost more than this query.
+        mentioned = set().union(*map(people_of, parts)) if Erasure.is_any() else set()
         self._people = [*map(Person, Erasure.among(mentioned))] if mentioned else []
 
     def without(self, parts: Sequence[Part], at: int) -> Iterator[Part]:

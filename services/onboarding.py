@@ -113,7 +113,7 @@ def connect_number(link: SignupLink, claim: SignupClaim) -> Number:
 
 def _owner(link: SignupLink) -> Actor:
     """The actor of a signup: the number's owner, known by the link, unless the operator runs it."""
-    present = present_actor()
+    present = present_actor.get()
     if present.kind is ActorKind.OPERATOR:
         return present
     return replace(present, kind=ActorKind.SIGNUP_LINK, id=link.id, name="")

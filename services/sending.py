@@ -29,7 +29,7 @@ from models.deliveries.backlog import pressure
 from models.errors import ConflictError, DomainError, FailedError, RateLimitedError
 from models.messages.contact import Contact
 from models.messages.idempotency import IdempotencyKey
-from models.messages.message import Message, MessageStatus
+from models.messages.message import Message, MessageStatus, check_size
 from models.numbers.number import Number, NumberStatus
 from models.reports.usage import counting
 from networks import exceptions as network
@@ -37,7 +37,6 @@ from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.registry import network_of
 from resources.error import STATUS, error_text
 from services import contacts, doorbells, number_status, storage, telemetry, templates
-from services.content import check_size
 from services.message_status import record_acceptance
 from services.network_failures import Asked, answer_to, inactive, unreadable_token
 

@@ -11,6 +11,7 @@ from models.accounts.audit import Audit
 from models.database import commit, exclusively, read
 from models.errors import ConflictError, InvalidError, NotFoundError
 from models.messages.contact import Contact
+from models.messages.message import check_size
 from models.messages.template import Template, TemplateList
 from models.numbers.number import Number
 from models.page import Page
@@ -18,7 +19,6 @@ from networks.exceptions import ContentError, NotOfferedError
 from networks.interface import TemplateDefinition, Templates
 from networks.registry import network_of, offered
 from services import doorbells, template_copy
-from services.content import check_size
 from services.network_failures import Asked, active_number, answer_to, asking
 
 MARKETING = "MARKETING"

@@ -27,7 +27,7 @@ from gateway.api.operations import BASE, BODY, KEY, LARGE_BODY
 from gateway.api.schema_errors import Complaint, Schema, complaint
 from gateway.http.admission import CALLER, Caller
 from models.accounts.account import ApiKey
-from models.accounts.actor import SERVICE, Actor, ActorKind, act_as
+from models.accounts.actor import SERVICE, Actor, ActorKind, present_actor
 from networks.nesting import MOST_LEVELS, is_too_deep
 
 MEDIA_TYPE = "application/json"
@@ -61,7 +61,7 @@ class Routing(RoutingMiddleware):
         The caller is also the actor of the request, in its own context.
         """
         if scope["type"] == "http" and scope[KEY].public:
-            act_as(_actor(scope, None))
+            present_actor.set(_actor(scope, None))
         elif scope["type"] == "http":
             caller: Caller = scope[CALLER]
             if caller.account is None:
@@ -70,7 +70,7 @@ class Routing(RoutingMiddleware):
             given = {"user": caller.account.id, "key_id": caller.key.id if caller.key else ""}
             ConnexionRequest(scope).context.update(given)
             if caller.key:
-                act_as(_actor(scope, caller.key))
+                present_actor.set(_actor(scope, caller.key))
         called: Called = super().__call__(scope, receive, send)
         return called
 

@@ -82,6 +82,8 @@ class Response:
         # The body, if it is an error.
         self.error = b""
         self._scope, self._receive, self._send = scope, receive, send
+        self._turns: asyncio.Semaphore | None = None
+        self._has_turn = False
         self._is_of_api = scope[KEY].part is Part.API
 
     async def send(self, message: Message) -> None:
@@ -100,7 +102,22 @@ class Response:
             self.size += len(body)
             if self.status is not None and self.status >= CLIENT_ERROR:
                 self.error += body
+        # A slow client keeps no turn. The next part of the response is made in another one.
+        self.end_turn()
         await self._send(message)
+        if self._turns and message.get("more_body", False):
+            await self.take_turn(self._turns)
+
+    async def take_turn(self, turns: asyncio.Semaphore) -> None:
+        """Wait for one of these turns. It ends with a part of the response."""
+        await turns.acquire()
+        self._turns, self._has_turn = turns, True
+
+    def end_turn(self) -> None:
+        """End the turn, if the request has one."""
+        if self._turns and self._has_turn:
+            self._has_turn = False
+            self._turns.release()
 
     @staticmethod
     def _files(present: dict[bytes, bytes]) -> list[tuple[bytes, bytes]]:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from peewee import DatabaseError
@@ -76,7 +76,7 @@ class Caller:
         """The user of the session."""
         return None if self.session is None else self.session.user
 
-    @property
+    @cached_property
     def account_id(self) -> str | None:
         """The account of the key, or else that of the user."""
         if self.account is not None:

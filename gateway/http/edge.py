@@ -4,9 +4,11 @@ Finds the operation, identifies the caller, counts the request, limits and reads
 limit headers to every response, and turns exceptions into error responses.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, suppress
 from typing import Any
+from weakref import WeakValueDictionary
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -41,7 +43,6 @@ from gateway.http.admission import (
 )
 from gateway.http.connections import EDGE
 from gateway.http.exception_handlers import ApiError
-from gateway.http.turns import Turns
 from services.fair_share import Share
 from services.streams import streams
 
@@ -51,6 +52,8 @@ LARGE_BODIES, LARGE_BODIES_EACH = 32, 4
 # Requests of one account in threads at once. They share Python's lock, and writes that of the database, so
 # more would delay all accounts, and finish no sooner.
 TURNS = 2
+# By account. Those of accounts without a request are dropped.
+Turns = WeakValueDictionary[str, asyncio.Semaphore]
 # Bytes of a body that takes a turn of its own kind: it takes milliseconds to validate and to store.
 LONG_BODY = 16 * 1024
 
@@ -127,7 +130,7 @@ class Edge:
         self._transfers = Share("uploads and downloads of media", each, transfers)
         self._large_bodies = Share("large requests", LARGE_BODIES_EACH, LARGE_BODIES)
         # A send may wait for the network for long, and holds up no list.
-        self._turns, self._turns_of_long_bodies = Turns(TURNS), Turns(TURNS)
+        self._turns, self._turns_of_long_bodies = Turns(), Turns()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -231,11 +234,11 @@ class Edge:
                 turns = self._turns_of_long_bodies
             elif operation.by_turns and not is_form:
                 turns = self._turns
-            if caller.account_id and turns:
-                async with turns.of(caller.account_id) as turn:
-                    await part(normalised, receive, turn.between(response.send))
-            else:
-                await part(normalised, receive, response.send)
+            if turns is not None and caller.account_id:
+                waiting = turns.setdefault(caller.account_id, asyncio.Semaphore(TURNS))
+                await response.take_turn(waiting)
+                places.callback(response.end_turn)
+            await part(normalised, receive, response.send)
 
 
 def bounded(receive: Receive, limit: int) -> Receive:

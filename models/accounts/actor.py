@@ -38,23 +38,14 @@ class Actor:
 OPERATOR, NETWORK, SERVICE = (
     Actor(kind, name=kind) for kind in (ActorKind.OPERATOR, ActorKind.NETWORK, ActorKind.SERVICE)
 )
-_present: ContextVar[Actor] = ContextVar("actor", default=SERVICE)
-
-
-def present_actor() -> Actor:
-    return _present.get()
-
-
-def act_as(actor: Actor) -> None:
-    """Set the actor of the rest of this context: a request of the API, or the process of a command."""
-    _present.set(actor)
+present_actor: ContextVar[Actor] = ContextVar("actor", default=SERVICE)
 
 
 @contextmanager
 def acting(actor: Actor) -> Iterator[None]:
     """Set the actor of the work inside."""
-    token = _present.set(actor)
+    token = present_actor.set(actor)
     try:
         yield
     finally:
-        _present.reset(token)
+        present_actor.reset(token)

@@ -79,7 +79,9 @@ class Audit(Owned):
             "after_json": json.dumps(after or {}),
         }
         with writing():
-            cls.create(**cls._values(account_id, action, subject, by or present_actor()), **states)
+            cls.create(
+                **cls._values(account_id, action, subject, by or present_actor.get()), **states
+            )
 
     @classmethod
     def record_each(cls, whose: Iterable[tuple[str, Actor, str]], action: str) -> None:

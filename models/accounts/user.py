@@ -234,7 +234,7 @@ def record_of_person(user: User, own: str, by_others: str) -> None:
 
     The action depends on whether the person made it.
     """
-    actor, users = present_actor(), User.person(user.email)
+    actor, users = present_actor.get(), User.person(user.email)
     if actor.id == user.id:
         record_attempt(users, own, actor.address)
     else:

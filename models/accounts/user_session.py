@@ -219,7 +219,7 @@ class UserSession(OfUser):
         with writing():
             is_open = bool(self.delete_instance())
             if is_open:
-                by = self.user.actor(present_actor().address)
+                by = self.user.actor(present_actor.get().address)
                 Audit.record(self.user.account_id, action, self.id, by=by)
         return is_open
 

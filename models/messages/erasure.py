@@ -122,6 +122,11 @@ class Erasure(Owned, Work):
         return list(_among.execute(list(people)))
 
     @classmethod
+    def is_any(cls) -> bool:
+        """Whether there is an unfinished erasure, inside the caller's transaction."""
+        return any(_any.execute())
+
+    @classmethod
     def claim_after(cls, account_id: str) -> Self | None:
         """Claim the oldest due erasure of the next account that has one.
 
@@ -192,6 +197,12 @@ class ErasedPerson(BaseModel):
 def _among(people: Any) -> Any:
     theirs = ErasedPerson.select(ErasedPerson.erasure).where(is_in(ErasedPerson.identifier, people))
     return Erasure.select().where(is_among(Erasure.id, theirs))
+
+
+# By the key, so that no plan looks at every row.
+_any = Prepared(
+    lambda: Erasure.select(Erasure.id).where(Erasure.id > "").order_by(Erasure.id).limit(1)
+)
 
 
 def _merged_into(contact: Contact) -> list[str]:

@@ -16,13 +16,14 @@ from peewee import EXCLUDED, SQL, BigAutoField, BigIntegerField, ForeignKeyField
 from models import clock
 from models.accounts.account import Account
 from models.database import BaseModel, Prepared, fetch, is_in
+from models.errors import InvalidError
 from models.long_text import LongText
 from models.numbers.number import Number
 
 # The most unsettled messages that one query returns.
 MOST_UNSETTLED = 10_000
-# Bytes of the content of a message that is sent. A larger one that was received is whole in its row, and left
-# out elsewhere.
+# Bytes of content that a client sends: of a message or a template. Larger content that was received is whole
+# in its row, and left out elsewhere.
 MOST_CONTENT = 64 * 1024
 
 
@@ -101,7 +102,8 @@ class Message(BaseModel):
     @property
     def content(self) -> str | None:
         """The content as JSON text, which a row of a list reads now. None for more than MOST_CONTENT."""
-        text = CONTENT.of(self)
+        held = self.__data__.get("body_json")
+        text = CONTENT.read(self.id) if held is None else held
         return None if text is None or len(text.encode()) > MOST_CONTENT else text
 
     @property
@@ -184,13 +186,14 @@ class Message(BaseModel):
         at: int | None = None,
         **values: Any,
     ) -> Self:
+        text = as_json(body)
         return cls.create(
             id=clock.new_id("msg"),
             created_at=clock.now() if at is None else at,
             account=number.account_id,
             number=number.id,
             contact_id=contact_id,
-            body_json=as_json(body),
+            body_json=text,
             **values,
         )
 
@@ -318,6 +321,19 @@ def as_json(body: Any) -> str:
         return orjson.dumps(body).decode()
     except orjson.JSONEncodeError:
         return json.dumps(body, separators=(",", ":"))
+
+
+def check_size(content: Any, field: str) -> None:
+    """Raise InvalidError for content from a client that is larger than MOST_CONTENT.
+
+    ``field`` is its JSON pointer.
+    """
+    if (size := len(as_json(content).encode())) > MOST_CONTENT:
+        raise InvalidError(
+            f"Request body, {field[1:]}: it has {size:,} bytes as JSON without blanks, and"
+            f" {MOST_CONTENT:,} are allowed. Shorten it.",
+            field=field,
+        )
 
 
 def is_identifier(text: str) -> bool:
