@@ -135,7 +135,7 @@ odd-answers: $(VENV)/.dev ## Compare how curl and Go read the odd responses of t
 
 # The first build downloads packages from the registries of each language, so it takes long.
 clients: $(VENV)/.dev node_modules/.installed $(CLIENTS)/node/node_modules/.installed | toolchains ## Generate clients in eleven languages, build them, drive most of them
-	@$(BIN)/pytest --verbose --timeout=1800 --durations=10 $(CLIENTS)/make_clients.py $(PYTEST_ARGS)
+	@$(BIN)/pytest --verbose --timeout=1800 --durations=10 contract_tests/shared/make_clients.py $(PYTEST_ARGS)
 
 bench: $(VENV)/.dev $(PEERS)/.installed | servers ## Compare the performance with baselines and peers (ARGS="sending callbacks", BENCH_ROUNDS=3)
 	@$(BIN)/python -m benchmarks $(ARGS)
