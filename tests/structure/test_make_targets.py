@@ -12,15 +12,7 @@ WITH_PACKAGES = ROOT / "contract_tests/make_release.py"
 def test_every_fixture_of_their_tests_exists() -> None:
     modules = sorted({*(ROOT / "contract_tests").rglob("make_*.py")} - {WITH_PACKAGES})
     assert modules
-    plan = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "--setup-plan",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        *modules,
-    ]
-    done = subprocess.run(plan, cwd=ROOT, capture_output=True, text=True, check=False)
+    options = ["-m", "pytest", "--setup-plan", "-q", "-p", "no:cacheprovider"]
+    command = [sys.executable, *options, *map(str, modules)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
