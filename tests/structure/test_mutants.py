@@ -11,7 +11,7 @@ from cosmic_ray.operators.operator import Example, Operator
 
 from tooling.mutants.operators import OPERATORS
 from tooling.mutants.report import Equivalent, Report, read_equivalents
-from tooling.mutants.running import INVALID, KILLED, SURVIVED, TIMEOUT
+from tooling.mutants.running import INVALID, KILLED, SURVIVED, TIMEOUT, first_failed
 from tooling.mutants.selection import Mutant
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,6 +54,13 @@ def test_the_operators_do_what_their_examples_say(
 ) -> None:
     made = mutate_code(example.pre_mutation_code, operator(), example.occurrence)
     assert made == example.post_mutation_code
+
+
+def test_the_test_that_killed_is_found_behind_lines_of_a_log() -> None:
+    log = "ERROR    tasks.claim_pause:claim_pause.py:45 deliveries wait\n"
+    red = "FAILED tests/test_a.py::test_b[c d] - assert 1 == 2\n"
+    assert first_failed(log + red) == "tests/test_a.py::test_b[c d]"
+    assert first_failed(f"{log}1 passed\n") is None
 
 
 def _mutant(was: str) -> Mutant:

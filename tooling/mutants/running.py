@@ -30,8 +30,8 @@ KILLED, SURVIVED, TIMEOUT, INVALID = "killed", "survived", "timeout", "invalid"
 # failed, or there was no test.
 PASSED, NO_VERDICT = 0, (2, 3, 4, 5)
 
-# The first red test in pytest's summary.
-_FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
+# A red test in pytest's summary, and no line of a log.
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+::.+?)(?: - .*)?$", re.MULTILINE)
 MOST_KILLERS = 20
 # A test that fails alone would kill every mutant for which it is the first one.
 OFTEN = 3
@@ -68,6 +68,12 @@ def _copies(number: int) -> list[Path]:
     for tree in others:
         shutil.copytree(first, tree, symlinks=True)
     return [first, *others]
+
+
+def first_failed(output: str) -> str | None:
+    """The first red test in the output of pytest."""
+    found = _FAILED.search(output)
+    return None if found is None else found[1]
 
 
 def _outcome(code: int | None) -> str:
@@ -162,9 +168,9 @@ class Runs:
             code, output = run_tests(
                 self._server, tree, self._tests[module], first=first, timeout=timeout
             )
-        if (failed := _FAILED.search(output)) is not None:
-            if first and failed[1] == first[0]:
-                self._killed_at_once[module, failed[1]] += 1
-            others = [each for each in self._killers.get(place, []) if each != failed[1]]
-            self._killers[place] = [failed[1], *others][:MOST_KILLERS]
+        if (failed := first_failed(output)) is not None:
+            if first and failed == first[0]:
+                self._killed_at_once[module, failed] += 1
+            others = [each for each in self._killers.get(place, []) if each != failed]
+            self._killers[place] = [failed, *others][:MOST_KILLERS]
         return Result(item, describe(spec, before, after), _outcome(code), output)
