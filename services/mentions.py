@@ -82,7 +82,7 @@ class ErasedPeople:
     """The people whom these items mention and whose erasure is unfinished, in the caller's transaction."""
 
     def __init__(self, parts: Iterable[Part]) -> None:
-        # The words of a body cost more than this query.
+        # To find the words of a body costs more than this query.
         mentioned = set().union(*map(people_of, parts)) if Erasure.is_any() else set()
         self._people = [*map(Person, Erasure.among(mentioned))] if mentioned else []
 

@@ -64,7 +64,7 @@ THROTTLED = 429
 
 
 class Response:
-    """The response to a request. ``status`` is None before it begins.
+    """The response to a request, and its turn (ADR 87). ``status`` is None before it begins.
 
     ``headers`` are those that every response carries. ``at`` is when the request came, see models.clock, and
     ``began`` the same by time.perf_counter().

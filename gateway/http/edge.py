@@ -52,7 +52,7 @@ LARGE_BODIES, LARGE_BODIES_EACH = 32, 4
 # Requests of one account in threads at once. They share Python's lock, and writes that of the database, so
 # more would delay all accounts, and finish no sooner.
 TURNS = 2
-# By account. Those of accounts without a request are dropped.
+# The turns of each account. Those of accounts without a request are dropped.
 Turns = WeakValueDictionary[str, asyncio.Semaphore]
 # Bytes of a body that takes a turn of its own kind: it takes milliseconds to validate and to store.
 LONG_BODY = 16 * 1024

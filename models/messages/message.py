@@ -102,8 +102,7 @@ class Message(BaseModel):
     @property
     def content(self) -> str | None:
         """The content as JSON text, which a row of a list reads now. None for more than MOST_CONTENT."""
-        held = self.__data__.get("body_json")
-        text = CONTENT.read(self.id) if held is None else held
+        text = CONTENT.of(self)
         return None if text is None or len(text.encode()) > MOST_CONTENT else text
 
     @property
@@ -186,14 +185,13 @@ class Message(BaseModel):
         at: int | None = None,
         **values: Any,
     ) -> Self:
-        text = as_json(body)
         return cls.create(
             id=clock.new_id("msg"),
             created_at=clock.now() if at is None else at,
             account=number.account_id,
             number=number.id,
             contact_id=contact_id,
-            body_json=text,
+            body_json=as_json(body),
             **values,
         )
 
