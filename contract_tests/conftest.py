@@ -1,6 +1,6 @@
 """Fixtures: accounts and a browser for each module, and a receiver. Folders and modules have the services."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,10 @@ from xdist.scheduler import LoadFileScheduling
 from contract_tests.backends import keep_those_of_the_backend
 from contract_tests.chromium import launched
 from contract_tests.harness import Customer, Gateway, Receiver
+from contract_tests.service import LAUNCHED
+
+# A failure's report has the last lines of each service's log, without the access log.
+LINES, ACCESS = 12, "gateway.http.access_log"
 
 # These modules or folders take the longest. If they started last, one process would run long after the
 # others.
@@ -76,6 +80,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return places.get(item.path.name, behind)
 
     items.sort(key=place)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add to a failure what the running services of this process wrote last."""
+    report = yield
+    if report.failed:
+        for gateway in LAUNCHED:
+            if gateway.is_running:
+                lines = [line for line in gateway.log().splitlines() if ACCESS not in line]
+                written = "\n".join(lines[-LINES:])
+                report.sections.append((f"log of {gateway.url}", written))
+    return report
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
+from weakref import WeakSet
 
 import requests
 
@@ -50,6 +51,9 @@ class Customer:
         return self.request("POST", "/messages/send", json=body, headers=headers, timeout=timeout)
 
 
+LAUNCHED: "WeakSet[Gateway]" = WeakSet()
+
+
 class Gateway:
     """``gateway up`` in a separate process, on free ports and in an empty folder."""
 
@@ -73,6 +77,7 @@ class Gateway:
         }
         self.stored = Stored(self.environment)
         self.process: subprocess.Popen[str] | None = None
+        LAUNCHED.add(self)
 
     @property
     def told(self) -> dict[str, str]:
@@ -120,17 +125,18 @@ class Gateway:
         """Whether web and sandbox answer."""
         if self.process is not None and self.process.poll() is not None:
             raise AssertionError(f"gateway up ended: {self.log()}")
-        try:
-            ready = requests.get(f"{self.url}/readyz", timeout=2).ok
-            return ready and requests.get(f"{self.sandbox}/_sandbox/healthz", timeout=2).ok
-        except requests.RequestException:
-            return False
+        return _is_ok(f"{self.url}/readyz") and _is_ok(f"{self.sandbox}/_sandbox/healthz")
 
     def stop(self) -> int:
         """Stop everything cleanly. Returns the exit status."""
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(START_SECONDS)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it was launched and has not ended."""
+        return self.process is not None and self.process.poll() is None
 
     def log(self) -> str:
         """The output of the processes."""
@@ -194,6 +200,17 @@ class Gateway:
     def kill(self, name: str) -> None:
         """SIGKILL one part, which ``gateway up`` restarts."""
         os.kill(self.part(name), signal.SIGKILL)
+
+    def wait_for_web(self) -> None:
+        """Wait until the web, started again, can serve requests."""
+        wait_for(lambda: _is_ok(f"{self.url}/readyz"), "a restarted web process", START_SECONDS)
+
+
+def _is_ok(url: str) -> bool:
+    try:
+        return requests.get(url, timeout=2).ok
+    except requests.RequestException:
+        return False
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import pytest
 import requests
 
 from contract_tests.halting import halted
-from contract_tests.harness import Customer, Gateway, wait_for
+from contract_tests.harness import WAIT_SECONDS, Customer, Gateway, wait_for
 from contract_tests.relay import Relay, accepted, behaving, relayed
 
 Line = tuple[Gateway, Relay]
@@ -40,14 +40,7 @@ def _kill_web(gateway: Gateway, waiting: "Future[requests.Response]") -> None:
     gateway.kill("web")
     with pytest.raises(requests.ConnectionError):
         waiting.result()
-
-    def is_ready() -> bool:
-        try:
-            return requests.get(f"{gateway.url}/readyz", timeout=2).ok
-        except requests.RequestException:
-            return False
-
-    wait_for(is_ready, "a web process that was started again")
+    gateway.wait_for_web()
 
 
 def _check_unsettled(answer: requests.Response) -> str:
@@ -103,7 +96,7 @@ def test_a_kill_before_the_networks_request_never_sends_with_the_same_key(
     try:
         with ThreadPoolExecutor(1) as pool:
             waiting = pool.submit(customer.send, recipient, key="unasked")
-            assert relay.swallowed.wait(10)
+            assert relay.swallowed.wait(WAIT_SECONDS)
             _kill_web(gateway, waiting)
     finally:
         relay.restore()

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import requests
 
-from contract_tests.harness import WAIT_SECONDS, Customer, Gateway, Receiver, wait_for
+from contract_tests.harness import WAIT_SECONDS, Customer, Gateway, Receiver
 from contract_tests.spy import Spy, spied_on
 
 # The steps that call the network, by the call that ends them.
@@ -44,13 +44,6 @@ def _complete(gateway: Gateway, slug: str, claim: dict[str, str]) -> requests.Re
     return requests.post(f"{gateway.api}/signup/{slug}/complete", json=claim, timeout=WAIT_SECONDS)
 
 
-def _is_ready(gateway: Gateway) -> bool:
-    try:
-        return requests.get(f"{gateway.url}/readyz", timeout=2).ok
-    except requests.RequestException:
-        return False
-
-
 @pytest.mark.parametrize("step", [CONFIRM, SUBSCRIBE, REGISTER])
 def test_a_signup_that_a_kill_interrupted_resumes_with_the_same_claim(
     gateway: Gateway, spy: Spy, customer: Customer, receiver: Receiver, step: str
@@ -71,7 +64,7 @@ def test_a_signup_that_a_kill_interrupted_resumes_with_the_same_claim(
         with pytest.raises(requests.ConnectionError):
             waiting.result()
     spy.release()
-    wait_for(lambda: _is_ready(gateway), "a web process that was started again")
+    gateway.wait_for_web()
     known = customer.request("GET", "/numbers").json()["data"]
     assert "ACTIVE" not in [
         n["status"] for n in known if n["phoneNumber"] == signup["display_phone_number"]

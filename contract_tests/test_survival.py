@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-import requests
 
 from contract_tests.chaos.ledger import Ledger
 from contract_tests.chaos.senders import Senders
@@ -56,17 +55,11 @@ def test_deliveries_continue_after_the_queue_files_are_deleted(
         # One of them opens the queue now, the other has had it open since its start.
         unswept.kill(part)
         unswept.part(part)
-        wait_for(lambda: _is_ready(unswept), "a ready service")
+        unswept.wait_for_web()
         seen = len(_events(receiver))
         assert customer.send("15561234567").status_code == 200
         receiver.wait(count=seen + 3)
     assert len(_events(receiver)) == 6
-
-
-def _is_ready(gateway: Gateway) -> bool:
-    with contextlib.suppress(requests.RequestException):
-        return requests.get(f"{gateway.url}/readyz", timeout=2).ok
-    return False
 
 
 @pytest.fixture(params=sorted(WAYS))
