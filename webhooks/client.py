@@ -37,6 +37,8 @@ class Answer:
     duration_ms: int
     # Whether the deadline ended the exchange. Such a receiver occupies its place for the whole time.
     timed_out: bool = False
+    # The header Retry-After.
+    retry_after: str = ""
 
     @property
     def success(self) -> bool:
@@ -107,7 +109,8 @@ class _Exchange:
         if status is None:
             return Answer(None, f"{NO_RESPONSE}{error}", None, elapsed_ms, timed_out)
         refusal = None if status in SUCCESS else f"The receiver returned {status}."
-        return Answer(status, refusal, self.response.text(), elapsed_ms)
+        text, after = self.response.text(), self.response.retry_after
+        return Answer(status, refusal, text, elapsed_ms, retry_after=after)
 
 
 class WebhookClient:

@@ -19,8 +19,8 @@ _LENGTH = re.compile(rb"\d{1,18}")
 _LIMITS = re.compile(rb"\b(timeout|max)\s*=\s*\"?(\d{1,9})", re.IGNORECASE)
 # The headers that are used. All others are skipped.
 _LENGTHS, _CODINGS, _CONNECTION = b"content-length", b"transfer-encoding", b"connection"
-_KEEP_ALIVE, _ENCODING = b"keep-alive", b"content-encoding"
-_USED = {_LENGTHS, _CODINGS, _CONNECTION, _KEEP_ALIVE, _ENCODING}
+_KEEP_ALIVE, _ENCODING, _RETRY_AFTER = b"keep-alive", b"content-encoding", b"retry-after"
+_USED = {_LENGTHS, _CODINGS, _CONNECTION, _KEEP_ALIVE, _ENCODING, _RETRY_AFTER}
 _INTERIM_END, _SWITCHING = 200, 101
 _WITHOUT_BODY = (_SWITCHING, 204, 304)
 # A receiver closes an idle connection after the time that it announces. The request needs time to arrive.
@@ -159,6 +159,8 @@ class Response:
         self.is_complete = False
         # How long the receiver keeps the connection, in seconds. None if it announced no time.
         self.kept_seconds: float | None = None
+        # The header Retry-After as it came. Empty if there was none, or several.
+        self.retry_after = ""
         self._may_be_kept = False
         self._head = bytearray()
         self._excerpt = Excerpt("")
@@ -215,6 +217,8 @@ class Response:
         self._excerpt = Excerpt(b"".join(fields.get(_ENCODING, ())).decode("latin-1"))
         lengths, codings = fields.get(_LENGTHS, ()), fields.get(_CODINGS, ())
         self._may_be_kept = self._is_kept(fields, is_old=is_old)
+        if len(asked := fields.get(_RETRY_AFTER, ())) == 1:
+            self.retry_after = asked[0].decode("latin-1")
         if self.status in _WITHOUT_BODY:
             self._may_be_kept &= not codings and set(lengths) <= {b"0"}
             self._left = 0

@@ -31,6 +31,25 @@ def test_anything_else_is_a_failure_that_names_the_status(receiver: Receiver, st
     assert answered.error == f"The receiver returned {status}."
 
 
+@pytest.mark.parametrize(
+    ("headers", "retry_after"),
+    [
+        (b"", ""),
+        (b"Retry-After: 2\r\n", "2"),
+        (b"retry-after: soon \xfc\r\n", "soon \xfc"),
+        (b"Retry-After: 2\r\nRetry-After: 3\r\n", ""),
+    ],
+)
+def test_the_header_retry_after_is_kept_unless_there_are_several(
+    receiver: Receiver, headers: bytes, retry_after: str
+) -> None:
+    def refuse(exchange: Exchange) -> None:
+        exchange.wfile.write(b"HTTP/1.1 429 Slow\r\n%bContent-Length: 0\r\n\r\n" % headers)
+
+    receiver.behave(refuse)
+    assert post_one(receiver.url()).retry_after == retry_after
+
+
 def test_the_sent_body_and_headers_are_the_signed_ones(receiver: Receiver) -> None:
     post_one(receiver.url())
     [request] = receiver.at()
