@@ -12,7 +12,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,6 +31,7 @@ from models.deliveries.claim import (
     LEAST_TRIES,
     MOST_TOGETHER,
     STALE_SECONDS,
+    Allowed,
     ClaimedDelivery,
     Terms,
     bring_back,
@@ -46,15 +47,15 @@ from tasks.claim_pause import ClaimPause
 from webhooks import signing
 from webhooks.client import Answer, MayStart, WebhookClient, WithdrawnError
 from webhooks.faults import MachineError
+from webhooks.pace import FIRST, LEAST, Pace, Paces, rest_of
 from webhooks.schedule import RetrySchedule
 
 logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
-MAX_IN_FLIGHT, MAX_PER_WEBHOOK = 500, 10
-# A webhook whose receiver timed out gets few concurrent attempts until one succeeds.
-MAX_SLOW_IN_FLIGHT, MAX_PER_SLOW_WEBHOOK = 100, 2
+# The attempts in flight in each lane.
+MAX_IN_FLIGHT, MAX_SLOW_IN_FLIGHT = 500, 100
 # The part of the client's connections that slow receivers may use if descriptors are few.
 SLOW_PART = 6
 # The most bytes of bodies in flight in a lane: 256 of the largest messages that the API accepts, and 64. A
@@ -88,7 +89,6 @@ class Lane:
 
     max_in_flight: int
     max_bytes: int
-    max_per_webhook: int
     pause: float
     slow: bool = False
     # Accounts with more due deliveries than the last claim had room for.
@@ -110,13 +110,19 @@ class Lane:
         """Below zero if the last claim took large bodies."""
         return self.max_bytes - self.sizes.total()
 
-    def terms(self, lease_ms: int, limits: Limits) -> Terms:
-        """How to claim for it now."""
+    @property
+    def max_per_account(self) -> int:
+        """The most attempts of one account."""
+        return max(1, self.max_in_flight // ACCOUNT_PART)
+
+    def terms(self, lease_ms: int, limits: Limits, paces: Mapping[str, tuple[int, int]]) -> Terms:
+        """How to claim for it now, at these paces of webhooks."""
         return Terms(
-            self.max_per_webhook,
+            LEAST if self.slow else FIRST,
             lease_ms,
             self.slow,
-            per_account=max(1, self.max_in_flight // ACCOUNT_PART),
+            paces={id_: Allowed(*allowed) for id_, allowed in paces.items()},
+            per_account=self.max_per_account,
             in_flight=dict(self.accounts),
             size=self.size_left,
             size_per_account=self.max_bytes // ACCOUNT_PART,
@@ -166,15 +172,11 @@ class Engine:
         slow = min(MAX_SLOW_IN_FLIGHT, max(1, client.most_open // SLOW_PART))
         fast = min(MAX_IN_FLIGHT, max(1, client.most_open - slow - 1))
         self._lanes = [
-            Lane(fast, MAX_BYTES_IN_FLIGHT, MAX_PER_WEBHOOK, CLAIM_PAUSE_SECONDS),
-            Lane(
-                slow,
-                MAX_SLOW_BYTES_IN_FLIGHT,
-                MAX_PER_SLOW_WEBHOOK,
-                SLOW_PAUSE_SECONDS,
-                slow=True,
-            ),
+            Lane(fast, MAX_BYTES_IN_FLIGHT, CLAIM_PAUSE_SECONDS),
+            Lane(slow, MAX_SLOW_BYTES_IN_FLIGHT, SLOW_PAUSE_SECONDS, slow=True),
         ]
+        self._paces = Paces(self._lanes[0].max_per_account)
+        self._alarm: asyncio.TimerHandle | None = None
         self._looked = asyncio.Event()  # Set by a poll that found due deliveries.
         self._stopping = False
         self._wake_asked = False
@@ -259,6 +261,7 @@ class Engine:
             await lane.due.wait()
             lane.due.clear()
             await self._fill(lane)
+            self._set_alarm()
             is_behind = lane.crowded and not lane.slow
             await asyncio.sleep(CROWDED_PAUSE_SECONDS if is_behind else lane.pause)
         if lane.in_flight:
@@ -268,18 +271,27 @@ class Engine:
         """Claim for the lane until no more deliveries are due or the lane is full."""
         while self._may_claim() and (room := lane.room) > 0:
             claimed_at = self.loop.time()
-            terms = lane.terms(self._lease_ms, self._limits)
+            terms = lane.terms(self._lease_ms, self._limits, self._paces.known(claimed_at))
             claim = await self._claim(partial(claim_due, room, terms))
             if claim is None:
                 return
             batch, lane.crowded, more, paused = claim
             PAUSED.inc(paused)
             for claimed in batch:
-                task = asyncio.create_task(self._attempt(claimed, claimed_at))
+                pace = self._paces.of(claimed.webhook.id, is_slow=lane.slow)
+                pace.start(self.loop.time(), is_new=claimed.is_new)
+                task = asyncio.create_task(self._attempt(claimed, claimed_at, pace))
                 lane.start(claimed.webhook.account_id, len(claimed.body), task)
             if not more and len(batch) < min(room, MOST_TOGETHER):
                 break
         lane.is_full = lane.room == 0
+
+    def _set_alarm(self) -> None:
+        """Claim again when the rate of a webhook allows it."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+        at = self._paces.opens_at(self.loop.time())
+        self._alarm = None if at is None else self.loop.call_at(at, self._wake_lanes)
 
     async def _serve_suspects(self) -> None:
         """Attempt deliveries that may have killed their worker, one by one."""
@@ -290,8 +302,11 @@ class Engine:
                 claimed_at = self.loop.time()
                 claim = partial(claim_suspect, self._last_try, self._lease_ms)
                 if (claimed := await self._claim(claim)) is not None:
+                    pace = self._paces.of(claimed.webhook.id, is_slow=claimed.webhook.slow)
+                    pace.start(claimed_at, is_new=False)
+                    attempt = self._attempt(claimed, claimed_at, pace)
                     # A separate task, because its error must not end the engine.
-                    await asyncio.wait([asyncio.create_task(self._attempt(claimed, claimed_at))])
+                    await asyncio.wait([asyncio.create_task(attempt)])
 
     def _may_claim(self) -> bool:
         return not (self._stopping or self._has_unrecorded or self._claim_pause.is_pausing)
@@ -310,7 +325,16 @@ class Engine:
         finally:
             self.queries.end()
 
-    async def _attempt(self, claimed: ClaimedDelivery, claimed_at: float) -> None:
+    async def _attempt(self, claimed: ClaimedDelivery, claimed_at: float, pace: Pace) -> None:
+        answer, began = None, self.loop.time()
+        try:
+            answer = await self._make_attempt(claimed, claimed_at)
+        finally:
+            pace.end(self.loop.time(), began, answer)
+
+    async def _make_attempt(self, claimed: ClaimedDelivery, claimed_at: float) -> Answer | None:
+        """Send, and pass on the outcome. Returns the answer, None if nothing was sent."""
+
         async def may_start() -> bool:
             known_at = claimed_at
             while self.loop.time() >= known_at + STALE_SECONDS:
@@ -330,11 +354,11 @@ class Engine:
                 answer = await self._post(claimed, started_at, may_start)
             except WithdrawnError:
                 await self._give_back(claimed)
-                return
+                return None
             except MachineError as error:
                 await self._give_back(claimed)
                 await self._pause(error)
-                return
+                return None
             outcome = Outcome(
                 delivery_id=claimed.delivery_id,
                 lease_token=claimed.lease_token,
@@ -346,11 +370,14 @@ class Engine:
                 response_body=answer.body,
                 timed_out=answer.timed_out,
                 proven_url=webhook.url if answer.success and webhook.on_trial else None,
+                rest_ms=round(1000 * rest_of(answer, clock.now() / 1000)),
+                ends_rest=answer.success and webhook.rest_ends_at(started_at) is not None,
             )
             report_attempt(claimed, outcome)
         if self._claim_pause.pause and answer.status_code is not None:
             self._claim_pause.end()
         self._outcomes.put_nowait((webhook.account_id, outcome))
+        return answer
 
     async def _pause(self, error: MachineError) -> None:
         """Claim nothing for a while: no attempt can be made on this machine."""

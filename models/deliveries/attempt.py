@@ -49,6 +49,10 @@ class Outcome:
     response_body: str | None = None
     timed_out: bool = False
     proven_url: str | None = None
+    # For how long the receiver asks to get no new events.
+    rest_ms: int = 0
+    # Whether it was a probe during such a time, and got 2xx.
+    ends_rest: bool = False
 
     @property
     def is_slow(self) -> bool:
@@ -173,14 +177,21 @@ def record_outcomes(
         active = dict(_ACTIVE.execute(troubled, now)) if troubled else {}
         ends: dict[tuple[str, int | None], list[Delivery]] = defaultdict(list)
         ended: list[tuple[str, Outcome, str]] = []
+        rests: Counter[str] = Counter()
         for outcome, delivery in ours:
             Attempt.append(outcome, delivery.attempt_count)
             if outcome.proven_url is not None:
                 Webhook.end_trial(delivery.webhook_id, outcome.proven_url)
+            if outcome.ends_rest:
+                Webhook.rest(delivery.webhook_id, None)
+            if outcome.rest_ms:
+                rests[delivery.webhook_id] = max(rests[delivery.webhook_id], outcome.rest_ms)
             end = _end_of(outcome, delivery, retry_delay, active)
             ends[end].append(delivery)
             ended.append((delivery.webhook_id, outcome, _ENDS.get(end[0], "retried")))
         AttemptTotal.add(ended, now)
+        for webhook_id, rest_ms in rests.items():
+            Webhook.rest(webhook_id, active.get(webhook_id, now) + rest_ms)
         states: Counter[str] = Counter()
         for (state, due_at), deliveries in ends.items():
             _end.execute([d.id for d in deliveries], state, due_at, None if due_at else now)

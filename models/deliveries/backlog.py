@@ -24,10 +24,12 @@ LOOKED_AT = 50
 def is_full(limit: int) -> bool:
     """Whether more deliveries and callbacks than ``limit`` are due.
 
-    Deliveries to slow receivers, to urls on trial, or above a limit do not count: they delay no others.
+    Deliveries to slow receivers, to those that asked for a rest, to urls on trial, or above a limit do not
+    count: they delay no others.
     """
-    is_paused = fn.COALESCE(Webhook.paused_until, 0) > database_time(clock.now())
-    healthy = ~Webhook.slow, Webhook.trial_minute_at.is_null(), Webhook.active, ~is_paused
+    now, ends = database_time(clock.now()), (Webhook.paused_until, Webhook.rests_until)
+    waits = [fn.COALESCE(end, 0) > now for end in ends]
+    healthy = ~Webhook.slow, Webhook.trial_minute_at.is_null(), Webhook.active, *(~w for w in waits)
     deliveries = Delivery.select(Delivery.id).join(Webhook).where(Delivery.due, *healthy)
     callbacks = Callback.select(Callback.id).where(Callback.due_at == AT_ONCE)
     with reading():

@@ -27,7 +27,7 @@ from models.deliveries.delivery import CLAIMS, IS_DUE_AGAIN, IS_WAITING, Deliver
 from models.deliveries.event import Event, sent_payload
 from models.deliveries.outgoing import Limits, Minute, Outgoing
 from models.deliveries.room import Part, Room, divide
-from models.deliveries.webhook import MINUTE_MS, MOST_ON_TRIAL, Webhook
+from models.deliveries.webhook import LONGEST_REST_MS, MINUTE_MS, MOST_ON_TRIAL, Webhook
 from models.work import NO_LIMIT, fitting
 
 # The fewest attempts of a delivery before it fails because its workers died.
@@ -54,6 +54,8 @@ class ClaimedDelivery:
     webhook: Webhook
     delivery_id: str
     attempt_number: int
+    # Whether it is the first attempt since the delivery was scheduled.
+    is_new: bool
     event_kind: str
     body: bytes
     event_id: str
@@ -62,10 +64,18 @@ class ClaimedDelivery:
     created_at: int
 
 
+class Allowed(NamedTuple):
+    """How many deliveries may start at a webhook, and how many of them may be new: no retries."""
+
+    room: int
+    news: int
+
+
 @dataclass(frozen=True)
 class Terms:
     """How a worker claims for one of its lanes.
 
+    ``per_webhook`` is the room of a webhook that is not among ``paces``, the rooms of known ones (Allowed).
     ``per_account`` is the most that the lane may have in flight for an account, and ``in_flight`` counts what
     it has, by account. ``size`` is the room for bytes of all bodies, ``size_per_account`` and
     ``size_in_flight`` are those of an account. ``limits`` are those of a minute.
@@ -74,12 +84,27 @@ class Terms:
     per_webhook: int
     lease_ms: int
     slow: bool = False
+    paces: Mapping[str, Allowed] = field(default_factory=dict)
     per_account: int = NO_LIMIT
     in_flight: Mapping[str, int] = field(default_factory=dict)
     size: int = NO_LIMIT
     size_per_account: int = NO_LIMIT
     size_in_flight: Mapping[str, int] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
+
+    def allowed(self, webhook_id: str) -> Allowed:
+        """What may start at a webhook."""
+        return self.paces.get(webhook_id, Allowed(self.per_webhook, self.per_webhook))
+
+    @property
+    def full(self) -> list[str]:
+        """The webhooks at which nothing may start."""
+        return [id_ for id_, allowed in self.paces.items() if not allowed.room]
+
+    @property
+    def resting(self) -> list[str]:
+        """The webhooks at which only a retry may start."""
+        return [id_ for id_, allowed in self.paces.items() if allowed.room and not allowed.news]
 
     def room_of(self, account_id: str) -> Room:
         """What the lane has left for an account."""
@@ -145,11 +170,12 @@ def _suspects(now: Any, last_try: Any) -> Any:
 
 
 @Prepared
-def _due_webhooks(slow: Any, now: Any, per_webhook: Any, busy: Any, limit: Any) -> Any:
+def _due_webhooks(slow: Any, now: Any, full: Any, resting: Any, busy: Any, limit: Any) -> Any:
     """Webhooks of a lane with a due delivery: the first of each account, then the second.
 
-    Attempts in flight count as turns. Otherwise the oldest backlogs would take every small room. Webhooks at
-    their cap, or of a ``busy`` account, come last. Otherwise webhooks that hang would fill the limit.
+    Attempts in flight count as turns. Otherwise the oldest backlogs would take every small room. ``full``
+    webhooks and those of a ``busy`` account come last. Otherwise webhooks that hang would fill the limit.
+    ``resting`` webhooks, those whose receiver asked for it, and those on trial come only with a retry.
     Walks the partial index of due deliveries from webhook to webhook. So the cost does not depend on the
     number of due or waiting deliveries.
     """
@@ -168,20 +194,22 @@ def _due_webhooks(slow: Any, now: Any, per_webhook: Any, busy: Any, limit: Any) 
     due = due.where(oldest.due, oldest.webhook == Webhook.id)
     is_in_flight = (leased.webhook == Webhook.id) & _is_in_flight(leased, now)
     in_flight = leased.select(fn.COUNT(leased.id)).where(is_in_flight)
-    is_full = (in_flight >= per_webhook) | is_in(Webhook.account, busy)
+    is_full = is_in(Webhook.id, full) | is_in(Webhook.account, busy)
     columns = (is_full.alias("is_full"), in_flight.alias("in_flight"), due.alias("due_at"))
     found = (
         Webhook.select(Webhook.id, Webhook.account, *columns)
         .join(waiting, on=(waiting.c.webhook_id == Webhook.id))
         .where(
             Webhook.slow == slow,
-            Webhook.paused_until.is_null()
-            | (Webhook.paused_until <= database_time(now))
-            | (Webhook.paused_until > database_time(now) + MINUTE_MS),
-            Webhook.trial_minute_at.is_null()
-            | (Webhook.trial_minute_at + MINUTE_MS <= database_time(now))
-            | (Webhook.trial_minute_at > database_time(now))
-            | (Webhook.trial_events < MOST_ON_TRIAL)
+            _is_over(Webhook.paused_until, MINUTE_MS, now),
+            (
+                ~is_in(Webhook.id, resting)
+                & _is_over(Webhook.rests_until, LONGEST_REST_MS, now)
+                & (
+                    _is_over(Webhook.trial_minute_at + MINUTE_MS, MINUTE_MS, now)
+                    | (Webhook.trial_events < MOST_ON_TRIAL)
+                )
+            )
             | fn.EXISTS(again.select(again.id).where(again.webhook == Webhook.id, IS_DUE_AGAIN)),
         )
         .alias("found")
@@ -197,19 +225,16 @@ def _due_webhooks(slow: Any, now: Any, per_webhook: Any, busy: Any, limit: Any) 
     )
 
 
+def _is_over(end: Any, longest: int, now: Any) -> Any:
+    """Whether a wait is over. One that ends after its ``longest`` is from before the clock was set back."""
+    now = database_time(now)
+    return end.is_null() | (end <= now) | (end > now + longest)
+
+
 def _is_in_flight(delivery: Any, now: Any) -> Any:
     """Whether an attempt is under way. A lease ends LEASE_MARGIN_MS after its attempt is over."""
     over = database_time(now) + LEASE_MARGIN_MS
     return delivery.lease_token.is_null(False) & (delivery.due_at > over)
-
-
-@Prepared
-def _in_flight(webhook_ids: Any, now: Any) -> Any:
-    return (
-        Delivery.select(Delivery.webhook, fn.COUNT(Delivery.id))
-        .where(is_in(Delivery.webhook, webhook_ids), _is_in_flight(Delivery, now))
-        .group_by(Delivery.webhook)
-    )
 
 
 def _claiming(token: Any, now: Any, lease_ms: Any) -> Any:
@@ -257,6 +282,7 @@ def _details(delivery_ids: Any) -> Any:
             Delivery.webhook,
             Delivery.id,
             Delivery.attempt_count,
+            Delivery.tries,
             Delivery.event_kind,
             Event.payload,
             Event.id,
@@ -344,7 +370,7 @@ def _note_lost(delivery_id: str, number: int, now: int) -> None:
 
 def claim_due(room: int, terms: Terms) -> Claim:
     """Claim up to ``room`` due deliveries of a lane, of at most MOST_TOGETHER. Accounts take turns."""
-    limits = terms.per_webhook, terms.busy, min(room, MOST_TOGETHER)
+    limits = terms.full, terms.resting, terms.busy, min(room, MOST_TOGETHER)
     # One connection for all queries: taking one out of the pool costs as much as a query.
     with reading():
         found = list(_due_webhooks.read(terms.slow, clock.now(), *limits))
@@ -365,10 +391,11 @@ def claim_due(room: int, terms: Terms) -> Claim:
 
 def _claimed(token: str, webhook: Webhook, row: Any) -> ClaimedDelivery:
     """A row of _details with its webhook, after the transaction of its claim."""
-    _, delivery_id, number, kind, payload, event_id, subject_id, created_at = row
+    _, delivery_id, number, tries, kind, payload, event_id, subject_id, created_at = row
     body = sent_payload(payload, subject_id).encode()
+    is_new = tries == 1
     return ClaimedDelivery(
-        token, webhook, delivery_id, number, kind, body, event_id, subject_id, created_at
+        token, webhook, delivery_id, number, is_new, kind, body, event_id, subject_id, created_at
     )
 
 
@@ -380,9 +407,7 @@ def _claim(
     Returns the webhooks, rows of _details, the accounts that may have more due, and how many are paused.
     """
     found = _WEBHOOKS.execute(list(free))
-    counted = _in_flight.execute(list(free), now)
     minute = Minute(now, sorted({*free.values()}), terms.limits)
-    in_flight = dict(counted)
     webhooks = {webhook.id: webhook for webhook in found}
     for webhook in webhooks.values():
         if not webhook.active:
@@ -391,10 +416,9 @@ def _claim(
     ours = _below_limits(active, minute)
     on_trial = _trials(ours, minute)
     leases = []
-    for webhook, part in zip(
-        ours, divide(_rooms(ours, in_flight, minute, room, terms)), strict=True
-    ):
-        new = on_trial.get(webhook.id, part.deliveries)
+    for webhook, part in zip(ours, divide(_rooms(ours, minute, room, terms)), strict=True):
+        allowed = 0 if webhook.rest_ends_at(now) else terms.allowed(webhook.id).news
+        new = min(allowed, on_trial.get(webhook.id, NO_LIMIT))
         lease = _LEASE if new else _LEASE_AGAIN
         wanted = Part(min(part.deliveries, new) if new else part.deliveries, part.size)
         leases.append(
@@ -424,20 +448,16 @@ def _below_limits(webhooks: Sequence[Webhook], minute: Minute) -> list[Webhook]:
 
 
 def _rooms(
-    webhooks: Sequence[Webhook],
-    in_flight: Mapping[str, int],
-    minute: Minute,
-    room: int,
-    terms: Terms,
+    webhooks: Sequence[Webhook], minute: Minute, room: int, terms: Terms
 ) -> list[list[Room]]:
-    """The rooms of each webhook: of the lane, its account, its cap, and of the minute."""
+    """The rooms of each webhook: of the lane, its account, its pace, and of the minute."""
     lane = Room(room, terms.size)
     accounts = {webhook.account_id: terms.room_of(webhook.account_id) for webhook in webhooks}
     return [
         [
             lane,
             accounts[webhook.account_id],
-            Room(terms.per_webhook - in_flight.get(webhook.id, 0)),
+            Room(terms.allowed(webhook.id).room),
             *minute.rooms(webhook),
         ]
         for webhook in webhooks

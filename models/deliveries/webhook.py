@@ -24,6 +24,8 @@ SECRET_BYTES = 32
 # The most events a minute for a url that has never responded with 2xx, and for all urls of a host that never
 # did (models.deliveries.outgoing). Retries do not count.
 MOST_ON_TRIAL, MINUTE_MS = 10, 60_000
+# The longest time for which a receiver can ask to get no new events, in ms.
+LONGEST_REST_MS = 60 * MINUTE_MS
 # For this many ms after a rotation the previous secret also signs (ADR 37).
 SECRET_OVERLAP_MS = 24 * 60 * 60 * 1000
 
@@ -66,6 +68,8 @@ class Webhook(Owned):
     deleted_at = BigIntegerField(null=True)
     # The end of the last minute in which its account or host was at a limit.
     paused_until = BigIntegerField(null=True)
+    # Until when its receiver asked to get no new events (Retry-After). Retries continue.
+    rests_until = BigIntegerField(null=True)
 
     @property
     def on_trial(self) -> bool:
@@ -83,6 +87,12 @@ class Webhook(Owned):
         until = max(self.paused_until or 0, tried)
         # A later end is from before the clock was set back.
         return until if now < until <= now + MINUTE_MS else None
+
+    def rest_ends_at(self, now: int) -> int | None:
+        """Until when its receiver asked to get no new events. None if it did not. Retries continue."""
+        until = self.rests_until or 0
+        # A later end is from before the clock was set back.
+        return until if now < until <= now + LONGEST_REST_MS else None
 
     @property
     def secret(self) -> str:
@@ -172,7 +182,7 @@ class Webhook(Owned):
         changes: dict[str, Any] = {n: json.dumps(v) for n, v in lists.items() if v is not None}
         if url is not None and url != self.url:
             # The new url may be another server.
-            changes |= {"url": url, "trial_minute_at": 0, "trial_events": 0}
+            changes |= {"url": url, "trial_minute_at": 0, "trial_events": 0, "rests_until": None}
         if changes:
             self._assign(**changes)
 
@@ -188,7 +198,8 @@ class Webhook(Owned):
         # It may have been deleted since it was read.
         is_other = (Webhook.active != active) & Webhook.deleted_at.is_null()
         # A person activates it again. Then the first events on trial need not wait for the next minute.
-        changes = {"deactivated_at": None, "deactivated_because": None, "trial_events": 0} | why
+        changes = dict.fromkeys(("deactivated_at", "deactivated_because", "rests_until"))
+        changes |= {"trial_events": 0} | why
         self._assign(is_other, active=active, failure_count=0, **changes)
 
     def _assign(self, *conditions: Any, **changes: Any) -> None:
@@ -228,6 +239,11 @@ class Webhook(Owned):
         _PAUSE.execute(webhook_ids, until)
 
     @classmethod
+    def rest(cls, webhook_id: str, until: int | None) -> None:
+        """Let its new events wait until then or no longer, inside the caller's transaction."""
+        _REST.execute(webhook_id, until)
+
+    @classmethod
     def end_trial(cls, webhook_id: str, url: str) -> None:
         """Record the first 2xx of a url, inside the caller's transaction."""
         cls.update(trial_minute_at=None).where(cls.id == webhook_id, cls.url == url).execute()
@@ -251,6 +267,7 @@ Webhook.add_index(Webhook.deleted_at, where=SQL("deleted_at IS NOT NULL"), name=
 _PAUSE = Prepared(
     lambda ids, until: Webhook.update(paused_until=until).where(is_in(Webhook.id, ids))
 )
+_REST = Prepared(lambda id_, until: Webhook.update(rests_until=until).where(Webhook.id == id_))
 # The webhooks of an account.
 webhooks_of = matching(Webhook, "account")
 

@@ -66,7 +66,13 @@ def test_past_the_limit_a_send_is_refused_and_a_stored_response_is_returned(
 
 @pytest.mark.parametrize(
     "change",
-    [{"slow": True}, {"trial_minute_at": 0}, {"active": False}, {"paused_until": 1 << 50}],
+    [
+        {"slow": True},
+        {"trial_minute_at": 0},
+        {"active": False},
+        {"paused_until": 1 << 50},
+        {"rests_until": 1 << 50},
+    ],
 )
 def test_deliveries_that_delay_no_others_do_not_count_against_the_limit(
     account: Account, number: Number, change: dict[str, object]

@@ -25,11 +25,10 @@ LEASE = deliver.lease_ms(TIMEOUT)
 DELAYS = (30, 300, 1800)
 SCHEDULE = RetrySchedule(DELAYS)
 LONGEST = [round(delay * 1000) for delay in SCHEDULE.longest_delays]
-PER_WEBHOOK = 10
 
 
 def _claim() -> list[ClaimedDelivery]:
-    return claim_due(100, Terms(PER_WEBHOOK, LEASE))
+    return claim_due(100, Terms(10, LEASE))
 
 
 def _fail(claimed: list[ClaimedDelivery]) -> None:
@@ -70,19 +69,6 @@ def test_the_lease_of_a_dead_worker_ends_in_time_after_the_clock_went_back(
     assert _claim() == []
     clock.at += 1
     assert [one.delivery_id for one in _claim()] == [delivery.id]
-
-
-def test_leases_of_a_dead_worker_do_not_take_up_the_webhook_for_the_hour(
-    account: Account, clock: Clock, configure: Configure
-) -> None:
-    configure(DELIVERY_TIMEOUT=str(TIMEOUT))
-    factories.deliveries(account, factories.webhook(account), count=3 * PER_WEBHOOK)
-    assert len(_claim()) == PER_WEBHOOK
-    clock.at -= HOUR
-    sweep.sweep()
-    assert _claim() == [], "their attempts may be under way"
-    clock.at += LEASE
-    assert len(_claim()) == PER_WEBHOOK
 
 
 @pytest.mark.usefixtures("delivery")

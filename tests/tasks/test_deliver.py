@@ -20,6 +20,7 @@ from tests import factories
 from tests.receiver import Exchange, Received, Receiver, answer, hang
 from tests.tasks.engines import make_engine, running
 from tests.waiting import until
+from webhooks.pace import FIRST
 
 pytestmark = pytest.mark.usefixtures("state")
 
@@ -85,12 +86,12 @@ def test_a_hanging_receiver_delays_no_other_and_is_capped(
     receiver.behave(hang, "/hanging")
     hanging = [factories.webhook(account, receiver.url("/hanging")) for _ in range(2)]
     healthy = factories.webhook(account, receiver.url("/healthy"))
-    factories.deliveries(account, *hanging, count=deliver.MAX_PER_WEBHOOK + 5)
+    factories.deliveries(account, *hanging, count=FIRST + 5)
     with running():
-        receiver.wait(2 * deliver.MAX_PER_WEBHOOK, "/hanging")
+        receiver.wait(2 * FIRST, "/hanging")
         factories.deliveries(account, healthy, count=20)
         receiver.wait(20, "/healthy")
-        assert len(receiver.at("/hanging")) == 2 * deliver.MAX_PER_WEBHOOK
+        assert len(receiver.at("/hanging")) == 2 * FIRST
         receiver.released.set()
     assert _states(healthy) == [DeliveryState.DELIVERED] * 20
 
@@ -119,10 +120,10 @@ def test_stopping_finishes_the_attempts_under_way_and_claims_no_more(
 
     receiver.behave(answer_when_released)
     webhook = factories.webhook(account, receiver.url())
-    factories.deliveries(account, webhook, count=deliver.MAX_PER_WEBHOOK + 3)
+    factories.deliveries(account, webhook, count=FIRST + 3)
     engine = make_engine()
     engine.start()
-    receiver.wait(deliver.MAX_PER_WEBHOOK)
+    receiver.wait(FIRST)
     stopped = threading.Thread(target=engine.stop)
     stopped.start()
     stopped.join(0.1)
@@ -130,7 +131,7 @@ def test_stopping_finishes_the_attempts_under_way_and_claims_no_more(
     receiver.released.set()
     stopped.join()
     states = _states(webhook)
-    assert states.count(DeliveryState.DELIVERED) == deliver.MAX_PER_WEBHOOK
+    assert states.count(DeliveryState.DELIVERED) == FIRST
     assert states.count(DeliveryState.PENDING) == 3
     assert {delivery.lease_token for delivery in Delivery.select()} == {None}
 

@@ -19,6 +19,7 @@ from tests.factories import claim_due
 from tests.receiver import Exchange, Receiver, hang
 from tests.waiting import until
 from webhooks.client import WebhookClient
+from webhooks.pace import FIRST, LEAST
 from webhooks.schedule import RetrySchedule
 
 LEASE_MS = 30_000
@@ -120,16 +121,16 @@ def test_a_receiver_that_hangs_is_probed_by_few_attempts_until_it_answers(
 ) -> None:
     receiver.behave(hang)
     webhook = factories.webhook(account, receiver.url())
-    factories.deliveries(account, webhook, count=deliver.MAX_PER_WEBHOOK)
+    factories.deliveries(account, webhook, count=FIRST)
     engine.wake()
     leased = Delivery.select().where(~Delivery.lease_token.is_null())
     until(lambda: Webhook.get_by_id(webhook.id).slow, "a slow webhook")
-    receiver.wait(deliver.MAX_PER_WEBHOOK)
+    receiver.wait(FIRST)
     until(lambda: not leased.exists(), "the end of all attempts")
-    factories.deliveries(account, webhook, count=deliver.MAX_PER_WEBHOOK)
+    factories.deliveries(account, webhook, count=FIRST)
     engine.wake()
-    receiver.wait(deliver.MAX_PER_WEBHOOK + deliver.MAX_PER_SLOW_WEBHOOK)
-    assert leased.count() <= deliver.MAX_PER_SLOW_WEBHOOK
+    receiver.wait(FIRST + LEAST)
+    assert leased.count() <= LEAST
     receiver.behave(lambda exchange: exchange.reply(200))
     receiver.released.set()
     delivered = Delivery.select().where(Delivery.state == DeliveryState.DELIVERED)
@@ -145,7 +146,7 @@ def test_one_wake_up_delivers_more_than_a_webhook_may_have_in_flight(
     account: Account, receiver: Receiver, engine: deliver.Engine
 ) -> None:
     webhook = factories.webhook(account, receiver.url())
-    count = 3 * deliver.MAX_PER_WEBHOOK + 1
+    count = 3 * FIRST + 1
     factories.deliveries(account, webhook, count=count)
     engine.wake()
     until(lambda: _delivered() == count, "all deliveries")
@@ -177,7 +178,7 @@ def test_waiting_deliveries_of_a_webhook_that_became_slow_need_no_other_wake_up(
     """The earlier attempts fill its lower limit until they have timed out."""
     receiver.behave(hang)
     webhook = factories.webhook(account, receiver.url())
-    before = deliver.MAX_PER_WEBHOOK - 1
+    before = FIRST - 1
     factories.deliveries(account, webhook, count=before)
     engine.wake()
     receiver.wait(before)
@@ -198,15 +199,15 @@ def test_a_webhook_at_its_cap_needs_no_other_wake_up(account: Account, receiver:
 
     receiver.behave(reply_when_released, "/full")
     full, other = (factories.webhook(account, receiver.url(path)) for path in ("/full", "/hook"))
-    factories.deliveries(account, full, count=deliver.MAX_PER_WEBHOOK + 1)
+    factories.deliveries(account, full, count=FIRST + 1)
     running = _engine(timeout=60)
     running.start()
-    receiver.wait(deliver.MAX_PER_WEBHOOK, "/full")
+    receiver.wait(FIRST, "/full")
     factories.deliveries(account, other)
     running.wake()
     until(lambda: _delivered() == 1, "the delivery to the other webhook")
     receiver.released.set()
-    until(lambda: _delivered() == deliver.MAX_PER_WEBHOOK + 2, "the delivery that waited")
+    until(lambda: _delivered() == FIRST + 2, "the delivery that waited")
     running.stop()
 
 
@@ -216,10 +217,8 @@ def test_a_webhook_gets_the_room_that_others_do_not_use(
     receiver.behave(hang)
     for _ in range(30):
         factories.deliveries(account, factories.webhook(account, receiver.url()))
-    factories.deliveries(
-        account, factories.webhook(account, receiver.url()), count=deliver.MAX_PER_WEBHOOK
-    )
+    factories.deliveries(account, factories.webhook(account, receiver.url()), count=FIRST)
     # Its only wake-up.
     engine.wake()
-    receiver.wait(30 + deliver.MAX_PER_WEBHOOK)
+    receiver.wait(30 + FIRST)
     receiver.released.set()

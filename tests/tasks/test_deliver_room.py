@@ -6,13 +6,14 @@ import time
 
 import pytest
 
-from models.deliveries.claim import LEASE_MARGIN_MS, LEAST_TRIES, Claim, Terms
+from models.deliveries.claim import LEASE_MARGIN_MS, LEAST_TRIES, Allowed, Claim, Terms
 from models.deliveries.outgoing import Limits
 from tasks import deliver
 from tasks.deliver import Engine, Lane, lease_ms
 from tests.tasks.engines import TIMEOUT, make_engine
 from tests.waiting import until
 from webhooks.client import WebhookClient
+from webhooks.pace import LEAST
 from webhooks.schedule import RetrySchedule
 
 
@@ -23,7 +24,7 @@ def test_a_lease_is_the_timeout_and_the_time_to_record() -> None:
 
 def test_an_attempt_takes_room_until_it_ends() -> None:
     async def run() -> None:
-        lane, ends = Lane(3, 1_000, 1, 0), [asyncio.Event() for _ in range(3)]
+        lane, ends = Lane(3, 1_000, 0), [asyncio.Event() for _ in range(3)]
         tasks = [asyncio.create_task(_wait_for(end)) for end in ends]
         for account_id, size, task in zip(("a", "a", "b"), (1, 2, 4), tasks, strict=True):
             lane.start(account_id, size, task)
@@ -47,7 +48,7 @@ def test_an_attempt_takes_room_until_it_ends() -> None:
 @pytest.mark.parametrize(("size", "room"), [(99, 2), (100, 0), (150, 0)])
 def test_a_lane_whose_bytes_are_in_flight_has_no_room(size: int, room: int) -> None:
     async def run() -> None:
-        lane, end = Lane(3, 100, 1, 0), asyncio.Event()
+        lane, end = Lane(3, 100, 0), asyncio.Event()
         lane.start("a", size, task := asyncio.create_task(_wait_for(end)))
         assert lane.room == room
         end.set()
@@ -59,13 +60,14 @@ def test_a_lane_whose_bytes_are_in_flight_has_no_room(size: int, room: int) -> N
 
 def test_a_lane_claims_for_what_it_has_in_flight() -> None:
     async def run() -> None:
-        lane, end = Lane(50, 100, 7, 0, slow=True), asyncio.Event()
+        lane, end = Lane(50, 100, 0, slow=True), asyncio.Event()
         limits = Limits({"pro": 1}, {"pro": 2})
         lane.start("a", 30, task := asyncio.create_task(_wait_for(end)))
-        assert lane.terms(5, limits) == Terms(
-            7,
+        assert lane.terms(5, limits, {"wh": (2, 1)}) == Terms(
+            LEAST,
             5,
             slow=True,
+            paces={"wh": Allowed(2, 1)},
             per_account=10,
             in_flight={"a": 1},
             size=70,
@@ -179,3 +181,9 @@ def test_an_idle_engine_claims_nothing(asked: list[Terms], monkeypatch: pytest.M
 
 def test_a_worker_exits_though_an_attempt_is_under_way() -> None:
     assert make_engine()._thread.daemon
+
+
+def test_a_webhook_has_at_most_the_part_of_an_account_in_flight() -> None:
+    engine = _engine(31)
+    assert engine._lanes[0].max_per_account == 5
+    assert engine._paces.of("wh", is_slow=False).window == 5

@@ -1,13 +1,14 @@
 """Recording outcomes: retries, discarded events, deactivation."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from models.accounts.account import Account
 from models.accounts.audit import Audit
 from models.database import writing
-from models.deliveries.attempt import NO_OUTCOME, Attempt, record_outcomes
+from models.deliveries.attempt import NO_OUTCOME, Attempt, Outcome, record_outcomes
 from models.deliveries.claim import ClaimedDelivery, Terms
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.webhook import Deactivation, Webhook
@@ -239,3 +240,39 @@ def test_a_delivery_with_an_expired_lease_is_skipped_at_the_deactivation(
     assert _claim() == []
     _succeed(claimed)
     assert _stored(delivery).state == SKIPPED
+
+
+def _record(*outcomes: Outcome) -> None:
+    record_outcomes(outcomes, _delay_after, 10)
+
+
+def test_the_longest_rest_of_a_batch_counts(
+    account: Account, webhook: Webhook, clock: Clock
+) -> None:
+    factories.deliveries(account, webhook, count=3)
+    failures = map(factories.failure, _claim())
+    _record(
+        *(replace(each, rest_ms=ms) for each, ms in zip(failures, (0, 2_000, 1_000), strict=True))
+    )
+    assert Webhook.get_by_id(webhook.id).rest_ends_at(clock.at) == clock.at + 2_000
+
+
+def test_a_2xx_to_a_retry_ends_a_rest_unless_another_one_is_refused(
+    account: Account, webhook: Webhook, clock: Clock
+) -> None:
+    with writing():
+        Webhook.rest(webhook.id, clock.at + 9_000)
+    factories.deliveries(account, webhook, count=3)
+    with writing():
+        Delivery.update(tries=1).execute()
+    plain, ending, refused = _claim()
+    _record(factories.success(plain))
+    assert Webhook.get_by_id(webhook.id).rests_until == clock.at + 9_000, "it began before the rest"
+    end, again = replace(factories.success(ending), ends_rest=True), factories.failure(refused)
+    _record(end, replace(again, rest_ms=1_000))
+    assert Webhook.get_by_id(webhook.id).rests_until == clock.at + 1_000
+    factories.deliveries(account, webhook)
+    clock.advance(seconds=1)
+    [new] = _claim()
+    _record(replace(factories.success(new), ends_rest=True))
+    assert Webhook.get_by_id(webhook.id).rests_until is None

@@ -16,16 +16,16 @@ from models.database import UnsureError, database, write, writing
 from models.deliveries import claim
 from models.deliveries.attempt import NO_OUTCOME, Attempt, record_outcomes
 from models.deliveries.claim import (
-    LEASE_MARGIN_MS,
     LEAST_TRIES,
     MOST_TOGETHER,
+    Allowed,
     ClaimedDelivery,
     Terms,
     give_back,
     is_wanted,
 )
 from models.deliveries.delivery import Delivery, DeliveryState
-from models.deliveries.webhook import Webhook
+from models.deliveries.webhook import LONGEST_REST_MS, Webhook
 from tests import factories
 from tests.conftest import Clock
 from tests.factories import claim_due
@@ -48,6 +48,12 @@ while claimed := claim_due(3, Terms(100, 30_000)).deliveries:
 
 def _claim(room: int = 100, per_webhook: int = 100) -> list[ClaimedDelivery]:
     return claim_due(room, Terms(per_webhook, LEASE_MS))
+
+
+def _claim_at(*webhook_ids: str, room: int, news: int) -> list[ClaimedDelivery]:
+    """A claim while these webhooks have this pace."""
+    paces = dict.fromkeys(webhook_ids, Allowed(room, news))
+    return claim_due(100, Terms(100, LEASE_MS, paces=paces))
 
 
 def _ids(claimed: list[ClaimedDelivery]) -> list[str]:
@@ -134,26 +140,52 @@ def test_claimers_of_two_processes_never_get_the_same_row(account: Account) -> N
     assert sorted(chain.from_iterable(claimed)) == sorted(row.id for row in made)
 
 
-def test_a_webhook_never_has_more_in_flight_than_its_cap(account: Account) -> None:
+def test_a_webhook_gets_what_its_pace_allows(account: Account) -> None:
     webhook, other = factories.webhook(account), factories.webhook(account)
     factories.deliveries(account, webhook, count=5)
     factories.deliveries(account, other)
     first = _claim(per_webhook=2)
     assert sorted(_webhooks(first)) == sorted([webhook.id, webhook.id, other.id])
-    assert _claim(per_webhook=2) == []
-    assert _webhooks(_claim(per_webhook=3)) == [webhook.id]
+    assert _claim_at(webhook.id, room=0, news=0) == []
+    assert _webhooks(_claim_at(webhook.id, room=1, news=1)) == [webhook.id]
+    assert len(_claim_at(webhook.id, room=2, news=1)) == 1
 
 
-def test_an_attempt_of_a_dead_worker_counts_against_the_cap_while_it_may_be_under_way(
+def test_a_webhook_whose_pace_allows_no_new_event_gets_retries(account: Account) -> None:
+    webhook = factories.webhook(account)
+    retried, _ = factories.deliveries(account, webhook, count=2)
+    assert _claim_at(webhook.id, room=2, news=0) == []
+    with writing():
+        Delivery.update(tries=1).where(Delivery.id == retried.id).execute()
+    [claimed] = _claim_at(webhook.id, room=2, news=0)
+    assert (claimed.delivery_id, claimed.is_new) == (retried.id, False)
+    [other] = _claim_at(webhook.id, room=2, news=2)
+    assert other.is_new
+
+
+def test_a_webhook_whose_receiver_asked_for_a_rest_gets_retries(
     account: Account, clock: Clock
 ) -> None:
-    factories.deliveries(account, factories.webhook(account), count=2)
-    [dead] = _ids(_claim(per_webhook=1))
-    clock.advance(milliseconds=LEASE_MS - LEASE_MARGIN_MS - 1)
-    assert _claim(per_webhook=1) == []
+    webhook = factories.webhook(account)
+    retried, new = factories.deliveries(account, webhook, count=2)
+    with writing():
+        Delivery.update(tries=1).where(Delivery.id == retried.id).execute()
+        Webhook.rest(webhook.id, clock.at + 2_000)
+    assert _ids(_claim()) == [retried.id]
+    clock.advance(milliseconds=1_999)
+    assert _claim() == []
     clock.advance(milliseconds=1)
-    [claimed] = _ids(_claim(per_webhook=1))
-    assert claimed != dead
+    assert _ids(_claim()) == [new.id]
+
+
+def test_a_rest_that_began_before_the_clock_was_set_back_is_over(
+    account: Account, clock: Clock
+) -> None:
+    webhook = factories.webhook(account)
+    factories.deliveries(account, webhook)
+    with writing():
+        Webhook.rest(webhook.id, clock.at + LONGEST_REST_MS + 1)
+    assert len(_claim()) == 1
 
 
 def test_the_webhook_that_waits_longest_comes_first(account: Account, clock: Clock) -> None:
@@ -186,7 +218,22 @@ def test_webhooks_at_their_cap_do_not_keep_others_waiting(account: Account, cloc
     clock.advance(seconds=1)
     healthy = factories.webhook(account)
     factories.deliveries(account, healthy)
-    assert _webhooks(_claim(room=1, per_webhook=1)) == [healthy.id]
+    full = dict.fromkeys((hook.id for hook in hanging), Allowed(0, 0))
+    assert _webhooks(claim_due(1, Terms(1, LEASE_MS, paces=full))) == [healthy.id]
+
+
+def test_webhooks_that_may_get_no_new_event_do_not_keep_others_waiting(
+    account: Account, clock: Clock
+) -> None:
+    resting, slowed = factories.webhook(account), factories.webhook(account)
+    factories.deliveries(account, resting, slowed)
+    with writing():
+        Webhook.rest(resting.id, clock.at + 2_000)
+    clock.advance(seconds=1)
+    healthy = factories.webhook(account)
+    factories.deliveries(account, healthy)
+    paces = {slowed.id: Allowed(5, 0)}
+    assert _webhooks(claim_due(1, Terms(1, LEASE_MS, paces=paces))) == [healthy.id]
 
 
 def test_the_free_capacity_limits_a_claim_over_all_webhooks(account: Account) -> None:
@@ -321,7 +368,8 @@ def test_webhooks_at_their_cap_take_up_no_turn_of_their_account(
     clock.advance(seconds=1)
     healthy = factories.webhook(account)
     factories.deliveries(account, healthy)
-    assert healthy.id in _webhooks(_claim(room=6, per_webhook=1))
+    paces = dict.fromkeys((hook.id for hook in full), Allowed(0, 0))
+    assert healthy.id in _webhooks(claim_due(6, Terms(1, LEASE_MS, paces=paces)))
 
 
 def test_an_account_has_no_more_in_flight_than_its_part(account: Account) -> None:
@@ -495,7 +543,6 @@ def test_claiming_walks_the_partial_indexes_and_scans_no_table(plans: Callable[[
     plan = plans()
     assert "INDEX delivery_due (webhook_id=?" in plan
     assert "INDEX delivery_waiting" in plan
-    assert "INDEX delivery_leased (webhook_id=?)" in plan
     scans = [step for step in plan.splitlines() if step.startswith("SCAN")]
     ours = ["walk", "open", "delivery_due", "delivery_waiting", "subquery", "json_each"]
     # The few rows of a part, by their bytes.

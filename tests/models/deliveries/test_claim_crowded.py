@@ -4,7 +4,7 @@ from models.accounts.account import Account
 from models.database import writing
 from models.deliveries import claim
 from models.deliveries.attempt import Attempt
-from models.deliveries.claim import LEAST_TRIES, Claim, Terms
+from models.deliveries.claim import LEAST_TRIES, Allowed, Claim, Terms
 from models.deliveries.delivery import Delivery
 from models.deliveries.outgoing import Outgoing
 from models.deliveries.webhook import Webhook
@@ -14,8 +14,10 @@ from tests.conftest import Clock
 LEASE_MS = 30_000
 
 
-def _claim(room: int = 100, per_webhook: int = 100) -> Claim:
-    return claim.claim_due(room, Terms(per_webhook, LEASE_MS))
+def _claim(
+    room: int = 100, per_webhook: int = 100, paces: dict[str, Allowed] | None = None
+) -> Claim:
+    return claim.claim_due(room, Terms(per_webhook, LEASE_MS, paces=paces or {}))
 
 
 def _said(made: Claim) -> tuple[int, set[str], bool]:
@@ -30,12 +32,14 @@ def test_a_claim_says_which_accounts_may_have_more_due(account: Account) -> None
 
 
 def test_an_account_at_its_cap_is_crowded_but_no_other_claim_would_help(account: Account) -> None:
-    factories.deliveries(account, factories.webhook(account), count=2)
+    webhook = factories.webhook(account)
+    factories.deliveries(account, webhook, count=2)
     assert len(_claim(per_webhook=1).deliveries) == 1
-    assert _said(_claim(per_webhook=1)) == (0, {account.id}, False)
+    full = {webhook.id: Allowed(0, 0)}
+    assert _said(_claim(paces=full)) == (0, {account.id}, False)
     other = Account.open("Other", "pro")
     factories.deliveries(other, factories.webhook(other), count=2)
-    assert _said(_claim(per_webhook=1)) == (1, {account.id, other.id}, True)
+    assert _said(_claim(per_webhook=1, paces=full)) == (1, {account.id, other.id}, True)
 
 
 def test_an_account_with_its_part_in_flight_keeps_no_other_waiting(

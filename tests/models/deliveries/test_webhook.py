@@ -204,3 +204,30 @@ def test_a_success_ends_the_row_of_discarded_events(account: Account) -> None:
         assert Webhook.note_discarded(webhook.id) == 1
         assert Webhook.note_discarded(other.id) == 2
         assert Webhook.note_discarded("wh_deleted") == 0
+
+
+def test_another_url_and_enabling_end_a_rest(account: Account, clock: Clock) -> None:
+    webhook = factories.webhook(account)
+
+    def rest() -> None:
+        Webhook.rest(webhook.id, clock.at + 1_000)
+        assert Webhook.get_by_id(webhook.id).rest_ends_at(clock.at) == clock.at + 1_000
+
+    with writing():
+        rest()
+        webhook.change(url=webhook.url)
+        assert Webhook.get_by_id(webhook.id).rests_until is not None
+        webhook.change(url=f"{webhook.url}/other")
+        assert Webhook.get_by_id(webhook.id).rests_until is None
+        rest()
+        webhook.deactivate()
+        webhook.activate()
+        assert Webhook.get_by_id(webhook.id).rests_until is None
+
+
+@pytest.mark.parametrize(("ms", "rests"), [(-1, False), (0, False), (1, True), (3_600_000, True)])
+def test_a_rest_is_at_most_an_hour(clock: Clock, ms: int, *, rests: bool) -> None:
+    until = clock.at + ms
+    assert Webhook(rests_until=until).rest_ends_at(clock.at) == (until if rests else None)
+    assert Webhook(rests_until=clock.at + 3_600_001).rest_ends_at(clock.at) is None
+    assert Webhook(rests_until=None).rest_ends_at(clock.at) is None
