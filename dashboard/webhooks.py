@@ -7,7 +7,7 @@ from typing import Any
 
 from flask import Response, request
 
-from dashboard.charts import of_webhook
+from dashboard.charts import milliseconds, of_webhook
 from dashboard.deliveries import missed
 from dashboard.guard import ALL, DEVELOPERS, account
 from dashboard.list_filters import as_typed
@@ -16,11 +16,12 @@ from gateway.settings import get_settings
 from models import clock
 from models.deliveries.attempt import Attempt
 from models.deliveries.backlog import a_day_before, failed_in_a_day
-from models.deliveries.delivery import DeliveryState
+from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.delivery_filter import DeliveryFilter, answer_of, last_attempts
 from models.deliveries.webhook import Deactivation, Webhook
 from models.errors import ConflictError, RateLimitedError, UnavailableError
 from models.numbers.number import Number
+from models.reports.activity import recent
 from services import webhooks as service
 from services.webhooks import send_test_delivery
 from webhooks.address import AddressRefusedError
@@ -175,6 +176,8 @@ def _page(row: Webhook, answer: Answer | None = None) -> Response:
         webhook=row,
         state=state_of(row, failed),
         waits_until=row.waits_until(now),
+        rest_ends_at=row.rest_ends_at(now) if row.active else None,
+        pace=_pace(row, now),
         failed_count=failed.get(row.id),
         since=as_typed(a_day_before(now)),
         charts=of_webhook(row),
@@ -186,6 +189,12 @@ def _page(row: Webhook, answer: Answer | None = None) -> Response:
         missed=missed([row.id]),
         answer=answer,
     )
+
+
+def _pace(row: Webhook, now: int) -> tuple[int, str, str]:
+    """The attempts in flight, those a second in the last minutes, and their median response time."""
+    a_second, took = recent(row.id, now)
+    return Delivery.count_in_flight(row.id), f"{a_second:,.1f}", milliseconds(took)
 
 
 def _last_failure(row: Webhook) -> Mapping[str, Any]:

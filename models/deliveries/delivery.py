@@ -25,7 +25,7 @@ from models.deliveries.webhook import Webhook, webhooks_of
 from models.work import Lease
 
 # The key that claims and outcomes lock (models.database.write). Both come in batches. One transaction at a
-# time keeps each webhook's cap.
+# time keeps the limits of accounts and hosts.
 CLAIMS = "claims"
 # This many rows keep other writers waiting for some hundredths of a second.
 MOST_SKIPPED = 1_000
@@ -150,6 +150,13 @@ class Delivery(Lease):
         with reading():
             claimed = cls.select().where(cls.webhook == webhook_id, cls.lease_token.is_null(False))
             return bool(claimed.exists())
+
+    @classmethod
+    def count_in_flight(cls, webhook_id: str) -> int:
+        """The number of attempts at this webhook that are running or about to start."""
+        with reading():
+            is_running = cls.lease_token.is_null(False) & ~cls.is_idle(database_now())
+            return int(cls.select().where(cls.webhook == webhook_id, is_running).count())
 
     @classmethod
     def is_idle(cls, now: int) -> Any:

@@ -35,6 +35,8 @@ SPANS = {
     "30d": Span("30 days", DAY_MS, 30),
 }
 DEFAULT = "24h"
+# The steps that show how fast events go out now: the current one, and the one before.
+RECENT = Span("10 minutes", NARROW, 2)
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,12 @@ def attempts(webhook_ids: Sequence[str], span: Span, now: int) -> list[Attempts]
         for step, *counts in fetch(query.group_by(SQL("1")).tuples())
     }
     return [found.get(start, Attempts()) for start in starts]
+
+
+def recent(webhook_id: str, now: int) -> tuple[float, float | None]:
+    """The attempts a second at a webhook in the last minutes, and their median response time in ms."""
+    found = total(attempts([webhook_id], RECENT, now))
+    return 1000 * found.count / (now - RECENT.starts(now)[0]), found.took(0.5)
 
 
 def total(steps: Sequence[Attempts]) -> Attempts:

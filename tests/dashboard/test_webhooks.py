@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from models.accounts.account import Account
+from models.database import writing
 from models.deliveries.attempt import Outcome, record_outcomes
 from models.deliveries.claim import Terms
 from models.deliveries.delivery import Delivery
@@ -16,6 +17,7 @@ from models.errors import ConflictError
 from services import webhooks as service
 from services.webhooks import NOT_CHECKED
 from tests import factories
+from tests.conftest import Clock
 from tests.dashboard.conftest import Submit, Visit
 from tests.receiver import Receiver, answer
 from webhooks import signing
@@ -186,3 +188,33 @@ def test_a_delivery_of_a_disabled_webhook_is_not_redelivered(
     service.change(hook, active=False)
     answer = submit(f"deliveries/{row.id}/redeliver", 409)
     assert "enable it first" in answer.text
+
+
+def test_the_page_shows_what_is_in_flight_and_how_fast_events_go(
+    visit: Visit, account: Account, hook: Webhook, clock: Clock
+) -> None:
+    clock.at -= clock.at % 300_000
+    for _ in range(3):
+        _answered(account, hook, 200)
+    factories.deliveries(account, hook)
+    factories.claim_due(1, Terms(10, 1000))
+    clock.advance(seconds=3)
+    page = " ".join(re.sub("<[^>]+>", " ", visit(f"webhooks/{hook.id}")).split())
+    assert "In flight 0 " in page, "its lease is over"
+    factories.deliveries(account, hook)
+    factories.claim_due(1, Terms(10, 30_000))
+    page = " ".join(re.sub("<[^>]+>", " ", visit(f"webhooks/{hook.id}")).split())
+    assert "In flight 1 " in page
+    assert "0.0 attempts a second, median response time" in page
+
+
+def test_the_page_shows_until_when_the_receiver_gets_no_new_events(
+    visit: Visit, hook: Webhook, clock: Clock
+) -> None:
+    wait = "New events wait until"
+    assert wait not in visit(f"webhooks/{hook.id}")
+    with writing():
+        Webhook.rest(hook.id, clock.at + 600_000)
+    assert f"{wait} 2026-11-20 09:40 UTC" in visit(f"webhooks/{hook.id}")
+    clock.advance(minutes=10)
+    assert wait not in visit(f"webhooks/{hook.id}")
