@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.machine import Processors, describe
 
 # Each has run(rounds) -> Iterable[Table].
-BENCHMARKS = ("sending", "callbacks", "delivering", "waking", "processes", "growth", "life")
+BENCHMARKS = ("sending", "callbacks", "delivering", "waking", "pace", "processes", "growth", "life")
 RESULTS = Path("build/bench.json")
 
 

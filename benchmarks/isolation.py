@@ -69,8 +69,10 @@ ROUNDS = [
     Round("answer after 9 s", "slow"),
     Round("refuse connections", "refuse"),
     Round("get 90 % of the load", floods=True),
+    Round("get 90 %, answer after 300 ms", "after/300", floods=True),
     Round("redeliver 10,000 each", redelivers=True),
     Round("100 webhooks each, 9 s", "slow", webhooks=MOST_WEBHOOKS),
+    Round("200 webhooks each, 300 ms", "after/300", webhooks=2 * MOST_WEBHOOKS),
 ]
 
 
@@ -167,7 +169,7 @@ def run_round(backend: str, rate: int, spec: Round) -> tuple[float, float, int]:
 def main() -> int:
     """Run all rounds. Returns the exit status."""
     failed = False
-    print(f"{'round':<24} {'p50 ms':>7} {'p99 ms':>7} {'ratio':>6} {'missing':>8}")
+    print(f"{'round':<30} {'p50 ms':>7} {'p99 ms':>7} {'ratio':>6} {'missing':>8}")
     for backend in BACKENDS:
         for rate in RATES:
             print(f"{backend}, {rate} events a second:", flush=True)
@@ -178,7 +180,7 @@ def main() -> int:
                 is_bad = missing > 0 or p99 > 2 * healthy + GRACE_MS
                 failed = failed or is_bad
                 print(
-                    f"{spec.name:<24} {p50:>7.1f} {p99:>7.1f} {p99 / healthy:>6.2f} {missing:>8}"
+                    f"{spec.name:<30} {p50:>7.1f} {p99:>7.1f} {p99 / healthy:>6.2f} {missing:>8}"
                     f"{'  FAILED' if is_bad else ''}",
                     flush=True,
                 )

@@ -1,7 +1,13 @@
 """Receivers for the benchmarks, in a separate process. They report when each event arrived.
 
-``/ok/N`` responds at once, ``/hang/N`` never, ``/slow/N`` after 9 s. ``GET /arrivals/N`` responds when at
-least N events have arrived, with the time of each event's first arrival in Unix seconds, by its identifier.
+``/ok/N`` responds at once, ``/hang/N`` never, ``/slow/N`` after 9 s, ``/after/MS`` after so many ms.
+
+``/limit/RATE`` accepts so many requests in each second, and responds to others with 429. The responses of
+``/limit/RATE/SECONDS`` have Retry-After.
+
+``GET /arrivals/N`` responds when at least N events have
+arrived, with the time of each event's first arrival in Unix seconds, by its identifier. Events that got 429
+have not arrived. ``GET /refused/`` responds with the number of responses with 429.
 
 A bare protocol, because the receiver's CPU time is lost to the contenders.
 """
@@ -11,6 +17,7 @@ import json
 import re
 import sys
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -25,6 +32,17 @@ class Arrivals:
 
     times: dict[str, float] = field(default_factory=dict)
     waiting: list[tuple[int, asyncio.Transport]] = field(default_factory=list)
+    # The requests of the current second at a limit, and all that were above it.
+    in_second: Counter[int] = field(default_factory=Counter)
+    refused: int = 0
+
+    def is_above(self, limit: int) -> bool:
+        """Count a request, and whether it is above the limit of its second."""
+        second = int(time.time())
+        is_above = self.in_second[second] >= limit
+        self.in_second[second] += not is_above
+        self.refused += is_above
+        return is_above
 
     def note(self, body: bytes) -> None:
         """Record an event that arrived."""
@@ -75,16 +93,30 @@ class Receiver(asyncio.Protocol):
             self._arrivals.waiting.append((int(argument), self._transport))
             self._arrivals.tell()
             return
+        if kind == b"refused":
+            self._transport.write(_answer(b"%d" % self._arrivals.refused))
+            return
+        if kind == b"limit":
+            limit, _, seconds = argument.partition(b"/")
+            if self._arrivals.is_above(int(limit)):
+                after = b"Retry-After: %b\r\n" % seconds if seconds else b""
+                self._transport.write(_answer(b"", b"429 Too Many Requests", after))
+                return
         self._arrivals.note(body)
-        if kind == b"ok":
+        if kind in (b"ok", b"limit"):
             self._transport.write(_answer(b""))
+        elif kind == b"after":
+            loop = asyncio.get_running_loop()
+            loop.call_later(
+                int(argument.partition(b"/")[0]) / 1000, self._transport.write, _answer(b"")
+            )
         elif kind == b"slow":
             loop = asyncio.get_running_loop()
             loop.call_later(SLOW_SECONDS, self._transport.write, _answer(b""))
 
 
-def _answer(body: bytes) -> bytes:
-    return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+def _answer(body: bytes, status: bytes = b"200 OK", headers: bytes = b"") -> bytes:
+    return b"HTTP/1.1 %b\r\n%bContent-Length: %d\r\n\r\n%b" % (status, headers, len(body), body)
 
 
 async def serve(port: int) -> None:
