@@ -159,6 +159,8 @@ def why_off(row: Webhook) -> str:
                 if count == 1
                 else f"{count} deliveries in a row failed, each after all its retries."
             )
+        case Deactivation.GONE:
+            return "The endpoint responded with 410 Gone."
         case Deactivation.REQUESTED:
             return "A user or an API key of this account disabled it."
     return "It was disabled before reasons were stored."
@@ -168,9 +170,8 @@ def _page(row: Webhook, answer: Answer | None = None) -> Response:
     names = {number.id: f"+{number.phone_number}" for number in Number.all(row.account_id)}
     now = clock.now()
     failed = failed_in_a_day([row.id], now)
-    is_in_trouble = (
-        state_of(row, failed) == FAILING or row.deactivated_because == Deactivation.FAILURES
-    )
+    gave_up = row.deactivated_because in (Deactivation.FAILURES, Deactivation.GONE)
+    is_in_trouble = state_of(row, failed) == FAILING or gave_up
     return show(
         "webhook.html",
         webhook=row,

@@ -206,6 +206,7 @@ class Settings(BaseSettings):
     retry_schedule: Annotated[tuple[_Seconds, ...], NoDecode, _LISTED] = (30, 300, 1800)
     delivery_timeout: _Seconds = 10
     deactivate_after: PositiveInt = 10
+    deactivate_when_gone: bool = False
     redelivery_rate: PositiveInt = 50
     due_limit: NonNegativeInt = 0
     allow_local_webhooks: bool | None = None

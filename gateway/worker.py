@@ -83,6 +83,7 @@ def make_engine(settings: Settings) -> deliver.Engine:
         settings.delivery_timeout,
         settings.deactivate_after,
         outgoing_limits(),
+        deactivate_when_gone=settings.deactivate_when_gone,
     )
 
 

@@ -163,8 +163,15 @@ def _record(new: dict[Key, dict[str, str]], gone: list[Incident], back: list[Inc
         incident.clear(None)
 
 
+# Why the gateway disabled a webhook.
+_GAVE_UP = {
+    Deactivation.FAILURES: "Too many deliveries failed in a row.",
+    Deactivation.GONE: "Your endpoint responded with 410 Gone.",
+}
+
+
 def _webhooks() -> Iterator[Trouble]:
-    gave_up = (~Webhook.active) & (Webhook.deactivated_because == Deactivation.FAILURES)
+    gave_up = (~Webhook.active) & Webhook.deactivated_because.in_(list(_GAVE_UP))
     is_bad = (Webhook.active & (Webhook.failure_count > 0)) | gave_up
     for webhook in Webhook.select().where(is_bad, Webhook.account.in_(AlertTarget.accounts())):
         path = f"/dashboard/webhooks/{webhook.id}"
@@ -181,8 +188,9 @@ def _webhooks() -> Iterator[Trouble]:
                 (webhook.account_id, IncidentKind.WEBHOOK_DISABLED, webhook.id),
                 {
                     "title": f"Webhook disabled: {webhook.url}",
-                    "detail": "Too many deliveries failed in a row. It receives no events until you enable"
-                    " it. Fix your endpoint, enable the webhook, then redeliver the failed deliveries.",
+                    "detail": f"{_GAVE_UP[webhook.deactivated_because]} It receives no events until you"
+                    " enable it. Fix your endpoint, enable the webhook, then redeliver the failed"
+                    " deliveries.",
                     "path": path,
                 },
             )

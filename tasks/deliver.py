@@ -54,6 +54,7 @@ logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
+GONE = 410
 # The attempts in flight in each lane.
 MAX_IN_FLIGHT, MAX_SLOW_IN_FLIGHT = 500, 100
 # The part of the client's connections that slow receivers may use if descriptors are few.
@@ -156,8 +157,11 @@ class Engine:
         delivery_timeout: float,
         deactivate_after: int,
         limits: Limits | None = None,
+        *,
+        deactivate_when_gone: bool = False,
     ) -> None:
         self._client = client
+        self._deactivate_when_gone = deactivate_when_gone
         self._limits = limits or Limits()
         self._schedule = schedule
         self._deactivate_after = deactivate_after
@@ -372,6 +376,7 @@ class Engine:
                 proven_url=webhook.url if answer.success and webhook.on_trial else None,
                 rest_ms=round(1000 * rest_of(answer, clock.now() / 1000)),
                 ends_rest=answer.success and webhook.rest_ends_at(started_at) is not None,
+                is_end=self._deactivate_when_gone and answer.status_code == GONE,
             )
             report_attempt(claimed, outcome)
         if self._claim_pause.pause and answer.status_code is not None:

@@ -53,6 +53,8 @@ class Outcome:
     rest_ms: int = 0
     # Whether it was a probe during such a time, and got 2xx.
     ends_rest: bool = False
+    # Whether its response disables the webhook.
+    is_end: bool = False
 
     @property
     def is_slow(self) -> bool:
@@ -177,21 +179,15 @@ def record_outcomes(
         active = dict(_ACTIVE.execute(troubled, now)) if troubled else {}
         ends: dict[tuple[str, int | None], list[Delivery]] = defaultdict(list)
         ended: list[tuple[str, Outcome, str]] = []
-        rests: Counter[str] = Counter()
         for outcome, delivery in ours:
             Attempt.append(outcome, delivery.attempt_count)
             if outcome.proven_url is not None:
                 Webhook.end_trial(delivery.webhook_id, outcome.proven_url)
-            if outcome.ends_rest:
-                Webhook.rest(delivery.webhook_id, None)
-            if outcome.rest_ms:
-                rests[delivery.webhook_id] = max(rests[delivery.webhook_id], outcome.rest_ms)
             end = _end_of(outcome, delivery, retry_delay, active)
             ends[end].append(delivery)
             ended.append((delivery.webhook_id, outcome, _ENDS.get(end[0], "retried")))
         AttemptTotal.add(ended, now)
-        for webhook_id, rest_ms in rests.items():
-            Webhook.rest(webhook_id, active.get(webhook_id, now) + rest_ms)
+        _note_rests(ours, active, now)
         states: Counter[str] = Counter()
         for (state, due_at), deliveries in ends.items():
             _end.execute([d.id for d in deliveries], state, due_at, None if due_at else now)
@@ -202,9 +198,24 @@ def record_outcomes(
             note_slow.execute(slow)
         for delivery in ends[DeliveryState.FAILED, None]:
             _count_failure(delivery, deactivate_after)
+        for webhook_id in {delivery.webhook_id for outcome, delivery in ours if outcome.is_end}:
+            _disable(webhook_id, Deactivation.GONE)
         return states
 
     return write(record, CLAIMS)
+
+
+def _note_rests(
+    ended: Iterable[tuple[Outcome, Delivery]], active: Mapping[str, int], now: int
+) -> None:
+    """Store until when receivers ask to get no new events: the longest time, or none after a probe."""
+    rests: dict[str, int] = {}
+    for outcome, delivery in ended:
+        if outcome.ends_rest or outcome.rest_ms:
+            rests[delivery.webhook_id] = max(rests.get(delivery.webhook_id, 0), outcome.rest_ms)
+    for webhook_id, rest_ms in rests.items():
+        until = active.get(webhook_id, now) + rest_ms
+        Webhook.rest(webhook_id, until if rest_ms else None)
 
 
 def _end_of(
@@ -225,11 +236,16 @@ def _end_of(
 def _count_failure(delivery: Delivery, deactivate_after: int) -> None:
     """Disable the webhook when too many of its deliveries have failed in a row."""
     if Webhook.note_discarded(delivery.webhook_id) >= deactivate_after:
-        # Exclude transactions that schedule deliveries for the webhook while they see it as active.
-        with writing():
-            webhook = Webhook.get_by_id(delivery.webhook_id)
-            if webhook.active:
-                after = {"because": Deactivation.FAILURES}
-                Audit.record(webhook.account_id, "webhook.disabled", webhook.id, after=after)
-            webhook.deactivate(Deactivation.FAILURES)
-            Delivery.skip_waiting(delivery.webhook_id)
+        _disable(delivery.webhook_id, Deactivation.FAILURES)
+
+
+def _disable(webhook_id: str, because: Deactivation) -> None:
+    # Exclude transactions that schedule deliveries for the webhook while they see it as active.
+    with writing():
+        webhook = Webhook.get_by_id(webhook_id)
+        if webhook.active:
+            Audit.record(
+                webhook.account_id, "webhook.disabled", webhook.id, after={"because": because}
+            )
+        webhook.deactivate(because)
+        Delivery.skip_waiting(webhook_id)

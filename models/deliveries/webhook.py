@@ -38,6 +38,7 @@ def _new_sealed_secret() -> str:
 class Deactivation(StrEnum):
     REQUESTED = "requested"
     FAILURES = "failures"  # too many deliveries in a row
+    GONE = "gone"  # its receiver responded with 410
 
 
 class Webhook(Owned):

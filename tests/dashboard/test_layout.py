@@ -64,7 +64,8 @@ def test_a_failing_webhook_is_not_active_in_green(account: Account, visit: Visit
 
 
 @pytest.mark.parametrize(
-    ("because", "kind"), [(Deactivation.FAILURES, "bad"), (Deactivation.REQUESTED, "off")]
+    ("because", "kind"),
+    [(Deactivation.FAILURES, "bad"), (Deactivation.GONE, "bad"), (Deactivation.REQUESTED, "off")],
 )
 def test_a_webhook_disabled_on_purpose_is_no_trouble(
     account: Account, visit: Visit, because: Deactivation, kind: str

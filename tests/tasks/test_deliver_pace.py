@@ -135,6 +135,23 @@ def test_a_retry_goes_out_during_a_rest_and_its_2xx_ends_it(
     assert Webhook.get_by_id(webhook.id).rests_until is None
 
 
+@pytest.mark.parametrize("is_end", [False, True])
+def test_410_disables_a_webhook_only_by_the_setting(
+    account: Account, receiver: Receiver, *, is_end: bool
+) -> None:
+    receiver.behave(answer(410))
+    webhook = factories.webhook(account, receiver.url())
+    factories.deliveries(account, webhook)
+    client = WebhookClient(timeout=TIMEOUT, allow_local=True, user_agent="Gateway/1")
+    schedule = RetrySchedule((600.0,))
+    engine = deliver.Engine(client, schedule, TIMEOUT, 10, deactivate_when_gone=is_end)
+    with running(engine):
+        until(lambda: Attempt.select().exists(), "the attempt")
+    assert Webhook.get_by_id(webhook.id).active != is_end
+    [delivery] = Delivery.select()
+    assert delivery.state == (DeliveryState.SKIPPED if is_end else DeliveryState.PENDING)
+
+
 def test_a_webhook_gets_more_at_a_time_up_to_the_part_of_its_account(
     account: Account, receiver: Receiver
 ) -> None:

@@ -168,6 +168,20 @@ def test_events_discarded_in_one_batch_count_one_by_one(account: Account, webhoo
     assert row.after == {"because": Deactivation.FAILURES}
 
 
+def test_a_response_that_disables_the_webhook_skips_what_waits(
+    account: Account, webhook: Webhook
+) -> None:
+    factories.deliveries(account, webhook, count=3)
+    [first] = _claim(room=1)
+    gone = replace(factories.failure(first), status_code=410, is_end=True)
+    record_outcomes([gone], _delay_after, 10)
+    stored = Webhook.get_by_id(webhook.id)
+    assert (stored.active, stored.deactivated_because) == (False, Deactivation.GONE)
+    assert [row.state for row in Delivery.select()] == [SKIPPED] * 3
+    [row] = Audit.all(account.id)
+    assert (row.action, row.after) == ("webhook.disabled", {"because": Deactivation.GONE})
+
+
 def test_any_2xx_resets_the_count(account: Account, webhook: Webhook) -> None:
     _discard(account, webhook, 9)
     factories.deliveries(account, webhook)
