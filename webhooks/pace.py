@@ -1,8 +1,9 @@
 """How fast a worker sends to a webhook: the pace that its receiver shows (ADR 88).
 
-A pace is a window, the most attempts in flight, and after a refusal also a rate. Both grow while the receiver
-takes events as quickly as usual, and shrink by half when it says that it cannot. It is kept in memory: each
-worker learns it alone. All times are of one monotonic clock, in seconds.
+A pace is a window, the most attempts in flight. A receiver that limits its requests, or takes none of them,
+also has a rate. Both grow while the receiver takes events as quickly as usual, and shrink by half when it
+says that it cannot. A pace is kept in memory: each worker learns it alone. All times are of one monotonic
+clock, in seconds.
 """
 
 from datetime import UTC, datetime
@@ -29,6 +30,7 @@ USELESS = 2
 TICK = 0.001
 # 429 Too Many Requests, 502 Bad Gateway, 503 Service Unavailable, 504 Gateway Timeout.
 REFUSALS = frozenset({429, 502, 503, 504})
+LIMITED = 429
 # Those whose Retry-After counts, and how much of it does, in seconds.
 RESTING = frozenset({429, 503})
 LONGEST_REST = 3600
@@ -37,6 +39,13 @@ LONGEST_REST = 3600
 def _is_refusal(answer: Answer) -> bool:
     """Whether the receiver, or its machine, says that it cannot take more."""
     return answer.status_code is None or answer.status_code in REFUSALS
+
+
+def _is_limit(answer: Answer) -> bool:
+    """Whether the receiver says that it got too many requests. Other errors may have other causes."""
+    return answer.status_code == LIMITED or bool(
+        answer.status_code in RESTING and answer.retry_after
+    )
 
 
 def rest_of(answer: Answer, now: float) -> float:
@@ -110,6 +119,8 @@ class Pace:
     def __init__(self, most: int, *, is_slow: bool = False) -> None:
         self.in_flight = 0
         self.rate: Rate | None = None
+        # Whether the rate is that of a receiver that limits its requests. Otherwise the next 2xx ends it.
+        self._is_limited = False
         # Whether more may be due than the rate allowed to the last claim.
         self.may_wait = False
         self._first = min(most, LEAST if is_slow else FIRST)
@@ -159,12 +170,16 @@ class Pace:
             self._shrink(now)
         # Attempts that began before it shrank say nothing new, and neither does another error.
         elif _is_refusal(answer) and started_at >= self._shrunk_at:
-            if self.rate is None:
-                # A refusal may be quicker than a 2xx.
-                usual = seconds if self._quickest == inf else max(seconds, self._quickest)
-                self.rate = Rate(now, self.window / usual)
-            else:
-                self.rate.halve(now)
+            is_limit = _is_limit(answer)
+            # One that fails now and then needs no rate: it would become slow for no reason.
+            if is_limit or self._taken_at < self._shrunk_at:
+                self._is_limited |= is_limit
+                if self.rate is None:
+                    # A refusal may be quicker than a 2xx.
+                    usual = seconds if self._quickest == inf else max(seconds, self._quickest)
+                    self.rate = Rate(now, self.window / usual)
+                else:
+                    self.rate.halve(now)
             self._shrink(now)
 
     def _grow(self, now: float, seconds: float, together: int) -> None:
@@ -172,8 +187,9 @@ class Pace:
         self._taken_at = now
         if self.rate is not None:
             self.rate.quicken(now)
-            if self.rate.a_second * self._quickest > USELESS * self._most:
-                self.rate = None
+            is_useless = self.rate.a_second * self._quickest > USELESS * self._most
+            if is_useless or not self._is_limited:
+                self.rate, self._is_limited = None, False
         if seconds > LATE_TIMES * self._quickest + LATE_SECONDS:
             self._is_new = False
         elif 2 * together >= self.window:

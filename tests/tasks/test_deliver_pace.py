@@ -105,7 +105,7 @@ def test_events_that_wait_for_the_rate_need_no_other_wake_up(
     def refuse(exchange: Exchange) -> None:
         # The rate begins with half of the window for each answer time.
         time.sleep(0.5)
-        exchange.reply(503)
+        exchange.reply(429)
 
     receiver.behave(_once(refuse, receiver))
     webhook = factories.webhook(account, receiver.url())

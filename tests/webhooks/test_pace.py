@@ -106,6 +106,16 @@ def test_a_receiver_that_accepts_few_requests_refuses_few(a_second: int) -> None
     assert simulation.taken > 0.6 * 120 * a_second
 
 
+@pytest.mark.parametrize("status", [None, 502, 503, 504])
+def test_a_receiver_that_fails_now_and_then_stays_fast(status: int | None) -> None:
+    numbers = count(1)
+    simulation = Simulation(
+        lambda _now, _together: _answer(200 if next(numbers) % 10 else status, 100)
+    )
+    simulation.run(60)
+    assert simulation.taken / 60 > 20
+
+
 def test_an_outage_costs_few_attempts_and_ends_within_seconds() -> None:
     outage = 20, 320
 
@@ -165,7 +175,26 @@ def test_a_refusal_slows_down(status: int | None) -> None:
     pace = Pace(MOST)
     _attempt(pace, 0, _answer(status))
     assert pace.window == FIRST // 2
+
+
+@pytest.mark.parametrize("refusal", [_answer(429), _answer(503, retry_after="1")])
+def test_a_receiver_that_limits_its_requests_has_a_rate(refusal: Answer) -> None:
+    pace = Pace(MOST)
+    _attempt(pace, 0, refusal)
     assert pace.news(0.1) == 0
+    _attempt(pace, 1, _answer(200))
+    assert pace.rate is not None
+
+
+@pytest.mark.parametrize("status", [None, 502, 503, 504])
+def test_a_receiver_that_takes_none_has_a_rate_until_it_takes_one(status: int | None) -> None:
+    pace = Pace(MOST)
+    _attempt(pace, 0, _answer(status))
+    assert pace.news(0.1) == pace.room
+    _attempt(pace, 1, _answer(status))
+    assert pace.news(1.1) == 0
+    _attempt(pace, 2, _answer(200))
+    assert pace.news(2.1) == pace.room
 
 
 def test_a_retry_needs_no_part_of_the_rate() -> None:
