@@ -19,9 +19,10 @@ from models.deliveries.backlog import a_day_before, failed_in_a_day
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.delivery_filter import DeliveryFilter, answer_of, last_attempts
 from models.deliveries.webhook import Deactivation, Webhook
-from models.errors import ConflictError, RateLimitedError, UnavailableError
+from models.errors import ConflictError, InvalidError, RateLimitedError, UnavailableError
 from models.numbers.number import Number
 from models.reports.activity import recent
+from resources.webhook import known_headers
 from services import webhooks as service
 from services.webhooks import send_test_delivery
 from webhooks.address import AddressRefusedError
@@ -109,7 +110,7 @@ def new_webhook() -> Response:
 def create_webhook() -> Response:
     """Create a webhook and show its secret once."""
     try:
-        row = service.create(account().id, *_read())
+        row = service.create(account().id, **_read())
     except ConflictError as error:
         raise FormError(str(error), 409) from None
     return show("webhook_secret.html", webhook=row, is_new=True)
@@ -125,8 +126,7 @@ def edit_webhook(webhook_id: str) -> Response:
 def change_webhook(webhook_id: str) -> Response:
     """Change the webhook to the form's values."""
     row = find(webhook_id)
-    url, events, number_ids = _read(row)
-    service.change(row, url=url, events=events, number_ids=number_ids)
+    service.change(row, **_read(row))
     return go(path_of(row), say="webhook-changed")
 
 
@@ -184,6 +184,7 @@ def _page(row: Webhook, answer: Answer | None = None) -> Response:
         charts=of_webhook(row),
         why_off=why_off(row),
         numbers=[names.get(number_id, number_id) for number_id in row.number_ids],
+        header_names=[*known_headers(row)],
         failure=_last_failure(row) if is_in_trouble else None,
         causes=_causes(row.id),
         answer_of=answer_of,
@@ -222,24 +223,68 @@ def _causes(webhook_id: str) -> list[tuple[Attempt, int]]:
     return [(newest[cause], count) for cause, count in counts.most_common()]
 
 
-def _read(row: Webhook | None = None) -> tuple[str, list[str], list[str]]:
-    """URL, events and numbers of the form of a webhook, or of a new one. Raises FormError."""
-    url = request.form.get("url", "").strip()
+def _read(row: Webhook | None = None) -> dict[str, Any]:
+    """The values (Webhook.change) of the form of a webhook, or of a new one. Raises FormError."""
+    url, description = (request.form.get(name, "").strip() for name in ("url", "description"))
+    max_rate = request.form.get("max_rate", "").strip()
     events, numbers = request.form.getlist("events"), request.form.getlist("numbers")
     known = [number.id for number in Number.all(account().id)]
+    headers, headers_problem = _headers(request.form.get("headers", ""), row)
     problems = {
         "url": "" if row and url == row.url else _url_problem(url),
         "events": _events_problem(events),
         "numbers": "" if set(numbers) <= set(known) else "Choose among this account's numbers.",
+        "description": _description_problem(description),
+        "headers": headers_problem,
+        "max_rate": _rate_problem(max_rate),
     }
     if any(problems.values()):
         found = {name: problem for name, problem in problems.items() if problem}
         raise FormError(problems=found)
-    return (
-        url,
-        [kind for kind in EventKind if kind in events],
-        [each for each in known if each in numbers],
+    return {
+        "url": url,
+        "events": [kind for kind in EventKind if kind in events],
+        "number_ids": [each for each in known if each in numbers],
+        "description": description,
+        "headers": headers,
+        "max_rate": int(max_rate) if max_rate else None,
+    }
+
+
+def _headers(text: str, row: Webhook | None) -> tuple[dict[str, str], str]:
+    """The headers of the form's lines, and what is wrong with them. A masked value is the stored one."""
+    lines = [line.partition(":") for line in text.splitlines() if line.strip()]
+    given = [(name.strip(), value.strip()) for name, _, value in lines]
+    stored = known_headers(row) if row else {}
+    found = [
+        (name, stored[name] if value == service.MASKED and name in stored else value)
+        for name, value in given
+    ]
+    if len(found) > service.MOST_HEADERS:
+        return {}, f"A webhook has at most {service.MOST_HEADERS} headers."
+    for name, value in found:
+        if not service.HEADER_FORM.fullmatch(f"{name}: {value}"):
+            return (
+                {},
+                f"Write each header as a line, such as Authorization: Bearer a-token. Wrong: {name}",
+            )
+    try:
+        service.check_headers([name for name, _ in found])
+    except InvalidError as error:
+        return {}, str(error)
+    return dict(found), ""
+
+
+def _description_problem(text: str) -> str:
+    most = service.MAX_DESCRIPTION
+    return "" if len(text) <= most else f"The description is longer than {most} characters."
+
+
+def _rate_problem(text: str) -> str:
+    is_right = not text or (
+        text.isascii() and text.isdecimal() and 1 <= int(text[:9]) <= service.MAX_RATE
     )
+    return "" if is_right else f"Give a whole number from 1 to {service.MAX_RATE}, or nothing."
 
 
 def _url_problem(url: str) -> str:
@@ -262,6 +307,7 @@ def _form(row: Webhook | None) -> Response:
         kinds=[*EventKind],
         numbers=Number.all(account().id),
         webhook=row,
-        max_url=service.MAX_URL,
+        limits=service,
+        header_lines=[f"{name}: {service.MASKED}" for name in known_headers(row)] if row else [],
         back=path_of(row) if row else PATH,
     )

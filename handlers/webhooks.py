@@ -15,24 +15,33 @@ from services import webhooks as service
 from webhooks.address import AddressRefusedError
 from webhooks.kinds import EventKind
 
+# The names of the contract that are others in the code.
+_NAMES = {"numberIds": "number_ids", "maxRate": "max_rate"}
+
 
 def _checked(user: str, body: dict[str, Any]) -> dict[str, Any]:
-    """The body without duplicate events and numbers. Raises DomainError for a forbidden url or number."""
+    """The webhook's values (Webhook.change), without duplicate events and numbers.
+
+    Raises DomainError for a forbidden url, header or number.
+    """
     if "url" in body:
         try:
             service.check_url(body["url"], user)
         except AddressRefusedError as error:
             raise InvalidError(f"Request body, url: {error}", field="/url") from None
     service.check_numbers(user, body.get("numberIds", []))
-    return body | {
-        name: list(dict.fromkeys(body[name])) for name in ("events", "numberIds") if name in body
-    }
+    values = {_NAMES.get(name, name): value for name, value in body.items()}
+    for name in {"events", "number_ids"} & values.keys():
+        values[name] = list(dict.fromkeys(values[name]))
+    if headers := values.get("headers"):
+        service.check_headers([each["name"] for each in headers])
+        values["headers"] = {each["name"]: each["value"] for each in headers}
+    return values
 
 
 def create_webhook(user: str, payload: dict[str, Any]) -> tuple[dict[str, Any], int]:
     """POST /webhooks."""
-    body = _checked(user, payload)
-    webhook = service.create(user, body["url"], body["events"], body.get("numberIds", []))
+    webhook = service.create(user, **{"number_ids": []} | _checked(user, payload))
     return webhook_object(webhook, secret=webhook.secret), 201
 
 
@@ -50,17 +59,11 @@ def update_webhook(user: str, webhook_id: str, payload: dict[str, Any]) -> dict[
     """PATCH /webhooks/{webhook_id}."""
     webhook = owned(Webhook, webhook_id, user)
     try:
-        body = _checked(user, payload)
+        values = _checked(user, payload)
     except NotFoundError as error:
         # The status of NotFoundError would mean that the webhook does not exist.
         raise ConflictError(error.message, field=str(error.details["field"])) from None
-    service.change(
-        webhook,
-        url=body.get("url"),
-        events=body.get("events"),
-        number_ids=body.get("numberIds"),
-        active=body.get("active"),
-    )
+    service.change(webhook, **values)
     return webhook_object(webhook)
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from models.accounts.secret import SecretUnreadableError
 from models.clock import timestamp
 from models.deliveries.webhook import Webhook
 from webhooks.client import Answer
@@ -16,8 +17,19 @@ def webhook_object(webhook: Webhook, *, secret: str | None = None) -> dict[str, 
         "events": webhook.events,
         "numberIds": webhook.number_ids,
         "active": webhook.active,
+        "description": webhook.description,
+        "headerNames": [*known_headers(webhook)],
+        "maxRate": webhook.max_rate,
         "createdAt": timestamp(webhook.created_at),
     }
+
+
+def known_headers(webhook: Webhook) -> dict[str, str]:
+    """Its headers. Empty if they cannot be decrypted: then they can still be replaced."""
+    try:
+        return webhook.headers
+    except SecretUnreadableError:
+        return {}
 
 
 def test_result_object(answer: Answer) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,9 +18,10 @@ from models.deliveries.claim import STALE_SECONDS
 from models.deliveries.delivery import CLAIMS, Delivery
 from models.deliveries.outgoing import Limits, Minute, Outgoing
 from models.deliveries.webhook import MOST_ON_TRIAL, Webhook
-from models.errors import ConflictError, RateLimitedError, UnavailableError
+from models.errors import ConflictError, InvalidError, RateLimitedError, UnavailableError
 from models.numbers.number import Number
 from resources.sample import sample_event
+from resources.webhook import known_headers
 from services.fair_share import RETRY_AFTER, Share
 from webhooks import address, signing
 from webhooks.address import AddressRefusedError
@@ -40,6 +41,28 @@ URL_FORM = re.compile(
     r"([/?]([A-Za-z0-9._~:/?@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)?$"
 )
 
+# The limits of a webhook's settings, as in the contract.
+MAX_DESCRIPTION, MOST_HEADERS, MAX_RATE = 200, 5, 1000
+HEADER_FORM = re.compile(r"[A-Za-z0-9_-]{3,64}: [!-~]([ -~]{0,1022}[!-~])?")
+# Headers of a request that the service sets itself, or that say how it is sent. In lower case.
+OWN_HEADERS = frozenset(
+    {
+        "connection",
+        "content-length",
+        "content-type",
+        "expect",
+        "host",
+        "keep-alive",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        "user-agent",
+        signing.ID_HEADER,
+        signing.TIMESTAMP_HEADER,
+        signing.STANDARD_HEADER,
+    }
+)
+OWN_PREFIXES = ("proxy-", "x-service-")
 # Concurrent look-ups of an account. A name server that does not respond occupies one for five seconds.
 LOOK_UPS = Share("look-ups of host names", 3)
 # Concurrent tests of an account. A receiver that hangs occupies a test for ten seconds.
@@ -47,6 +70,7 @@ TESTS = Share("tests of webhooks", 3)
 # After this time, an attempt that was claimed before a webhook was disabled has begun or will never begin.
 BEGUN_SECONDS = STALE_SECONDS + 0.1
 POLL_SECONDS = 0.01
+MASKED = "****"
 NOT_AN_ADDRESS = "The url is not an address such as https://hooks.example.com/messaging."
 AT_LIMIT = (
     "The webhooks of this account, or of this host, got as much in this minute as the plan allows."
@@ -79,6 +103,22 @@ def check_url(url: str, account_id: str) -> None:
         raise UnavailableError(NOT_CHECKED, retry_after=RETRY_AFTER) from error
 
 
+def check_headers(names: Sequence[str]) -> None:
+    """Raise InvalidError for a header that the service sets itself, and for one that is given twice."""
+    known: set[str] = set()
+    for place, name in enumerate(names):
+        lower = name.lower()
+        problem = ""
+        if lower in OWN_HEADERS or lower.startswith(OWN_PREFIXES):
+            problem = "is a header that the service sets itself. Choose another name."
+        elif lower in known:
+            problem = "is given twice. Names of headers ignore case."
+        if problem:
+            field = f"/headers/{place}/name"
+            raise InvalidError(f"Request body, headers.{place}.name: {name} {problem}", field=field)
+        known.add(lower)
+
+
 def check_numbers(account_id: str, number_ids: list[str]) -> None:
     """Raise NotFoundError if a number does not exist, or ForbiddenError if it is another account's."""
     owners = {id_: number.account_id for id_, number in Number.by_ids(number_ids).items()}
@@ -91,8 +131,13 @@ def check_numbers(account_id: str, number_ids: list[str]) -> None:
 
 # An exclusive transaction, so that concurrent requests cannot exceed the limit together.
 @exclusively
-def create(account_id: str, url: str, events: list[str], number_ids: list[str]) -> Webhook:
-    """Create a webhook. The caller has checked the values. Raises ConflictError."""
+def create(
+    account_id: str, url: str, events: list[str], number_ids: list[str], **given: Any
+) -> Webhook:
+    """Create a webhook with these and further values of Webhook.change, which the caller has checked.
+
+    Raises ConflictError.
+    """
     plan = Account.get_by_id(account_id).plan
     limit, count = get_settings().webhook_limits[plan], len(Webhook.all(account_id))
     if count >= limit:
@@ -100,7 +145,7 @@ def create(account_id: str, url: str, events: list[str], number_ids: list[str]) 
             f"This account has {count} webhooks, and the plan {plan} allows {limit}. Delete one, or ask"
             f" the operator to raise the limit ({PREFIX}WEBHOOK_LIMITS)."
         )
-    webhook = Webhook.register(account_id, url, events, number_ids)
+    webhook = Webhook.register(account_id, url, events, number_ids, **given)
     Audit.record(account_id, "webhook.created", webhook.id, after=_shown(webhook))
     return webhook
 
@@ -150,6 +195,8 @@ def _audit(old: Webhook | None, new: Webhook | None) -> None:
     before, after = _shown(old), _shown(new)
     if old.url != new.url and before["url"] == after["url"]:
         after["query"] = "changed"
+    if known_headers(old) != known_headers(new):
+        after["headers"] = "changed"
     Audit.record(new.account_id, "webhook.changed", new.id, before=before, after=after)
     if old.active != new.active:
         action = "webhook.enabled" if new.active else "webhook.disabled"
@@ -157,10 +204,16 @@ def _audit(old: Webhook | None, new: Webhook | None) -> None:
 
 
 def _shown(webhook: Webhook) -> dict[str, Any]:
-    """The webhook in the audit log, without the query of its url, which may have a token."""
+    """The webhook in the audit log, without secrets: values of headers, and a token in the url's query."""
     url, _, query = str(webhook.url).partition("?")
-    shown = f"{url}?****" if query else url
-    return {"url": shown, "events": webhook.events, "numberIds": webhook.number_ids}
+    return {
+        "url": f"{url}?****" if query else url,
+        "events": webhook.events,
+        "numberIds": webhook.number_ids,
+        "description": webhook.description,
+        "headerNames": [*known_headers(webhook)],
+        "maxRate": webhook.max_rate,
+    }
 
 
 def _await_begun(webhook_id: str) -> None:
@@ -224,6 +277,7 @@ def headers_of(attempt: Attempt, delivery: Delivery) -> dict[str, str | None]:
     headers: dict[str, str | None] = {
         "Content-Type": CONTENT_TYPE,
         "User-Agent": get_settings().user_agent,
+        **dict.fromkeys(known_headers(webhook), MASKED),
         **signing.headers(
             webhook.secrets_at(at),
             delivery.event.sent_payload.encode(),
@@ -256,7 +310,7 @@ async def send_test_delivery(
         await commit(
             partial(Audit.record, webhook.account_id, "webhook.tested", webhook.id, after=after)
         )
-        headers = signing.headers(
+        headers = webhook.headers | signing.headers(
             webhook.secrets_at(now),
             body,
             now,

@@ -279,8 +279,10 @@ class Engine:
             claim = await self._claim(partial(claim_due, room, terms))
             if claim is None:
                 return
-            batch, lane.crowded, more, paused = claim
+            batch, lane.crowded, more, paused, opens_in = claim
             PAUSED.inc(paused)
+            for webhook_id, ms in opens_in.items():
+                self._paces.of(webhook_id, is_slow=lane.slow).close(self.loop.time() + ms / 1000)
             for claimed in batch:
                 pace = self._paces.of(claimed.webhook.id, is_slow=lane.slow)
                 pace.start(self.loop.time(), is_new=claimed.is_new)
@@ -291,7 +293,7 @@ class Engine:
         lane.is_full = lane.room == 0
 
     def _set_alarm(self) -> None:
-        """Claim again when the rate of a webhook allows it."""
+        """Claim again when the rate of a webhook, or its ``max_rate``, allows it."""
         if self._alarm is not None:
             self._alarm.cancel()
         at = self._paces.opens_at(self.loop.time())
@@ -408,7 +410,7 @@ class Engine:
 
     async def _post(self, claimed: ClaimedDelivery, at: int, may_start: MayStart) -> Answer:
         try:
-            headers = signing.headers(
+            headers = claimed.webhook.headers | signing.headers(
                 claimed.webhook.secrets_at(at),
                 claimed.body,
                 at,

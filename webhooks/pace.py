@@ -123,6 +123,8 @@ class Pace:
         self._is_limited = False
         # Whether more may be due than the rate allowed to the last claim.
         self.may_wait = False
+        # Until then the webhook's own limit allows no new event.
+        self._closed_until = -inf
         self._first = min(most, LEAST if is_slow else FIRST)
         self._window, self._most = float(self._first), most
         # It doubles until the receiver is late or refuses for the first time.
@@ -142,12 +144,23 @@ class Pace:
 
     def is_useless(self, since: float) -> bool:
         """Whether nothing is in flight, and it is as a new one or from before ``since``."""
-        is_new = self._window == self._first and self.rate is None
-        return not self.in_flight and (is_new or self._last_at < since)
+        is_new = self._window == self._first and self.rate is None and self._closed_until == -inf
+        last = max(self._last_at, self._closed_until)
+        return not self.in_flight and (is_new or last < since)
 
     def news(self, now: float) -> int:
         """How many of them may be for new events. Retries need no part of the rate."""
+        if now < self._closed_until:
+            return 0
         return self.room if self.rate is None else min(self.room, int(self.rate.left(now)))
+
+    def close(self, until: float) -> None:
+        """No new event may start before then: the webhook's own limit (models.deliveries.webhook)."""
+        self._closed_until, self.may_wait = until, True
+
+    def opens_at(self, now: float) -> float:
+        """When the next new event may start."""
+        return max(self._closed_until, now if self.rate is None else self.rate.opens_at(now))
 
     def start(self, now: float, *, is_new: bool) -> None:
         """Count an attempt."""
@@ -227,10 +240,9 @@ class Paces:
             self._tidied_at, since = now, now - FORGET_SECONDS
             self._known = {id_: p for id_, p in self._known.items() if not p.is_useless(since)}
         for pace in self._known.values():
-            pace.may_wait = pace.rate is not None and pace.rate.left(now) < 1
+            pace.may_wait = pace.opens_at(now) > now
         return {id_: (pace.room, pace.news(now)) for id_, pace in self._known.items()}
 
     def opens_at(self, now: float) -> float | None:
         """When a rate next allows an event that may wait for it. None if there is none."""
-        rates = (pace.rate for pace in self._known.values() if pace.may_wait)
-        return min((rate.opens_at(now) for rate in rates if rate is not None), default=None)
+        return min((p.opens_at(now) for p in self._known.values() if p.may_wait), default=None)

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from peewee import OP, Case, Expression, Select, fn
@@ -124,12 +125,14 @@ class Claim(NamedTuple):
     """The claimed deliveries. ``crowded`` accounts may have more due, and if ``more``, so may webhooks.
 
     ``paused`` webhooks were due, and wait for the end of the minute: their account or host is at a limit.
+    ``opens_in`` has the webhooks whose ``max_rate`` allows the next new event in so many ms.
     """
 
     deliveries: list[ClaimedDelivery]
     crowded: set[str]
     more: bool
     paused: int = 0
+    opens_in: Mapping[str, int] = MappingProxyType({})
 
 
 def _is_suspect(last_try: Any) -> Any:
@@ -175,7 +178,8 @@ def _due_webhooks(slow: Any, now: Any, full: Any, resting: Any, busy: Any, limit
 
     Attempts in flight count as turns. Otherwise the oldest backlogs would take every small room. ``full``
     webhooks and those of a ``busy`` account come last. Otherwise webhooks that hang would fill the limit.
-    ``resting`` webhooks, those whose receiver asked for it, and those on trial come only with a retry.
+    ``resting`` webhooks, those whose receiver asked for it, those at their rate, and those on trial come only
+    with a retry.
     Walks the partial index of due deliveries from webhook to webhook. So the cost does not depend on the
     number of due or waiting deliveries.
     """
@@ -205,6 +209,7 @@ def _due_webhooks(slow: Any, now: Any, full: Any, resting: Any, busy: Any, limit
             (
                 ~is_in(Webhook.id, resting)
                 & _is_over(Webhook.rests_until, LONGEST_REST_MS, now)
+                & _is_over(Webhook.opens_at, MINUTE_MS, now)
                 & (
                     _is_over(Webhook.trial_minute_at + MINUTE_MS, MINUTE_MS, now)
                     | (Webhook.trial_events < MOST_ON_TRIAL)
@@ -386,7 +391,12 @@ def claim_due(room: int, terms: Terms) -> Claim:
             raise
         webhooks, rows, crowded, paused = made
         claimed = [_claimed(token, webhooks[row[0]], row) for row in rows]
-        return Claim(claimed, full | crowded, bool(crowded or paused), paused)
+        opens_in = {
+            id_: webhook.opens_at - now
+            for id_, webhook in webhooks.items()
+            if webhook.opens_at is not None and webhook.opens_at > now
+        }
+        return Claim(claimed, full | crowded, bool(crowded or paused), paused, opens_in)
 
 
 def _claimed(token: str, webhook: Webhook, row: Any) -> ClaimedDelivery:
@@ -418,7 +428,7 @@ def _claim(
     leases = []
     for webhook, part in zip(ours, divide(_rooms(ours, minute, room, terms)), strict=True):
         allowed = 0 if webhook.rest_ends_at(now) else terms.allowed(webhook.id).news
-        new = min(allowed, on_trial.get(webhook.id, NO_LIMIT))
+        new = min(allowed, webhook.rate_room(now), on_trial.get(webhook.id, NO_LIMIT))
         lease = _LEASE if new else _LEASE_AGAIN
         wanted = Part(min(part.deliveries, new) if new else part.deliveries, part.size)
         leases.append(
@@ -435,6 +445,7 @@ def _claim(
         news = [tries for _, tries, _ in leased].count(1) if webhook.on_trial else 0
         if news:
             webhook.note_trial(now, news)
+        webhook.note_rate(now, len(leased))
         Outgoing.count(webhook, now, sizes, news)
     return webhooks, _details.execute(claimed), crowded, len(active) - len(ours)
 

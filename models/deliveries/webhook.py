@@ -3,6 +3,7 @@
 import base64
 import json
 import secrets
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import partial
 from typing import Any, Self
@@ -17,6 +18,7 @@ from models.accounts.secret import SealedField
 from models.database import Prepared, exclusively, is_in, matching
 from models.deliveries.host import ProvenHost, host_of
 from models.messages.message import Message
+from models.work import NO_LIMIT
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 - a prefix, no secret
 SHOWN_CHARACTERS = 4
@@ -26,6 +28,8 @@ SECRET_BYTES = 32
 MOST_ON_TRIAL, MINUTE_MS = 10, 60_000
 # The longest time for which a receiver can ask to get no new events, in ms.
 LONGEST_REST_MS = 60 * MINUTE_MS
+# At a ``max_rate`` the events of this part of a second may start together, and at least one.
+BURST_PART = 0.1
 # For this many ms after a rotation the previous secret also signs (ADR 37).
 SECRET_OVERLAP_MS = 24 * 60 * 60 * 1000
 
@@ -48,6 +52,7 @@ class Webhook(Owned):
     long or timed out, and none has succeeded quickly since. ``deactivated_because`` is a Deactivation, None
     while the webhook is active. ``secret_changed_at`` is the time of the last rotation, None for never.
     ``previous_sealed_secret`` is the secret before it, None if there is none that can be decrypted.
+    ``max_rate`` is the most new events a second, None for no limit.
     """
 
     url = TextField()
@@ -71,6 +76,12 @@ class Webhook(Owned):
     paused_until = BigIntegerField(null=True)
     # Until when its receiver asked to get no new events (Retry-After). Retries continue.
     rests_until = BigIntegerField(null=True)
+    description = TextField(null=True)
+    # A JSON object: the headers of its requests.
+    sealed_headers = SealedField(null=True)
+    max_rate = BigIntegerField(null=True)
+    # When its ``max_rate`` allows the next new event. None before the first one.
+    opens_at = BigIntegerField(null=True)
 
     @property
     def on_trial(self) -> bool:
@@ -94,6 +105,37 @@ class Webhook(Owned):
         until = self.rests_until or 0
         # A later end is from before the clock was set back.
         return until if now < until <= now + LONGEST_REST_MS else None
+
+    def rate_room(self, now: int) -> int:
+        """How many new events its ``max_rate`` allows now."""
+        if self.max_rate is None:
+            return NO_LIMIT
+        since = now - self._opens_at(now)
+        return 0 if since < 0 else min(self._burst, 1 + since * self.max_rate // 1000)
+
+    def note_rate(self, now: int, events: int) -> None:
+        """Count events for its ``max_rate``, inside the caller's transaction. Retries count too."""
+        if self.max_rate is None or not events:
+            return
+        # Of the time without events, only that of a burst counts.
+        since = max(self._opens_at(now), now - (self._burst - 1) * 1000 // self.max_rate)
+        # Rounded up: the limit holds over many claims.
+        opens_at = since - (-events * 1000 // self.max_rate)
+        self._assign(opens_at=min(opens_at, now + MINUTE_MS))
+
+    def _opens_at(self, now: int) -> int:
+        # A later end is from before the clock was set back.
+        return self.opens_at if self.opens_at and self.opens_at <= now + MINUTE_MS else 0
+
+    @property
+    def _burst(self) -> int:
+        return max(1, int(BURST_PART * (self.max_rate or 0)))
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The account's own headers of its requests. Raises SecretUnreadableError."""
+        sealed = self.sealed_headers
+        return {} if sealed is None else dict(json.loads(secret.decrypt(sealed)))
 
     @property
     def secret(self) -> str:
@@ -132,15 +174,16 @@ class Webhook(Owned):
 
     @classmethod
     @exclusively
-    def register(cls, account_id: str, url: str, events: list[str], number_ids: list[str]) -> Self:
+    def register(
+        cls, account_id: str, url: str, events: list[str], number_ids: list[str], **given: Any
+    ) -> Self:
+        """Create a webhook with these and further values of ``change``."""
         return cls.create(
             id=clock.new_id("wh"),
             account=account_id,
-            url=url,
             sealed_secret=_new_sealed_secret(),
-            events_json=json.dumps(events),
-            number_ids_json=json.dumps(number_ids),
             created_at=clock.now(),
+            **_columns(given | {"url": url, "events": events, "number_ids": number_ids}),
         )
 
     @classmethod
@@ -171,19 +214,17 @@ class Webhook(Owned):
         )
         Audit.record(self.account_id, "webhook.secret_rotated", self.id)
 
-    def change(
-        self,
-        *,
-        url: str | None = None,
-        events: list[str] | None = None,
-        number_ids: list[str] | None = None,
-    ) -> None:
-        """Change the given values, inside the caller's transaction."""
-        lists = {"events_json": events, "number_ids_json": number_ids}
-        changes: dict[str, Any] = {n: json.dumps(v) for n, v in lists.items() if v is not None}
-        if url is not None and url != self.url:
+    def change(self, **given: Any) -> None:
+        """Change the given values, inside the caller's transaction.
+
+        They are ``url``, ``events``, ``number_ids``, ``description``, ``headers`` by name, and ``max_rate``.
+        """
+        changes = _columns(given)
+        if changes.get("url", self.url) != self.url:
             # The new url may be another server.
-            changes |= {"url": url, "trial_minute_at": 0, "trial_events": 0, "rests_until": None}
+            changes |= {"trial_minute_at": 0, "trial_events": 0, "rests_until": None}
+        if "max_rate" in changes:
+            changes |= {"opens_at": None}
         if changes:
             self._assign(**changes)
 
@@ -262,6 +303,19 @@ class Webhook(Owned):
         is_ours = (cls.id == webhook_id) & cls.deleted_at.is_null()
         query = cls.update(failure_count=cls.failure_count + 1).where(is_ours)
         return next((row.failure_count for row in query.returning(cls.failure_count)), 0)
+
+
+def _columns(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of the values that people set (Webhook.change)."""
+    columns = dict(given)
+    if "description" in columns:
+        columns["description"] = columns["description"] or None
+    for name in {"events", "number_ids"} & given.keys():
+        columns[f"{name}_json"] = json.dumps(columns.pop(name))
+    if "headers" in columns:
+        headers = columns.pop("headers")
+        columns["sealed_headers"] = secret.encrypt(json.dumps(headers)) if headers else None
+    return columns
 
 
 Webhook.add_index(Webhook.deleted_at, where=SQL("deleted_at IS NOT NULL"), name="webhook_deleted")

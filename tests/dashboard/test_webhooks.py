@@ -18,7 +18,7 @@ from services import webhooks as service
 from services.webhooks import NOT_CHECKED
 from tests import factories
 from tests.conftest import Clock
-from tests.dashboard.conftest import Submit, Visit
+from tests.dashboard.conftest import Field, Submit, Visit
 from tests.receiver import Receiver, answer
 from webhooks import signing
 from webhooks.faults import RESOLVER, MachineError
@@ -172,7 +172,7 @@ def test_a_refused_form_is_shown_again_as_typed(
         assert 'id="problem-url"' in page
         assert re.findall('value="([a-z.]+)" checked', page) == ["message.read"]
 
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise ConflictError("Too many webhooks.")
 
     monkeypatch.setattr(service, "create", refuse)
@@ -218,3 +218,50 @@ def test_the_page_shows_until_when_the_receiver_gets_no_new_events(
     assert f"{wait} 2026-11-20 09:40 UTC" in visit(f"webhooks/{hook.id}")
     clock.advance(minutes=10)
     assert wait not in visit(f"webhooks/{hook.id}")
+
+
+def _edit(submit: Submit, hook: Webhook, status: int = 303, **changes: str) -> str:
+    """Save its form with these values. Returns the page."""
+    form: dict[str, Field] = {"url": hook.url, "events": "number.banned", **changes}
+    return submit(f"webhooks/{hook.id}/edit", status, **form).text
+
+
+def test_the_form_keeps_the_masked_values_of_headers_and_changes_the_others(
+    submit: Submit, visit: Visit, hook: Webhook
+) -> None:
+    lines = "Authorization: Bearer kept-from-pages\nX-Id: 7\n"
+    _edit(submit, hook, headers=lines, max_rate="50", description="CRM")
+    stored = Webhook.get_by_id(hook.id)
+    assert (stored.max_rate, stored.description) == (50, "CRM")
+    page, form = unescape(visit(f"webhooks/{hook.id}")), unescape(visit(f"webhooks/{hook.id}/edit"))
+    assert "Authorization: ****\nX-Id: ****" in form
+    assert "50 events a second" in page
+    for shown in (page, form):
+        assert "kept-from-pages" not in shown
+    _edit(submit, hook, headers="authorization: other\r\nX-Id: ****\r\n")
+    changed = Webhook.get_by_id(hook.id)
+    assert changed.headers == {"authorization": "other", "X-Id": "7"}
+    assert (changed.max_rate, changed.description) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("headers", "Authorization"),
+        ("headers", "X Id: 7"),
+        ("headers", "X-Id: é"),
+        ("headers", "Host: example.com"),
+        ("headers", "\n".join(f"X-{i}{i}: 1" for i in range(6))),
+        ("max_rate", "0"),
+        ("max_rate", "1001"),
+        ("max_rate", "2.5"),
+        ("max_rate", "\u0665"),
+        ("description", "x" * 201),
+    ],
+)
+def test_a_wrong_setting_is_refused_at_its_field_and_changes_nothing(
+    submit: Submit, hook: Webhook, name: str, value: str
+) -> None:
+    page = _edit(submit, hook, 422, **{name: value})
+    assert f'id="problem-{name}"' in page
+    assert Webhook.get_by_id(hook.id).__data__ == hook.__data__

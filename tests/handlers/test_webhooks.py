@@ -145,3 +145,52 @@ def test_requests_at_the_same_time_do_not_pass_the_limit_together(
 
     assert sum(factories.at_once(*[create] * 12)) == 5
     assert len(Webhook.all(account.id)) == 5
+
+
+SETTINGS: dict[str, Any] = {
+    "description": "CRM",
+    "headers": [
+        {"name": "Authorization", "value": "Bearer hidden"},
+        {"name": "X-Id", "value": "7"},
+    ],
+    "maxRate": 50,
+}
+SHOWN = {"description": "CRM", "headerNames": ["Authorization", "X-Id"], "maxRate": 50}
+NONE: dict[str, Any] = {"description": None, "headerNames": [], "maxRate": None}
+
+
+def test_settings_are_stored_shown_without_values_of_headers_and_removed(account: Account) -> None:
+    plain, _ = webhooks.create_webhook(account.id, {"url": URL, "events": [READ]})
+    created, _ = webhooks.create_webhook(account.id, {"url": URL, "events": [READ], **SETTINGS})
+    updated = webhooks.update_webhook(account.id, plain["id"], SETTINGS)
+    assert plain.items() >= NONE.items()
+    for webhook in (created, updated):
+        assert {name: webhook[name] for name in SHOWN} == SHOWN
+        assert webhooks.get_webhook(account.id, webhook["id"]).items() >= SHOWN.items()
+        assert "hidden" not in str(webhooks.get_webhook(account.id, webhook["id"]))
+    # Others stay.
+    assert webhooks.update_webhook(account.id, plain["id"], {"maxRate": None})["headerNames"]
+    emptied = webhooks.update_webhook(account.id, plain["id"], {"description": "", "headers": []})
+    assert emptied.items() >= NONE.items()
+
+
+@pytest.mark.parametrize(
+    ("names", "place"),
+    [
+        (["X-Id", "Content-Type"], 1),
+        (["HOST"], 0),
+        (["x-service-signature"], 0),
+        (["Webhook-Id"], 0),
+        (["Proxy-Authorization"], 0),
+        (["X-Id", "Authorization", "x-id"], 2),
+    ],
+)
+def test_a_header_that_the_service_sets_or_that_comes_twice_is_refused(
+    account: Account, names: list[str], place: int
+) -> None:
+    webhook = factories.webhook(account, URL)
+    headers = [{"name": name, "value": "v"} for name in names]
+    with pytest.raises(InvalidError) as caught:
+        webhooks.update_webhook(account.id, webhook.id, {"headers": headers, "maxRate": 1})
+    assert caught.value.details == {"field": f"/headers/{place}/name"}
+    assert Webhook.get_by_id(webhook.id).max_rate is None

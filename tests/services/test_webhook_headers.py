@@ -1,15 +1,17 @@
 """The recorded headers of an attempt equal those that its receiver got."""
 
+import asyncio
 import time
 
 import pytest
 
 from contract_tests.standard_webhooks import TOO_OLD, VERIFIED, verdict
-from models.accounts import secret
+from models.accounts import rotation, secret
 from models.accounts.account import Account
 from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.webhook import SECRET_OVERLAP_MS, Webhook
+from services import webhooks as service
 from services.webhooks import headers_of, make_client
 from tasks import deliver
 from tests import factories
@@ -125,3 +127,47 @@ def test_a_secret_of_another_key_is_said_to_be_unreadable(failed: Delivery) -> N
     [attempt, _] = Attempt.of(failed)
     with pytest.raises(secret.SecretUnreadableError):
         headers_of(attempt, failed)
+
+
+OWN = {"Authorization": "Basic dGhlOnNlY3JldA==", "X-Tenant": "acme"}
+
+
+def test_every_request_has_the_webhooks_own_headers_and_no_page_shows_their_values(
+    configure: Configure, account: Account, receiver: Receiver
+) -> None:
+    configure(ALLOW_LOCAL_WEBHOOKS="true", SECRET_KEY="test-key")
+    webhook = factories.webhook(account, receiver.url())
+    service.change(webhook, headers=OWN)
+    [delivery] = factories.deliveries(account, webhook)
+    with running(_engine()):
+        receiver.wait(1)
+        until(lambda: _find(delivery).state == DeliveryState.DELIVERED, "the delivery")
+    asyncio.run(service.send_test_delivery(Webhook.get_by_id(webhook.id)))
+    for request in receiver.wait(2):
+        assert {name: request.headers[name.lower()] for name in OWN} == OWN
+        assert signing.HEADER.lower() in request.headers
+    [attempt] = Attempt.of(_find(delivery))
+    shown = headers_of(attempt, _find(delivery))
+    assert {name: shown[name] for name in OWN} == dict.fromkeys(OWN, "****")
+
+
+def test_headers_are_sealed_and_rotated_like_other_secrets(account: Account) -> None:
+    webhook = factories.webhook(account)
+    service.change(webhook, headers=OWN)
+    stored = Webhook.get_by_id(webhook.id)
+    assert stored.headers == OWN
+    assert not any(value in stored.sealed_headers for value in OWN.values())
+    assert (Webhook, Webhook.sealed_headers) in rotation.columns()
+    service.change(webhook, headers=[])
+    assert Webhook.get_by_id(webhook.id).sealed_headers is None
+
+
+def test_a_webhook_whose_headers_cannot_be_decrypted_can_be_changed_and_deleted(
+    account: Account,
+) -> None:
+    webhook = factories.webhook(account)
+    service.change(webhook, headers=OWN)
+    secret.use_keys("another")
+    service.change(webhook, headers=[])
+    service.delete(webhook)
+    assert Webhook.by_id(webhook.id) is None

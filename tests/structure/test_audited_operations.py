@@ -167,3 +167,13 @@ def test_a_changed_query_of_an_address_is_a_change_without_its_value(account: Ac
     handler_of("updateWebhook")(account.id, hook.id, {"url": f"{URL}-2"})
     [row] = Audit.all(account.id)
     assert row.after == {"query": "changed"}
+
+
+def test_changed_headers_are_a_change_without_their_values(account: Account) -> None:
+    hook = factories.webhook(account, URL)
+    for value in ("first-hidden", "second-hidden", "second-hidden"):
+        headers = [{"name": "X-Token", "value": value}]
+        handler_of("updateWebhook")(account.id, hook.id, {"headers": headers})
+    first, second = Audit.all(account.id)
+    assert first.after == {"headerNames": ["X-Token"], "headers": "changed"}
+    assert second.after == {"headers": "changed"}

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 
@@ -10,6 +11,7 @@ from models.accounts.account import Account
 from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
+from services import webhooks as service
 from tasks import deliver
 from tests import factories
 from tests.receiver import Behaviour, Exchange, Receiver, answer
@@ -117,6 +119,29 @@ def test_events_that_wait_for_the_rate_need_no_other_wake_up(
     engine.wake()
     until(lambda: _delivered() == 10, "the events that waited")
     engine.stop()
+
+
+def test_a_webhook_gets_at_most_the_events_a_second_that_its_account_chose(
+    account: Account, receiver: Receiver
+) -> None:
+    came: list[float] = []
+
+    def behave(exchange: Exchange) -> None:
+        came.append(time.monotonic())
+        exchange.reply(200)
+
+    receiver.behave(behave)
+    webhook = factories.webhook(account, receiver.url())
+    service.change(webhook, max_rate=20)
+    factories.deliveries(account, webhook, count=30)
+    engine = _engine(delay=600)
+    engine.start()
+    # No poll: the engine wakes itself.
+    until(lambda: _delivered() == 30, "all")
+    engine.stop()
+    # Two may start together.
+    assert came[-1] - came[0] >= 0.98 * 28 / 20
+    assert all(later - first >= 0.9 for first, later in pairwise(came[::22]))
 
 
 def test_a_retry_goes_out_during_a_rest_and_its_2xx_ends_it(

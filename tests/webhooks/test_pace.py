@@ -278,3 +278,15 @@ def test_a_receiver_asks_for_a_rest_in_seconds_or_until_a_date(given: str, secon
         assert rest_of(_answer(status, retry_after=given), NOW) == seconds
     for other in (None, 200, 404, 502):
         assert rest_of(_answer(other, retry_after=given), NOW) == 0
+
+
+def test_a_webhook_at_its_own_limit_is_known_until_it_opens() -> None:
+    paces = Paces(100)
+    paces.of("wh_1", is_slow=False).close(20.0)
+    assert paces.opens_at(5.0) == 20.0
+    # The second look is after a clean-up.
+    for now in (6.0, 17.0):
+        assert paces.known(now) == {"wh_1": (FIRST, 0)}
+        assert paces.opens_at(now) == 20.0
+    assert paces.known(20.0) == {"wh_1": (FIRST, FIRST)}
+    assert paces.opens_at(20.0) is None
