@@ -111,7 +111,8 @@ def spelled_address(host: str) -> str | None:
 
 def refuse_by_sight(target: URL, *, allow_local: bool) -> None:
     """Raise AddressRefusedError for a URL that is not allowed. Does not resolve its name."""
-    host = target.host or ""
+    # Not URL.host, which decodes Punycode and raises an error if it cannot.
+    host = target.raw_host or ""
     address = spelled_address(host)
     if address is not None:
         if not may_be_called(address, allow_local=allow_local):
@@ -182,7 +183,7 @@ def check_url(url: str, *, allow_local: bool, nameservers: Sequence[str] | None 
     """
     target = URL(url, encoded=True)
     refuse_by_sight(target, allow_local=allow_local)
-    host = target.host or ""
+    host = target.raw_host or ""
     # A developer's machine may be offline, so only the attempts resolve names.
     if spelled_address(host) is None and not allow_local:
         asyncio.run(_check_name(host, nameservers))

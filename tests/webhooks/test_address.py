@@ -107,6 +107,15 @@ def test_a_public_address_is_accepted() -> None:
     check_url("https://8.8.8.8:8443/hook?a=b", allow_local=False)
 
 
+@pytest.mark.parametrize(
+    "host", ["xn--bcher-kva.example", "xn--zz-.example", f"xn--{'a' * 59}.example"]
+)
+def test_a_name_in_punycode_is_resolved_as_it_is(host: str, name_server: NameServer) -> None:
+    name_server.know(host, ["8.8.8.8"])
+    check_url(f"https://{host}/hook", allow_local=False, nameservers=[name_server.address])
+    assert set(name_server.asked) == {(host, "A"), (host, "AAAA")}
+
+
 @pytest.mark.parametrize("host", ["0x08080808", "134744072", "8.8.2056", "010.010.010.010"])
 def test_an_odd_spelling_of_a_public_address_is_refused(host: str) -> None:
     """The client would refuse it: the check and the call must parse an address in the same way."""
