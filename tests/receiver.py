@@ -2,6 +2,7 @@
 
 import http.server
 import json
+import socket
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -68,6 +69,7 @@ class _Server(http.server.ThreadingHTTPServer):
 
     def __init__(self, receiver: "Receiver", address: str) -> None:
         self.receiver = receiver
+        self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
         super().__init__((address, 0), Exchange)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -94,6 +96,7 @@ class Receiver:
 
     def __init__(self, address: str = "127.0.0.1") -> None:
         self.released = threading.Event()
+        self._host = f"[{address}]" if ":" in address else address
         self._requests: list[Received] = []
         self._behaviours: dict[str, Behaviour] = {}
         self._arrived = threading.Condition()
@@ -106,7 +109,7 @@ class Receiver:
 
     def url(self, path: str = "/hook") -> str:
         """The address of a path."""
-        return f"http://127.0.0.1:{self.port}{path}"
+        return f"http://{self._host}:{self.port}{path}"
 
     def behave(self, behaviour: Behaviour, path: str = "/hook") -> None:
         """Set the behaviour for requests to ``path`` with any query."""

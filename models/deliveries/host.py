@@ -8,11 +8,14 @@ from peewee import BigIntegerField, TextField
 from models import clock
 from models.database import BaseModel
 
-_LOOPBACK = re.compile(r"(localhost|127(\.\d+){3})(:\d+)?")
+_LOOPBACK = re.compile(r"(localhost|127(\.\d+){3}|\[::1\])(:\d+)?")
 
 
 def host_of(url: str) -> str:
-    """The host in a url, which counts as one destination. On loopback each port is one."""
+    """The host in a stored url, which counts as one destination. On loopback each port is one.
+
+    The same host is stored in one spelling (webhooks.ascii_host), except for the case of ASCII letters.
+    """
     parts = urlsplit(url)
     address = parts.netloc.lower()
     return address if _LOOPBACK.fullmatch(address) else parts.hostname or ""

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import hmac
 import re
+from contextlib import closing
 
 import pytest
 
@@ -87,14 +88,16 @@ def test_it_waits_no_longer_than_a_delivery_may(
     assert " 0.2 s" in str(answered.error)
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
 @pytest.mark.parametrize("allowed", ["true", "false"])
 def test_local_addresses_are_called_only_where_the_settings_allow_it(
-    account: Account, receiver: Receiver, configure: Configure, allowed: str
+    account: Account, configure: Configure, allowed: str, address: str
 ) -> None:
     configure(ALLOW_LOCAL_WEBHOOKS=allowed)
-    answered = asyncio.run(send_test_delivery(factories.webhook(account, receiver.url())))
-    assert answered.success == (allowed == "true")
-    assert len(receiver.at()) == (1 if allowed == "true" else 0)
+    with closing(Receiver(address)) as receiver:
+        answered = asyncio.run(send_test_delivery(factories.webhook(account, receiver.url())))
+        assert answered.success == (allowed == "true")
+        assert len(receiver.at()) == (1 if allowed == "true" else 0)
 
 
 def test_a_test_counts_against_the_limits_of_the_minute(

@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import signal
 import threading
+from contextlib import closing
 
 import pytest
 
@@ -49,6 +50,17 @@ def test_a_due_delivery_is_signed_sent_and_recorded(account: Account, receiver: 
     assert _states(webhook) == [DeliveryState.DELIVERED]
     [attempt] = Attempt.of(delivery)
     assert (attempt.success, attempt.status_code, attempt.response_body) == (True, 200, "ok")
+
+
+def test_an_event_is_delivered_to_an_ipv6_address(account: Account) -> None:
+    with closing(Receiver("::1")) as receiver:
+        webhook = factories.webhook(account, receiver.url())
+        factories.deliveries(account, webhook, count=2)
+        with running():
+            requests = receiver.wait(2)
+    assert {request.peer[0] for request in requests} == {"::1"}
+    assert {request.headers["host"] for request in requests} == {f"[::1]:{receiver.port}"}
+    assert _states(webhook) == [DeliveryState.DELIVERED] * 2
 
 
 def test_a_failing_receiver_gets_the_first_attempt_and_all_retries(

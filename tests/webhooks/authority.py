@@ -2,6 +2,7 @@
 
 import datetime as dt
 import ssl
+from ipaddress import ip_address
 from pathlib import Path
 
 from cryptography import x509
@@ -18,6 +19,13 @@ def _name(text: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
 
 
+def _subject(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
 def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(
         serialization.Encoding.PEM,
@@ -27,7 +35,7 @@ def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
 
 
 class Authority:
-    """Signs certificates for host names. The servers' keys are stored in ``folder``."""
+    """Signs certificates for host names and addresses. The servers' keys are stored in ``folder``."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -62,13 +70,13 @@ class Authority:
         ends_in: dt.timedelta = DAY,
         self_signed: bool = False,
     ) -> ssl.SSLContext:
-        """A server's context with a certificate for ``host``."""
+        """A server's context with a certificate for ``host``, a name or an IP address."""
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = (
             _builder(host, host if self_signed else "Test CA", key.public_key())
             .not_valid_before(dt.datetime.now(dt.UTC) + begins_in)
             .not_valid_after(dt.datetime.now(dt.UTC) + ends_in)
-            .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
+            .add_extension(x509.SubjectAlternativeName([_subject(host)]), critical=False)
             .sign(key if self_signed else self._key, hashes.SHA256())
         )
         path = self._folder / f"{certificate.serial_number}.pem"

@@ -60,6 +60,28 @@ def test_the_tls_handshake_uses_the_receivers_name_and_not_its_address(
         assert receiver.at()[0].headers["host"] == f"{HOST}:{receiver.port}"
 
 
+@pytest.mark.parametrize(("address", "host"), [("::1", "[::1]"), ("127.0.0.1", "127.0.0.1")])
+def test_the_certificate_of_an_address_is_checked_against_it_without_sni(
+    authority: Authority, address: str, host: str
+) -> None:
+    with closing(TlsReceiver(authority.server_context(address), address)) as receiver:
+        answered = post_one(receiver.url(host=host), ssl_context=authority.client_context())
+        [request] = receiver.at()
+    assert answered.success
+    assert receiver.asked_for == [None]
+    assert request.headers["host"] == f"{host}:{receiver.port}"
+    assert request.peer[0] == address
+
+
+@pytest.mark.parametrize("other", ["localhost", "127.0.0.1", "::2"])
+def test_a_certificate_for_another_name_or_address_is_refused_at_an_ipv6_address(
+    authority: Authority, other: str
+) -> None:
+    with closing(TlsReceiver(authority.server_context(other), "::1")) as receiver:
+        answered = post_one(receiver.url(host="[::1]"), ssl_context=authority.client_context())
+        assert (answered.error, receiver.at()) == (no_response(OTHER_HOST), [])
+
+
 def _of_another_host(authority: Authority, _: Path) -> ssl.SSLContext:
     return authority.server_context("other.example")
 

@@ -130,7 +130,9 @@ def test_one_host_gets_half_of_the_bytes_over_all_claims(starter: Account, clock
     [
         ("https://Hooks.example:8443/a", "hooks.example"),
         ("https://192.0.2.7:8443/a", "192.0.2.7"),
+        ("https://[2606:4700:4700::1111]:8443/a", "2606:4700:4700::1111"),
         ("http://localhost:8001/a", "localhost:8001"),
+        ("http://[::1]:8001/a", "[::1]:8001"),
         ("http://127.0.0.2:8001/a", "127.0.0.2:8001"),
     ],
 )
