@@ -51,8 +51,15 @@ BAD_URLS = [
     *("ftp://example.com/", "file:///etc/passwd", "javascript:alert(1)", "data:text/plain,x"),
     *("https://user@example.com/", "https://user:password@example.com/", "https://example.com/#x"),
     *("https://example.com:0/", "https://example.com:65536/", "https://example.com:port/"),
-    *("https://[::1]/", "https://exa mple.com/", "https://example.com/a b", "https://-x.example/"),
-    *("https://example.com\\@localhost/", "https://example.com/\n", "https://exämple.com/"),
+    *("https://[fd00::1]/", "https://[::ffff:127.0.0.1]/", "https://[64:ff9b::7f00:1]/"),
+    *(
+        "https://[fe80::1%25eth0]/",
+        "https://[1::2::3]/",
+        "https://[::1/",
+        "https://-\u00e4.example/",
+    ),
+    *("https://exa mple.com/", "https://example.com/a b", "https://-x.example/"),
+    *("https://example.com\\@localhost/", "https://example.com/\n"),
     *(
         "https://example..com/",
         "https://.example.com/",

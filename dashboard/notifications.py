@@ -104,8 +104,7 @@ def _chosen_url(target: AlertTarget) -> str | None:
     url = request.form.get("url", "").strip()
     if not url:
         return None if request.form.get("remove_url") else target.url
-    service.check_url(url, target.account_id)
-    return url
+    return service.check_url(url, target.account_id)
 
 
 def _mailed(page: str, row: Recipient | None) -> Response:

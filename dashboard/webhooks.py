@@ -230,8 +230,10 @@ def _read(row: Webhook | None = None) -> dict[str, Any]:
     events, numbers = request.form.getlist("events"), request.form.getlist("numbers")
     known = [number.id for number in Number.all(account().id)]
     headers, headers_problem = _headers(request.form.get("headers", ""), row)
-    problems = {
-        "url": "" if row and url == row.url else _url_problem(url),
+    problems = {"url": ""}
+    if row is None or url != row.url:
+        url, problems["url"] = _checked(url)
+    problems |= {
         "events": _events_problem(events),
         "numbers": "" if set(numbers) <= set(known) else "Choose among this account's numbers.",
         "description": _description_problem(description),
@@ -287,12 +289,12 @@ def _rate_problem(text: str) -> str:
     return "" if is_right else f"Give a whole number from 1 to {service.MAX_RATE}, or nothing."
 
 
-def _url_problem(url: str) -> str:
+def _checked(url: str) -> tuple[str, str]:
+    """The url to store, and what is wrong with it, empty if nothing is."""
     try:
-        service.check_url(url, account().id)
+        return service.check_url(url, account().id), ""
     except (AddressRefusedError, UnavailableError, RateLimitedError) as error:
-        return str(error)
-    return ""
+        return url, str(error)
 
 
 def _events_problem(events: list[str]) -> str:

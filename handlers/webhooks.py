@@ -20,13 +20,13 @@ _NAMES = {"numberIds": "number_ids", "maxRate": "max_rate"}
 
 
 def _checked(user: str, body: dict[str, Any]) -> dict[str, Any]:
-    """The webhook's values (Webhook.change), without duplicate events and numbers.
+    """The values to store (Webhook.change): an ASCII url, and events and numbers without duplicates.
 
     Raises DomainError for a forbidden url, header or number.
     """
     if "url" in body:
         try:
-            service.check_url(body["url"], user)
+            body = body | {"url": service.check_url(body["url"], user)}
         except AddressRefusedError as error:
             raise InvalidError(f"Request body, url: {error}", field="/url") from None
     service.check_numbers(user, body.get("numberIds", []))

@@ -25,20 +25,24 @@ from resources.webhook import known_headers
 from services.fair_share import RETRY_AFTER, Share
 from webhooks import address, signing
 from webhooks.address import AddressRefusedError
+from webhooks.ascii_host import ascii_host
 from webhooks.client import CONTENT_TYPE, Answer, WebhookClient
 from webhooks.faults import MachineError
 from webhooks.kinds import EventKind
 
 logger = logging.getLogger(__name__)
 
-# The form of a url in the dashboard. The contract's pattern (openapi.yaml, WebhookUrl) also excludes private
-# IPv4 addresses. Here a separate check does that, with a better error.
+# The form of a url in the dashboard. The contract's pattern (openapi.yaml, WebhookUrl) also excludes IP
+# addresses that are not public. Here a separate check does that, with a better error.
 MAX_URL = 2048
+# A label of a name: ASCII letters and digits, hyphens inside, and all characters that are not ASCII.
+_EDGE = r"[^\x00-\x2F\x3A-\x40\x5B-\x60\x7B-\x7F]"
+_REST = rf"([^\x00-\x2C\x2E\x2F\x3A-\x40\x5B-\x60\x7B-\x7F]{{0,61}}{_EDGE})?"
 URL_FORM = re.compile(
-    r"^https?://(([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*[A-Za-z]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-    r"|[0-9]{1,3}(\.[0-9]{1,3}){3})"
-    r"(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?"
-    r"([/?]([A-Za-z0-9._~:/?@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)?$"
+    rf"^(?P<scheme>https?)://(?P<host>({_EDGE}{_REST}\.)*[^\x00-\x40\x5B-\x60\x7B-\x7F]{_REST}"
+    r"|[0-9]{1,3}(\.[0-9]{1,3}){3}|\[[0-9A-Fa-f:.]{2,45}\])"
+    r"(?P<rest>(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?"
+    r"([/?]([A-Za-z0-9._~:/?@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)?)$"
 )
 
 # The limits of a webhook's settings, as in the contract.
@@ -85,22 +89,27 @@ NOT_CHECKED = (
 )
 
 
-def check_url(url: str, account_id: str) -> None:
-    """Raise AddressRefusedError, with the reason, for a url that is not allowed.
+def check_url(url: str, account_id: str) -> str:
+    """The url to store, with an ASCII host. Raises AddressRefusedError, with the reason, if not allowed.
 
     Waits for name servers. Raises RateLimitedError, and UnavailableError if this machine is to blame.
     """
     if len(url) > MAX_URL:
         raise AddressRefusedError(f"The url is longer than {MAX_URL} characters.")
-    if not URL_FORM.fullmatch(url):
+    if not (form := URL_FORM.fullmatch(url)):
         raise AddressRefusedError(NOT_AN_ADDRESS)
+    allow_local = bool(get_settings().allow_local_webhooks)
+    stored = (
+        f"{form['scheme']}://{ascii_host(form['host'], allow_invalid=allow_local)}{form['rest']}"
+    )
     try:
         with LOOK_UPS.of(account_id):
-            address.check_url(url, allow_local=bool(get_settings().allow_local_webhooks))
+            address.check_url(stored, allow_local=allow_local)
     except MachineError as error:
         # The cause is the operator's matter.
         logger.error("the url of a webhook cannot be checked: %s", error)  # noqa: TRY400
         raise UnavailableError(NOT_CHECKED, retry_after=RETRY_AFTER) from error
+    return stored
 
 
 def check_headers(names: Sequence[str]) -> None:

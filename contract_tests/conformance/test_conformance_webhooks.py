@@ -132,7 +132,8 @@ def test_an_invalid_change_is_refused(api: Api, hooks: Hooks, change: dict[str, 
     "url",
     [
         *("http://example.com/hook", "https://127.0.0.1/hook", "https://localhost/hook"),
-        "https://no-such-host.invalid/hook",
+        *("https://no-such-host.invalid/hook", "https://[::1]/hook", "https://\u2603.example/hook"),
+        "https://[2a00::5efe:a00:1]/hook",
     ],
 )
 def test_a_url_is_https_and_public_in_production(production: Api, url: str) -> None:
@@ -146,6 +147,8 @@ def test_a_url_is_https_and_public_in_production(production: Api, url: str) -> N
     [
         *("0.0.0.1", "10.0.0.1", "172.16.0.1", "192.168.1.1:8443", "169.254.169.254", "100.64.0.1"),
         *("224.0.0.1", "255.255.255.255", "192.0.2.1", "198.18.0.1", "240.0.0.1", "017.0.0.1"),
+        *("[fd00::1]", "[fe80::1]", "[fe80::1%25eth0]", "[ff02::1]", "[::]", "[2001:db8::1]:8443"),
+        *("[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[64:ff9b::a00:1]", "[2002:7f00:1::]"),
     ],
 )
 def test_an_address_that_is_not_public_is_refused_by_the_contract(api: Api, host: str) -> None:
@@ -156,14 +159,23 @@ def test_an_address_that_is_not_public_is_refused_by_the_contract(api: Api, host
     assert "public" in refused.json()["error"]["message"]
 
 
-def test_a_public_https_url_is_accepted_in_production(production: Api) -> None:
+@pytest.mark.parametrize("host", ["8.8.8.8", "[2606:4700:4700::1111]"])
+def test_a_public_https_url_is_accepted_in_production(production: Api, host: str) -> None:
     """The same. The address is public, so that no name has to be resolved."""
-    body = {"url": "https://8.8.8.8/hook", "events": ["number.banned"]}
+    body = {"url": f"https://{host}/hook", "events": ["number.banned"]}
     made = production.post("/webhooks", 201, json=body)
     production.call(
         "PATCH", f"/webhooks/{made['id']}", 400, json={"url": "https://127.0.0.1/"}, fits=True
     )
     production.call("DELETE", f"/webhooks/{made['id']}", 204)
+
+
+def test_an_internationalized_host_is_shown_in_its_ascii_form(api: Api, hooks: Hooks) -> None:
+    """An internationalized host name is stored in its ASCII form."""
+    hook, ascii_form = hooks("number.banned"), "https://xn--bcher-kva.example/hook"
+    for url in ("https://b\u00fccher.example/hook", ascii_form):
+        changed = api.call("PATCH", f"/webhooks/{hook.id}", 200, json={"url": url}).json()
+        assert (changed["url"], hook.read()["url"]) == (ascii_form, ascii_form)
 
 
 def test_a_stored_local_url_gets_no_requests_in_production(

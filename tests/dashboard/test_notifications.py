@@ -114,6 +114,11 @@ def test_too_many_mails_are_an_error_at_the_form(submit: Submit, account: Accoun
     assert not Recipient.select().exists()
 
 
+def test_the_host_of_the_chat_is_stored_in_ascii(submit: Submit, account: Account) -> None:
+    submit("notifications", url="https://b\u00fccher.example/hook")
+    assert AlertTarget.of(account.id).url == "https://xn--bcher-kva.example/hook"
+
+
 def test_the_chat_is_kept_until_it_is_replaced_or_removed(
     visit: Visit, submit: Submit, account: Account
 ) -> None:

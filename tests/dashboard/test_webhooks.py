@@ -148,6 +148,34 @@ def test_another_accounts_webhook_is_not_tested(visit: Visit, submit: Submit) ->
 
 
 @pytest.mark.parametrize("path", ["webhooks", "webhooks/<id>/edit"])
+@pytest.mark.parametrize(
+    ("typed", "stored"),
+    [
+        ("https://b\u00fccher.example/a", "https://xn--bcher-kva.example/a"),
+        ("https://[2606:4700:4700:0::1111]/a", "https://[2606:4700:4700::1111]/a"),
+    ],
+)
+def test_a_typed_url_is_stored_with_an_ascii_host(
+    submit: Submit, hook: Webhook, path: str, typed: str, stored: str
+) -> None:
+    path, is_new = path.replace("<id>", hook.id), path == "webhooks"
+    submit(path, 200 if is_new else 303, url=typed, events=["message.read"])
+    urls = {row.url for row in Webhook.all(hook.account_id)}
+    assert urls == ({hook.url, stored} if is_new else {stored})
+
+
+@pytest.mark.parametrize(
+    "host", ["[fd00::1]", "[::ffff:127.0.0.1]", "[fe80::1%25eth0]", "[1::2::3]"]
+)
+def test_a_typed_address_that_is_not_public_is_refused(
+    submit: Submit, hook: Webhook, host: str
+) -> None:
+    page = submit("webhooks", 422, url=f"https://{host}/", events=["message.read"]).text
+    assert 'id="problem-url"' in page
+    assert [row.url for row in Webhook.all(hook.account_id)] == [hook.url]
+
+
+@pytest.mark.parametrize("path", ["webhooks", "webhooks/<id>/edit"])
 def test_an_address_that_cannot_be_checked_keeps_the_form(
     submit: Submit, hook: Webhook, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:

@@ -54,6 +54,63 @@ def test_an_address_that_may_not_be_is_refused_by_its_place(account: Account) ->
     assert caught.value.details == {"field": "/url"}
 
 
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        ("https://b\u00fccher.example:8443/a?b", "https://xn--bcher-kva.example:8443/a?b"),
+        ("https://xn--bcher-kva.example/a", "https://xn--bcher-kva.example/a"),
+        ("https://[2606:4700:4700:0::1111]:8443/a", "https://[2606:4700:4700::1111]:8443/a"),
+        ("http://[::1]:9/Hook", "http://[::1]:9/Hook"),
+        ("https://Hooks.Example/A", "https://Hooks.Example/A"),
+    ],
+)
+def test_a_url_is_stored_and_shown_with_an_ascii_host(
+    account: Account, given: str, stored: str
+) -> None:
+    created, _ = webhooks.create_webhook(account.id, {"url": given, "events": [READ]})
+    other = factories.webhook(account, URL)
+    updated = webhooks.update_webhook(account.id, other.id, {"url": given})
+    assert [created["url"], updated["url"]] == [stored] * 2
+    assert {row.url for row in Webhook.all(account.id)} == {stored}
+
+
+def test_the_stored_spelling_is_the_one_that_is_checked(
+    configure: Configure, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked: list[str] = []
+    monkeypatch.setattr("webhooks.address.check_url", lambda url, **_: checked.append(url))
+    configure(ALLOW_LOCAL_WEBHOOKS="false")
+    made, _ = webhooks.create_webhook(
+        account.id, {"url": "https://b\u00fccher.example/", "events": [READ]}
+    )
+    # A name that IDNA refuses is not even looked up.
+    with pytest.raises(InvalidError):
+        webhooks.create_webhook(account.id, {"url": "https://\u2603.example/", "events": [READ]})
+    assert checked == [made["url"]]
+
+
+def test_both_spellings_of_a_host_share_its_budget(account: Account) -> None:
+    for host in ("B\u00dcCHER.example", "b\u00fccher.example", "XN--BCHER-KVA.example"):
+        webhooks.create_webhook(account.id, {"url": f"https://{host}/", "events": [READ]})
+    assert {row.host for row in Webhook.all(account.id)} == {"xn--bcher-kva.example"}
+
+
+@pytest.mark.parametrize("host", ["\u2603.example", "[fd00::1]", "[::ffff:127.0.0.1]", "10.0.0.1"])
+def test_a_host_that_cannot_be_public_is_refused_by_its_place(
+    configure: Configure, account: Account, host: str
+) -> None:
+    configure(ALLOW_LOCAL_WEBHOOKS="false")
+    webhook = factories.webhook(account, URL)
+    for call in (
+        lambda body: webhooks.create_webhook(account.id, body | {"events": [READ]}),
+        lambda body: webhooks.update_webhook(account.id, webhook.id, body),
+    ):
+        with pytest.raises(InvalidError) as caught:
+            call({"url": f"https://{host}/"})
+        assert caught.value.details == {"field": "/url"}
+    assert [row.url for row in Webhook.all(account.id)] == [URL]
+
+
 def test_an_address_that_cannot_be_checked_changes_nothing(
     account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:

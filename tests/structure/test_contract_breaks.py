@@ -1,14 +1,19 @@
 """The comparison of the contract with the latest release finds each kind of breaking change."""
 
+import re
 from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from contract_tests.contract import load_contract
-from tooling.contract_breaks import breaks, main
+from tooling.contract_breaks import RELEASES, breaks, latest_release, main
+from tooling.contract_schemas import WIDER, Direction, Schemas
 
 CASES = yaml.safe_load(Path(__file__).with_name("contract_breaks.yaml").read_text())
 SMALL: dict[str, Any] = CASES["contract"]
@@ -44,6 +49,38 @@ def test_a_breaking_change_is_one_line_with_its_place(change: dict[str, Any]) ->
 @pytest.mark.parametrize("change", CASES["harmless"], ids=str)
 def test_an_additive_change_is_no_break(change: dict[str, Any]) -> None:
     assert breaks(SMALL, changed(change)) == []
+
+
+@pytest.mark.parametrize("place", sorted(WIDER))
+@given(data=st.data())
+@settings(max_examples=300, deadline=None)
+def test_a_wider_pattern_accepts_all_that_the_one_of_the_release_does(
+    place: str, data: st.DataObject
+) -> None:
+    old, new = _patterns(place)
+    text = data.draw(st.from_regex(re.compile(old, re.ASCII), fullmatch=True))
+    assert re.fullmatch(new, text, re.ASCII)
+
+
+@cache
+def _patterns(place: str) -> tuple[str, str]:
+    release = yaml.load(latest_release(RELEASES).read_text(), Loader=yaml.CSafeLoader)
+    return _at(place, release), _at(place, load_contract())
+
+
+def _at(place: str, contract: dict[str, Any]) -> str:
+    found: Any = contract
+    for key in place.removeprefix("#/").split("/"):
+        found = found[key]
+    return str(found)
+
+
+@pytest.mark.parametrize(("direction", "count"), [(Direction.REQUEST, 0), (Direction.RESPONSE, 1)])
+def test_a_wider_pattern_breaks_only_clients_that_read_it(direction: Direction, count: int) -> None:
+    [place] = WIDER
+    schema, _, _ = place.rpartition("/")
+    old, new = {"pattern": "^a$"}, {"pattern": "^[ab]$"}
+    assert len([*Schemas({}, {}).breaks(old, new, schema, direction)]) == count
 
 
 def test_every_schema_of_the_real_contract_is_compared() -> None:

@@ -5,13 +5,15 @@ import inspect
 import re
 import tomllib
 from enum import StrEnum
+from ipaddress import IPv4Address, IPv6Address, IPv6Network
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yarl
 from connexion.decorators.parameter import pythonic
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contract_tests.contract import error_codes
@@ -28,6 +30,7 @@ from resources.error import CODES, STATUS
 from services import business
 from services.webhooks import MAX_URL, URL_FORM
 from webhooks import address
+from webhooks.ascii_host import ascii_host
 from webhooks.kinds import EventKind
 from webhooks.signing import HEADER, sign
 
@@ -166,12 +169,99 @@ def test_the_contract_holds_no_python_names() -> None:
 URL = SCHEMAS["WebhookUrl"]
 
 
-# A gateway with the sandbox accepts all of them: http, loopback, and names without a DNS look-up.
+# A gateway with the sandbox accepts all of them: http, loopback, and names without a DNS look-up or IDNA.
 @given(st.from_regex(re.compile(URL["pattern"], re.ASCII), fullmatch=True))
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_url_of_the_contract_s_form_is_accepted_by_the_gateway(url: str) -> None:
-    assert len(url) > MAX_URL or URL_FORM.fullmatch(url)
-    address.refuse_by_sight(yarl.URL(url, encoded=True), allow_local=True)
+    form = URL_FORM.fullmatch(url)
+    assert form
+    host = ascii_host(form["host"], allow_invalid=True)
+    assert host.isascii()
+    address.refuse_by_sight(yarl.URL(f"https://{host}/", encoded=True), allow_local=True)
+
+
+@given(
+    st.ip_addresses(v=6)
+    | st.ip_addresses(network="2000::/3")
+    | st.ip_addresses(network="2001::/16")
+    | st.sampled_from(address.SPECIAL).flatmap(lambda network: st.ip_addresses(network=network))
+)
+@settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_the_contract_s_form_of_an_ipv6_address_is_a_public_one(
+    ip: IPv4Address | IPv6Address,
+) -> None:
+    if isinstance(ip, IPv4Address):
+        ip = IPv6Address(f"::ffff:{ip}")
+    is_good = ip.is_loopback or address.is_public(str(ip)) or _is_isatap(ip)
+    form = re.compile(URL["pattern"], re.ASCII)
+    for spelled in (ip.compressed, ip.exploded, ip.compressed.upper()):
+        is_allowed = bool(form.fullmatch(f"https://[{spelled}]/hook"))
+        assert is_allowed <= is_good, spelled
+        # Documentation addresses are in 3fff::/16, the rest of which nobody has.
+        assert is_allowed or not address.is_public(str(ip)) or ip in IPv6Network("3fff::/16")
+
+
+@pytest.mark.parametrize("start", ["2606", "2001:4860"])
+def test_the_contract_s_form_has_all_compressions_of_an_ipv6_address(start: str) -> None:
+    form = re.compile(URL["pattern"], re.ASCII)
+    for rest in product("01", repeat=8 - len(start.split(":"))):
+        ip = IPv6Address(":".join([start, *rest]))
+        # Python leaves a single zero as it is.
+        single = [
+            f"{':'.join([start, *rest[:at]])}::{':'.join(rest[at + 1 :])}"
+            for at, group in enumerate(rest)
+            if group == "0"
+        ]
+        for spelled in (ip.compressed, ip.exploded, *single):
+            assert IPv6Address(spelled) == ip
+            assert form.fullmatch(f"https://[{spelled}]/hook"), spelled
+
+
+def _is_isatap(ip: IPv6Address) -> bool:
+    """Whether it contains an IPv4 address that the contract's pattern does not see."""
+    return int(ip) >> 32 & 0xFDFFFFFF == address.ISATAP_MARK
+
+
+@pytest.mark.parametrize(
+    ("host", "is_allowed"),
+    [
+        ("[2606:4700:4700::1111]", True),
+        ("[2606:4700:4700:0:0:0:0:1111]", True),
+        ("[2606:4700::]", True),
+        ("[2606::]", True),
+        ("[2001:4860:4860::8888]", True),
+        ("[2001:4860::]", True),
+        ("[2a00:1:2:3:4:5:6::]", True),
+        ("[2a00::2:3:4:5:6:7]", True),
+        ("[::1]", True),
+        ("[2606:4700::1111:1:2:3:4:5:6]", False),
+        ("[2606:4700:4700:0:0:0:1111]", False),
+        ("[2606::4700::1111]", False),
+        ("[2606:4700:4700::11111]", False),
+        ("[2606:4700:4700::1111%25eth0]", False),
+        ("[2606:4700:4700::1111%eth0]", False),
+        ("[fe80::1%25eth0]", False),
+        ("[2606:4700::8.8.8.8]", False),
+        ("[]", False),
+        ("2606:4700:4700::1111", False),
+        ("b\u00fccher.example", True),
+        ("\u4f8b\u3048.\u30c6\u30b9\u30c8", True),
+        ("b\u00fc-cher.example", True),
+        ("-b\u00fccher.example", False),
+        ("b\u00fccher-.example", False),
+        ("b\u00fccher..example", False),
+        ("b\u00fccher.example.", False),
+        ("b_cher.example", False),
+        ("b\u00fc cher.example", False),
+        ("b\u00fc@cher.example", False),
+        ("\u00fc" * 63 + ".example", True),
+        ("\u00fc" * 64 + ".example", False),
+    ],
+)
+def test_the_contract_s_form_of_a_host(host: str, is_allowed: bool) -> None:  # noqa: FBT001
+    form = re.compile(URL["pattern"], re.ASCII)
+    assert bool(form.fullmatch(f"https://{host}/hook")) is is_allowed
+    assert bool(URL_FORM.fullmatch(f"https://{host}/hook")) >= is_allowed
 
 
 @pytest.mark.parametrize("first", range(256))
