@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from http import HTTPStatus
 from itertools import count
 from unittest import mock
 
@@ -18,11 +19,13 @@ from models.clock import timestamp
 from models.database import writing
 from models.deliveries.attempt import Outcome, record_outcomes
 from models.deliveries.claim import ClaimedDelivery, Terms, claim_due
-from models.deliveries.delivery import Delivery
+from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.delivery_filter import DeliveryFilter
 from models.deliveries.event import Event
 from models.messages.callback import Callback
-from networks.interface import OutboundMessage, Sender
+from models.messages.message import Message, MessageStatus
+from networks.interface import Acceptance, Network, OutboundMessage, Sender
+from networks.memory.network import MemoryNetwork
 from services import sending
 from tasks import ingest
 from tasks.retention import BATCH_SIZE, DAY_MS, KINDS
@@ -40,18 +43,19 @@ class UndoneError(Exception):
     """Rolls back a transaction."""
 
 
-class AcceptingNetwork:
-    """A messaging network that accepts every message immediately."""
+class AcceptingNetwork(MemoryNetwork):
+    """A messaging network that accepts every message immediately, and sends no statuses."""
 
-    async def send(self, sender: Sender, _message: OutboundMessage) -> str:
-        """A new identifier."""
-        return f"wamid.{sender.phone_number_id}.{time.time_ns()}"
+    async def send(self, sender: Sender, message: OutboundMessage) -> Acceptance:  # noqa: ARG002
+        """Accept a message, with a new identifier."""
+        return Acceptance(f"wamid.{sender.phone_number_id}.{time.time_ns()}")
 
 
 @contextmanager
 def accepting_network() -> Iterator[None]:
     """Inside the block, no message leaves the process."""
-    with mock.patch("services.sending.network_of", return_value=AcceptingNetwork()):
+    network: Network = AcceptingNetwork()
+    with mock.patch("services.sending.network_of", return_value=network):
         yield
 
 
@@ -121,18 +125,25 @@ def _send(owner: Owner) -> str:
     text = {"text": {"body": f"Your order {name} has left our warehouse and arrives on Tuesday."}}
     key = f"growth-{time.time_ns()}-{name}"
     answer = asyncio.run(sending.send(owner.account.id, body | text, key))
+    if answer.status != HTTPStatus.OK or answer.is_replayed:
+        raise RuntimeError(f"the send responded with {answer}")
     return str(json.loads(answer.body)["wa_message_id"])
 
 
 def _ingest(owner: Owner) -> float:
-    status = {"id": _send(owner), "status": "delivered", "timestamp": str(clock.now() // 1000)}
+    wa_message_id = _send(owner)
+    status = {"id": wa_message_id, "status": "delivered", "timestamp": str(clock.now() // 1000)}
     value = {
         "metadata": {"phone_number_id": owner.numbers[0].phone_number_id},
         "statuses": [status],
     }
     entry = {"id": "2", "changes": [{"field": "messages", "value": value}]}
     Callback.store(json.dumps({"entry": [entry]}).encode())
-    return timed(ingest.work_off)
+    took = timed(ingest.work_off)
+    message = Message.get(Message.wa_message_id == wa_message_id)
+    if message.status != MessageStatus.DELIVERED:
+        raise RuntimeError(f"the message is {message.status} after its status was ingested")
+    return took
 
 
 def _deliver(owner: Owner) -> tuple[float, float]:
@@ -159,7 +170,9 @@ def _record(claimed: list[ClaimedDelivery]) -> None:
         Outcome(each.delivery_id, each.lease_token, clock.now(), 5, True, 200, None, "")  # noqa: FBT003
         for each in claimed
     ]
-    record_outcomes(outcomes, lambda _: None, 10)
+    ended = record_outcomes(outcomes, lambda _: None, 10)
+    if ended[DeliveryState.DELIVERED] != len(claimed):
+        raise RuntimeError(f"{len(claimed)} outcomes were recorded as {dict(ended)}")
 
 
 def _finishing(operation: Operation) -> float:
