@@ -114,7 +114,8 @@ def _callback(phone_number_id: str) -> dict[str, object]:
     message = {
         "from": FRESH,
         "id": f"wamid.HBgL{FRESH}FQIAEhgg",
-        "timestamp": "1763700000",
+        # An old message would be set aside.
+        "timestamp": str(int(time.time())),
         "type": "text",
         "text": {"body": "Where is my order? It was to arrive last week."},
     }

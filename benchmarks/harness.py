@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from unittest import mock
 
 from huey.storage import MemoryStorage
 
@@ -31,16 +32,17 @@ ROWS_PER_TRANSACTION = 1000
 @contextmanager
 def gateway_state(**settings: str) -> Iterator[Path]:
     """A migrated database in a temporary folder, for this process and its workers."""
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ.update({"GATEWAY_DATA_DIR": folder, **settings})
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        mock.patch.dict(os.environ, {"GATEWAY_DATA_DIR": folder, **settings}),
+    ):
         get_settings.cache_clear()
         connect_state(get_settings())
         database.migrate()
         try:
             yield Path(folder)
         finally:
-            for name in settings:
-                del os.environ[name]
+            get_settings.cache_clear()
             # The queue's server may end with this benchmark, and the process continues with the next one.
             queue.huey.storage.close()
             queue.huey.storage = MemoryStorage(queue.NAME)
