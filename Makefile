@@ -54,7 +54,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: attacks audit trace erasures receivers odd-answers wrong-settings upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-backlog bench-amplification bench-overview bench-search help run test contract fuzz fuzz-stranger chaos kills failover matrix mutants check style types imports lint breaks release docs format lock clean chromium runtimes servers backends
+.PHONY: attacks audit trace erasures receivers odd-answers wrong-settings upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-peers bench-backlog bench-amplification bench-overview bench-search help run test contract fuzz fuzz-stranger chaos kills failover matrix mutants check style types imports lint breaks release docs format lock clean chromium runtimes servers backends
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -145,6 +145,9 @@ flamegraphs: $(VENV)/.dev $(PEERS)/.installed ## Draw flame graphs of web and wo
 
 bench-isolation: $(VENV)/.dev ## Measure how hostile accounts delay the others (BENCH_RATES=50,200)
 	@$(BIN)/python -m benchmarks.isolation
+
+bench-peers: $(VENV)/.dev | servers ## Measure what webhook servers are compared by (BENCH_BACKENDS=SQLite,PostgreSQL+Redis)
+	@$(BIN)/python -m benchmarks webhook_servers
 
 bench-backlog: $(VENV)/.dev ## Measure how 100,000 due deliveries drain (BENCH_BACKLOG=100000)
 	@$(BIN)/python -m benchmarks.backlog

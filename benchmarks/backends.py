@@ -20,14 +20,17 @@ class Backend:
 
 
 @contextmanager
-def running_backend(name: str) -> Iterator[Backend]:
-    """A backend. Its servers run inside the block."""
+def running_backend(name: str, *, durable: bool = False) -> Iterator[Backend]:
+    """A backend. Its servers run inside the block. ``durable`` ones wait for the disk."""
     if name == SQLITE:
         yield Backend()
         return
     # A quarter of the machine's memory, as PostgreSQL's documentation recommends. The default is 128 MB.
     buffers = f"{memory() // 4 // 2**20}MB"
-    with PostgresServer(shared_buffers=buffers) as postgresql, RedisServer() as redis:
+    with (
+        PostgresServer(durable=durable, shared_buffers=buffers) as postgresql,
+        RedisServer(durable=durable) as redis,
+    ):
         url = redis.url(0)
         settings = {
             "GATEWAY_DATABASE_URL": postgresql.database("gateway"),

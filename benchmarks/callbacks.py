@@ -88,7 +88,7 @@ def _contenders(folder: Path, receiver: str) -> Iterator[tuple[Parts, dict[str, 
         webhook = {"url": f"{receiver}/ok/0", "events": ["message.received"]}
         customer.request("POST", "/webhooks", json=webhook).raise_for_status()
         bare = stack.enter_context(peer(folder / "bare", "bare_connexion"))
-        body = json.dumps(_callback(gateway.number_id_of(customer)))
+        body = json.dumps(make_callback(gateway.number_id_of(customer)))
         secret = Settings().network_app_secret.get_secret_value()
         headers = {"Content-Type": "application/json"}
         servers = {OURS: gateway.web, BARE: bare}
@@ -108,7 +108,7 @@ def _contenders(folder: Path, receiver: str) -> Iterator[tuple[Parts, dict[str, 
         )
 
 
-def _callback(phone_number_id: str) -> dict[str, object]:
+def make_callback(phone_number_id: str) -> dict[str, object]:
     """An inbound message from a new person."""
     contact = {"profile": {"name": "Ada"}, "wa_id": FRESH}
     message = {

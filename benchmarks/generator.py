@@ -15,7 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from itertools import count
+from itertools import count, cycle
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -28,23 +28,29 @@ _EXCERPT = 600
 Answered = Callable[["Connection"], None]
 
 
-def make_requests(load: Load) -> Iterator[bytes]:
-    """Complete requests, each with digits that no other request has, in this run or another."""
-    parts = urlsplit(load.url)
-    headers = {"Host": parts.netloc, **load.headers, "Content-Length": str(len(load.body))}
-    if load.app_secret:
-        headers["X-Hub-Signature-256"] = f"sha256={_SIGNATURE}"
-    lines = [f"POST {parts.path} HTTP/1.1", *(f"{k}: {v}" for k, v in headers.items())]
-    head, body = "\r\n".join([*lines, "", ""]).encode(), load.body.encode()
+def make_requests(load: Load) -> Iterator[tuple[str, bytes]]:
+    """Digits that no other request has, in this run or another, and the complete request with them."""
     mark, placeholder, secret = FRESH.encode(), _SIGNATURE.encode(), load.app_secret.encode()
+    templates = cycle([_template(load, body) for body in (load.body, *load.more_bodies)])
     for number in count(time.time_ns() // 1000 % 10**14 + 10**14):
+        head, body = next(templates)
         fresh = b"%d" % number
         content = body.replace(mark, fresh)
         opening = head.replace(mark, fresh)
         if secret:
             digest = hmac.new(secret, content, hashlib.sha256).hexdigest()
             opening = opening.replace(placeholder, digest.encode())
-        yield opening + content
+        yield fresh.decode(), opening + content
+
+
+def _template(load: Load, body: str) -> tuple[bytes, bytes]:
+    """Head and body of a request."""
+    parts = urlsplit(load.url)
+    headers = {"Host": parts.netloc, **load.headers, "Content-Length": str(len(body))}
+    if load.app_secret:
+        headers["X-Hub-Signature-256"] = f"sha256={_SIGNATURE}"
+    lines = [f"POST {parts.path} HTTP/1.1", *(f"{k}: {v}" for k, v in headers.items())]
+    return "\r\n".join([*lines, "", ""]).encode(), body.encode()
 
 
 class Connection(asyncio.Protocol):
@@ -99,6 +105,7 @@ class Generator:
         self._idle: deque[Connection] = deque()
         self._late: deque[float] = deque()
         self._answers: list[tuple[float, float]] = []
+        self._starts: list[tuple[str, float]] = []
         self._cpu_at_begin = 0.0
         self._settling, self._settled = False, asyncio.Event()
         self._begin = self._end = 0.0
@@ -153,7 +160,9 @@ class Generator:
             self._settled.set()
 
     def _ask(self, connection: Connection, due: float) -> None:
-        connection.ask(next(self._requests), due)
+        digits, request = next(self._requests)
+        self._starts.append((digits, due))
+        connection.ask(request, due)
 
     def _on_answer(self, connection: Connection) -> None:
         now = self._loop.time()
@@ -178,7 +187,12 @@ class Generator:
         lags = sorted(lag * 1000 for lag in counted)
         rate = len(lags) / self._load.seconds
         cpu = (cpu_seconds(self._load.pid) - self._cpu_at_begin) * 1000 / len(lags)
-        return Answers(len(lags), rate, lags[len(lags) // 2], lags[len(lags) * 99 // 100], cpu)
+        # From the loop's clock to Unix time.
+        offset = time.time() - self._loop.time()
+        starts = [(digits, due + offset) for digits, due in self._starts]
+        return Answers(
+            len(lags), rate, lags[len(lags) // 2], lags[len(lags) * 99 // 100], cpu, starts
+        )
 
 
 def cpu_seconds(pid: int) -> float:

@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import requests
 
@@ -29,6 +28,7 @@ from benchmarks.harness import (
     sleep_until,
     worker,
 )
+from benchmarks.load import ROOT
 from models.database import writing
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
@@ -84,10 +84,10 @@ def free_port() -> int:
 
 
 @contextmanager
-def receivers() -> Iterator[str]:
+def receivers(module: str = "benchmarks.receivers") -> Iterator[str]:
+    """The URL of a process with the receivers of a module."""
     port = free_port()
-    script = Path(__file__).with_name("receivers.py")
-    process = subprocess.Popen([sys.executable, str(script), str(port)])
+    process = subprocess.Popen([sys.executable, "-m", module, str(port)], cwd=ROOT)
     url = f"http://127.0.0.1:{port}"
     try:
         while True:

@@ -6,7 +6,7 @@ All contenders get the same generator, so its own cost is the same for all.
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -27,7 +27,7 @@ class Load:
 
     Without a ``rate``, each connection sends its next request when it has the response (a closed loop). With
     a ``rate`` a second, requests are evenly spaced and independent of the server (an open loop), and their
-    latency counts from the time when they were due.
+    latency counts from the time when they were due. Requests have ``body`` and ``more_bodies`` in turns.
     """
 
     url: str
@@ -41,6 +41,7 @@ class Load:
     app_secret: str = ""
     # The server's process, whose CPU time is measured.
     pid: int = 0
+    more_bodies: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ class Answers:
     """The number of responses in the counted time, their rate a second, and their latency in ms.
 
     ``cpu`` is the server's CPU time for each response in ms, if the load names its process. On a shared
-    machine it is more reliable than the rate.
+    machine it is more reliable than the rate. ``starts`` are the digits that replaced FRESH in each
+    request, and when it was due in Unix seconds.
     """
 
     count: int
@@ -56,6 +58,7 @@ class Answers:
     p50: float
     p99: float
     cpu: float
+    starts: Sequence[tuple[str, float]] = ()
 
 
 def drive(load: Load) -> Answers:
