@@ -13,8 +13,9 @@ from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.delivery_filter import people_of
 from models.errors import ConflictError
+from resources.webhook import known_headers
 from services.redeliver import redeliver_one
-from services.webhooks import headers_of
+from services.webhooks import MASKED, headers_of
 from webhooks import signing
 from webhooks.client import CONTENT_TYPE
 
@@ -101,6 +102,7 @@ def as_curl(delivery: Delivery) -> str:
         "X-Service-Delivery": delivery.id,
         "X-Service-Attempt": str(delivery.attempt_count + 1),
         "X-Service-Timestamp": "$NOW",
+        **dict.fromkeys(known_headers(delivery.webhook), MASKED),
     }
     lines = (
         f"SECRET='{PLACEHOLDER}'",

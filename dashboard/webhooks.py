@@ -1,6 +1,7 @@
 """/dashboard/webhooks: the account's webhooks, their states, forms and actions."""
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -229,10 +230,13 @@ def _read(row: Webhook | None = None) -> dict[str, Any]:
     max_rate = request.form.get("max_rate", "").strip()
     events, numbers = request.form.getlist("events"), request.form.getlist("numbers")
     known = [number.id for number in Number.all(account().id)]
-    headers, headers_problem = _headers(request.form.get("headers", ""), row)
     problems = {"url": ""}
     if row is None or url != row.url:
         url, problems["url"] = _checked(url)
+    # Another server never gets the headers of the one before.
+    is_known = row and (problems["url"] or service.is_same_server(row.url, url))
+    stored = known_headers(row) if row and is_known else {}
+    headers, headers_problem = _headers(request.form.get("headers", ""), stored)
     problems |= {
         "events": _events_problem(events),
         "numbers": "" if set(numbers) <= set(known) else "Choose among this account's numbers.",
@@ -253,28 +257,31 @@ def _read(row: Webhook | None = None) -> dict[str, Any]:
     }
 
 
-def _headers(text: str, row: Webhook | None) -> tuple[dict[str, str], str]:
+def _headers(text: str, stored: Mapping[str, str]) -> tuple[dict[str, str], str]:
     """The headers of the form's lines, and what is wrong with them. A masked value is the stored one."""
-    lines = [line.partition(":") for line in text.splitlines() if line.strip()]
-    given = [(name.strip(), value.strip()) for name, _, value in lines]
-    stored = known_headers(row) if row else {}
-    found = [
-        (name, stored[name] if value == service.MASKED and name in stored else value)
-        for name, value in given
-    ]
+    known = {name.lower(): value for name, value in stored.items()}
+    found: dict[str, str] = {}
+    for line in filter(str.strip, text.splitlines()):
+        name, _, value = (part.strip() for part in line.partition(":"))
+        if value == service.MASKED:
+            value = known.get(name.lower(), "")
+            if not value:
+                return {}, f"Give the value of {name} again."
+        if not service.HEADER_FORM.fullmatch(f"{name}: {value}"):
+            return {}, (
+                f"{name}: write the header as in Authorization: Bearer a-token. The name has 3 to 64 letters,"
+                " digits, - and _. The value has 1 to 1024 ASCII characters."
+            )
+        if name in found:
+            return {}, f"{name} is given twice."
+        found[name] = value
     if len(found) > service.MOST_HEADERS:
         return {}, f"A webhook has at most {service.MOST_HEADERS} headers."
-    for name, value in found:
-        if not service.HEADER_FORM.fullmatch(f"{name}: {value}"):
-            return (
-                {},
-                f"Write each header as a line, such as Authorization: Bearer a-token. Wrong: {name}",
-            )
     try:
-        service.check_headers([name for name, _ in found])
+        service.check_headers([*found])
     except InvalidError as error:
         return {}, str(error)
-    return dict(found), ""
+    return found, ""
 
 
 def _description_problem(text: str) -> str:
@@ -283,9 +290,7 @@ def _description_problem(text: str) -> str:
 
 
 def _rate_problem(text: str) -> str:
-    is_right = not text or (
-        text.isascii() and text.isdecimal() and 1 <= int(text[:9]) <= service.MAX_RATE
-    )
+    is_right = not text or (re.fullmatch("[0-9]{1,4}", text) and 1 <= int(text) <= service.MAX_RATE)
     return "" if is_right else f"Give a whole number from 1 to {service.MAX_RATE}, or nothing."
 
 

@@ -34,7 +34,12 @@ def _checked(user: str, body: dict[str, Any]) -> dict[str, Any]:
     for name in {"events", "number_ids"} & values.keys():
         values[name] = list(dict.fromkeys(values[name]))
     if headers := values.get("headers"):
-        service.check_headers([each["name"] for each in headers])
+        try:
+            service.check_headers([each["name"] for each in headers])
+        except InvalidError as error:
+            field = str(error.details["field"])
+            place = field[1:].replace("/", ".")
+            raise InvalidError(f"Request body, {place}: {error.message}", field=field) from None
         values["headers"] = {each["name"]: each["value"] for each in headers}
     return values
 

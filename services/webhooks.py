@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from yarl import URL
+
 from gateway.settings import PREFIX, get_settings
 from models import clock
 from models.accounts.account import Account, no_access
@@ -51,7 +53,10 @@ HEADER_FORM = re.compile(r"[A-Za-z0-9_-]{3,64}: [!-~]([ -~]{0,1022}[!-~])?")
 # Headers of a request that the service sets itself, or that say how it is sent. In lower case.
 OWN_HEADERS = frozenset(
     {
+        "accept",
+        "accept-encoding",
         "connection",
+        "content-encoding",
         "content-length",
         "content-type",
         "expect",
@@ -61,12 +66,9 @@ OWN_HEADERS = frozenset(
         "transfer-encoding",
         "upgrade",
         "user-agent",
-        signing.ID_HEADER,
-        signing.TIMESTAMP_HEADER,
-        signing.STANDARD_HEADER,
     }
 )
-OWN_PREFIXES = ("proxy-", "x-service-")
+OWN_PREFIXES = ("proxy-", "webhook-", "x-service-")
 # Concurrent look-ups of an account. A name server that does not respond occupies one for five seconds.
 LOOK_UPS = Share("look-ups of host names", 3)
 # Concurrent tests of an account. A receiver that hangs occupies a test for ten seconds.
@@ -82,6 +84,10 @@ AT_LIMIT = (
 ON_TRIAL = (
     f"This URL has never responded to an event with 2xx. It gets {MOST_ON_TRIAL} events and tests a minute,"
     " and shares them with all URLs of the host if that has never done so."
+)
+OTHER_SERVER = (
+    "This webhook has headers, and the url is another server. Give headers in the same request: the values"
+    " for that server, or an empty list."
 )
 NOT_CHECKED = (
     "This service cannot check the url at the moment, and nothing was changed."
@@ -113,19 +119,31 @@ def check_url(url: str, account_id: str) -> str:
 
 
 def check_headers(names: Sequence[str]) -> None:
-    """Raise InvalidError for a header that the service sets itself, and for one that is given twice."""
+    """Raise InvalidError for a header that the service sets itself, and for one that is given twice.
+
+    Many servers take ``_`` in a name for ``-``, and ignore case.
+    """
     known: set[str] = set()
     for place, name in enumerate(names):
-        lower = name.lower()
+        plain = name.lower().replace("_", "-")
         problem = ""
-        if lower in OWN_HEADERS or lower.startswith(OWN_PREFIXES):
+        if plain in OWN_HEADERS or plain.startswith(OWN_PREFIXES):
             problem = "is a header that the service sets itself. Choose another name."
-        elif lower in known:
-            problem = "is given twice. Names of headers ignore case."
+        elif plain in known:
+            problem = "is given twice. Case, - and _ make no difference."
         if problem:
-            field = f"/headers/{place}/name"
-            raise InvalidError(f"Request body, headers.{place}.name: {name} {problem}", field=field)
-        known.add(lower)
+            raise InvalidError(f"{name} {problem}", field=f"/headers/{place}/name")
+        known.add(plain)
+
+
+def _check_server(old: str, new: str) -> None:
+    if not is_same_server(old, new):
+        raise ConflictError(OTHER_SERVER, field="/url")
+
+
+def is_same_server(one: str, other: str) -> bool:
+    """Whether two urls have the same scheme, host and port."""
+    return URL(one, encoded=True).origin() == URL(other, encoded=True).origin()
 
 
 def check_numbers(account_id: str, number_ids: list[str]) -> None:
@@ -162,12 +180,15 @@ def create(
 def change(webhook: Webhook, *, active: bool | None = None, **changes: Any) -> None:
     """Make all given changes (Webhook.change) in one transaction. The caller has checked the values.
 
-    Disabling skips the waiting deliveries. No request to the webhook starts after the return.
+    Disabling skips the waiting deliveries. No request to the webhook starts after the return. Raises
+    ConflictError if the headers would go to another server.
     """
 
     @exclusively
     def make_changes() -> Webhook:
         known = Webhook.by_id(webhook.id)
+        if known and known.sealed_headers and "headers" not in changes:
+            _check_server(known.url, changes.get("url", known.url))
         # A copy, because a run that is rolled back must not leave its changes for the next run.
         changed = Webhook(**webhook.__data__)
         changed.change(**changes)

@@ -70,6 +70,8 @@ RECORD_PAUSE_SECONDS, CROWDED_PAUSE_SECONDS = 0.05, 0.005
 # The most outcomes in a transaction. Smaller batches cost throughput. Larger ones delay the next claim.
 # Attempts at slow receivers tend to end at the same time, so their batches are smaller.
 MOST_RECORDED, MOST_SLOW_RECORDED = 100, 30
+# The longest time without a look at a webhook that is at its ``max_rate``.
+CLOSED_SECONDS = 1.0
 # The pause before the next try to record outcomes.
 FAILURE_PAUSE_SECONDS = 0.5
 # The batches that one poll brings back, and the pause between two of them.
@@ -282,7 +284,9 @@ class Engine:
             batch, lane.crowded, more, paused, opens_in = claim
             PAUSED.inc(paused)
             for webhook_id, ms in opens_in.items():
-                self._paces.of(webhook_id, is_slow=lane.slow).close(self.loop.time() + ms / 1000)
+                # Not for long: its account may change the limit, which only the next claim sees.
+                until = self.loop.time() + min(ms / 1000, CLOSED_SECONDS)
+                self._paces.of(webhook_id, is_slow=lane.slow).close(until)
             for claimed in batch:
                 pace = self._paces.of(claimed.webhook.id, is_slow=lane.slow)
                 pace.start(self.loop.time(), is_new=claimed.is_new)

@@ -150,9 +150,13 @@ class Pace:
 
     def news(self, now: float) -> int:
         """How many of them may be for new events. Retries need no part of the rate."""
-        if now < self._closed_until:
+        if self.is_waiting(now):
             return 0
         return self.room if self.rate is None else min(self.room, int(self.rate.left(now)))
+
+    def is_waiting(self, now: float) -> bool:
+        """Whether a rate or limit allows no new event now."""
+        return now < self._closed_until or (self.rate is not None and self.rate.left(now) < 1)
 
     def close(self, until: float) -> None:
         """No new event may start before then: the webhook's own limit (models.deliveries.webhook)."""
@@ -240,7 +244,7 @@ class Paces:
             self._tidied_at, since = now, now - FORGET_SECONDS
             self._known = {id_: p for id_, p in self._known.items() if not p.is_useless(since)}
         for pace in self._known.values():
-            pace.may_wait = pace.opens_at(now) > now
+            pace.may_wait = pace.is_waiting(now)
         return {id_: (pace.room, pace.news(now)) for id_, pace in self._known.items()}
 
     def opens_at(self, now: float) -> float | None:

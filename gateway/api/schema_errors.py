@@ -72,8 +72,12 @@ def _of_error(error: ValidationError, schema: Schema, place: Place) -> Complaint
             part = reduce(lambda inner, step: inner[step], error.schema_path[:-1], whole)
             # It tells a person more than the pattern.
             if wanted := part.get("description"):
-                message = f"{json.dumps(error.instance)} does not match: {wanted}"
-                message += _correction(part["pattern"], str(error.instance))
+                if part.get("writeOnly"):
+                    # A secret.
+                    message = f"it does not match: {wanted}"
+                else:
+                    message = f"{json.dumps(error.instance)} does not match: {wanted}"
+                    message += _correction(part["pattern"], str(error.instance))
     return Complaint((*place, *error.instance_path), message, name)
 
 

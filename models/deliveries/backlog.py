@@ -29,8 +29,9 @@ def is_full(limit: int) -> bool:
     """
     now, ends = database_time(clock.now()), (Webhook.paused_until, Webhook.rests_until)
     waits = [fn.COALESCE(end, 0) > now for end in ends]
-    healthy = ~Webhook.slow, Webhook.trial_minute_at.is_null(), Webhook.active, *(~w for w in waits)
-    deliveries = Delivery.select(Delivery.id).join(Webhook).where(Delivery.due, *healthy)
+    waits += [Webhook.slow, Webhook.trial_minute_at.is_null(False), Webhook.at_rate(now)]
+    is_sent = Webhook.active, *(~wait for wait in waits)
+    deliveries = Delivery.select(Delivery.id).join(Webhook).where(Delivery.due, *is_sent)
     callbacks = Callback.select(Callback.id).where(Callback.due_at == AT_ONCE)
     with reading():
         counts = (query.limit(limit + 1).count() for query in (deliveries, callbacks))
@@ -57,7 +58,10 @@ pressure = Pressure()
 
 @dataclass(frozen=True)
 class Backlog:
-    """``pending`` deliveries wait or are in an attempt, ``due`` ones could go now. The age is in seconds."""
+    """``pending`` deliveries wait or are in an attempt, ``due`` ones could go now.
+
+    The age is in seconds. Those that wait for the ``max_rate`` of their webhook are not due.
+    """
 
     pending: int
     due: int
@@ -67,9 +71,12 @@ class Backlog:
     def read(cls) -> Self:
         """Count now. Reads only the index of pending deliveries."""
         now = clock.now()
-        at = Delivery.due_at
+        at, limited = Delivery.due_at, Webhook.select(Webhook.id).where(Webhook.at_rate(now))
+        is_free = Delivery.webhook.not_in(limited)
         counted = Delivery.select(
-            fn.COUNT(SQL("*")), fn.COUNT(SQL("*")).filter(at <= now), fn.MIN(at)
+            fn.COUNT(SQL("*")),
+            fn.COUNT(SQL("*")).filter((at <= now) & is_free),
+            fn.MIN(at).filter(is_free),
         ).where(Delivery.state == IS_PENDING, Delivery.webhook.not_in(Webhook.deleted()))
         [(pending, due, oldest)] = fetch(counted.tuples())
         return cls(pending, due, max(0, now - oldest) / 1000 if oldest is not None else 0.0)

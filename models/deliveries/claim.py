@@ -391,11 +391,8 @@ def claim_due(room: int, terms: Terms) -> Claim:
             raise
         webhooks, rows, crowded, paused = made
         claimed = [_claimed(token, webhooks[row[0]], row) for row in rows]
-        opens_in = {
-            id_: webhook.opens_at - now
-            for id_, webhook in webhooks.items()
-            if webhook.opens_at is not None and webhook.opens_at > now
-        }
+        waits = {id_: webhook.opens_in(now) for id_, webhook in webhooks.items()}
+        opens_in = {id_: ms for id_, ms in waits.items() if ms}
         return Claim(claimed, full | crowded, bool(crowded or paused), paused, opens_in)
 
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Self
 
-from peewee import SQL, BigIntegerField, BooleanField, IntegerField, TextField
+from peewee import SQL, BigIntegerField, BooleanField, IntegerField, TextField, fn
 
 from models import clock
 from models.accounts import secret
@@ -28,8 +28,10 @@ SECRET_BYTES = 32
 MOST_ON_TRIAL, MINUTE_MS = 10, 60_000
 # The longest time for which a receiver can ask to get no new events, in ms.
 LONGEST_REST_MS = 60 * MINUTE_MS
-# At a ``max_rate`` the events of this part of a second may start together, and at least one.
-BURST_PART = 0.1
+# A ``max_rate`` lets start together what it did not allow to start in so many ms before: claims may be late.
+LATE_MS = 250
+# A webhook has been at its ``max_rate`` if this time was to come, or less than so many ms ago.
+AT_RATE_MS = 1000
 # For this many ms after a rotation the previous secret also signs (ADR 37).
 SECRET_OVERLAP_MS = 24 * 60 * 60 * 1000
 
@@ -110,26 +112,31 @@ class Webhook(Owned):
         """How many new events its ``max_rate`` allows now."""
         if self.max_rate is None:
             return NO_LIMIT
-        since = now - self._opens_at(now)
-        return 0 if since < 0 else min(self._burst, 1 + since * self.max_rate // 1000)
+        since = now - self._counted_from(now)
+        return 0 if since < 0 else 1 + since * self.max_rate // 1000
 
     def note_rate(self, now: int, events: int) -> None:
         """Count events for its ``max_rate``, inside the caller's transaction. Retries count too."""
         if self.max_rate is None or not events:
             return
-        # Of the time without events, only that of a burst counts.
-        since = max(self._opens_at(now), now - (self._burst - 1) * 1000 // self.max_rate)
         # Rounded up: the limit holds over many claims.
-        opens_at = since - (-events * 1000 // self.max_rate)
+        opens_at = self._counted_from(now) - (-events * 1000 // self.max_rate)
         self._assign(opens_at=min(opens_at, now + MINUTE_MS))
 
-    def _opens_at(self, now: int) -> int:
-        # A later end is from before the clock was set back.
-        return self.opens_at if self.opens_at and self.opens_at <= now + MINUTE_MS else 0
+    def opens_in(self, now: int) -> int:
+        """In how many ms its ``max_rate`` allows a new event, 0 if it does now."""
+        return max(0, self._counted_from(now) - now)
 
-    @property
-    def _burst(self) -> int:
-        return max(1, int(BURST_PART * (self.max_rate or 0)))
+    def _counted_from(self, now: int) -> int:
+        """When the first of the events may start that are counted next."""
+        opens_at = self.opens_at or 0
+        # A later time is from before the clock was set back.
+        return max(opens_at if opens_at <= now + MINUTE_MS else 0, now - LATE_MS)
+
+    @classmethod
+    def at_rate(cls, now: Any) -> Any:
+        """Whether its ``max_rate`` delays its events, about. ``now`` is the database's time."""
+        return cls.max_rate.is_null(False) & (fn.COALESCE(cls.opens_at, 0) > now - AT_RATE_MS)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -223,7 +230,7 @@ class Webhook(Owned):
         if changes.get("url", self.url) != self.url:
             # The new url may be another server.
             changes |= {"trial_minute_at": 0, "trial_events": 0, "rests_until": None}
-        if "max_rate" in changes:
+        if {"url", "max_rate"} & changes.keys():
             changes |= {"opens_at": None}
         if changes:
             self._assign(**changes)
@@ -240,7 +247,8 @@ class Webhook(Owned):
         # It may have been deleted since it was read.
         is_other = (Webhook.active != active) & Webhook.deleted_at.is_null()
         # A person activates it again. Then the first events on trial need not wait for the next minute.
-        changes = dict.fromkeys(("deactivated_at", "deactivated_because", "rests_until"))
+        unset = ("deactivated_at", "deactivated_because", "rests_until", "opens_at")
+        changes = dict.fromkeys(unset)
         changes |= {"trial_events": 0} | why
         self._assign(is_other, active=active, failure_count=0, **changes)
 

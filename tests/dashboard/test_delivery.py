@@ -135,11 +135,13 @@ def test_the_curl_script_sends_what_the_service_sends(
     hook = factories.webhook(account, receiver.url())
     event = factories.event(account, payload=payload)
     with writing():
+        hook.change(headers={"X-Tenant": "kept-from-pages"})
         Delivery.schedule(event, [hook])
     row = Delivery.find(Delivery.get(Delivery.webhook == hook.id).id)
     assert row is not None
     script = as_curl(row)
     assert hook.secret not in script
+    assert "kept-from-pages" not in script
     assert "whsec_..." in script
     done = subprocess.run(
         ["bash", "-c", script.replace(PLACEHOLDER, hook.secret)],
@@ -152,6 +154,7 @@ def test_the_curl_script_sends_what_the_service_sends(
     [request] = receiver.at()
     at = int(request.headers["webhook-timestamp"])
     assert request.body == payload.encode()
+    assert request.headers["x-tenant"] == "****"
     assert request.headers["x-service-signature"] == signing.sign(hook.secret, request.body)
     expected = signing.sign_standard([hook.secret], event.id, at, request.body)
     assert request.headers["webhook-signature"] == expected

@@ -266,9 +266,9 @@ def test_the_form_keeps_the_masked_values_of_headers_and_changes_the_others(
     assert "50 events a second" in page
     for shown in (page, form):
         assert "kept-from-pages" not in shown
-    _edit(submit, hook, headers="authorization: other\r\nX-Id: ****\r\n")
+    _edit(submit, hook, headers="authorization: other\r\nx-id: ****\r\n")
     changed = Webhook.get_by_id(hook.id)
-    assert changed.headers == {"authorization": "other", "X-Id": "7"}
+    assert changed.headers == {"authorization": "other", "x-id": "7"}
     assert (changed.max_rate, changed.description) == (None, None)
 
 
@@ -280,7 +280,10 @@ def test_the_form_keeps_the_masked_values_of_headers_and_changes_the_others(
         ("headers", "X-Id: é"),
         ("headers", "Host: example.com"),
         ("headers", "\n".join(f"X-{i}{i}: 1" for i in range(6))),
+        ("headers", "X-New: ****"),
+        ("headers", "X-Id: 1\nX-Id: 2"),
         ("max_rate", "0"),
+        ("max_rate", "0000000010000"),
         ("max_rate", "1001"),
         ("max_rate", "2.5"),
         ("max_rate", "\u0665"),
@@ -293,3 +296,13 @@ def test_a_wrong_setting_is_refused_at_its_field_and_changes_nothing(
     page = _edit(submit, hook, 422, **{name: value})
     assert f'id="problem-{name}"' in page
     assert Webhook.get_by_id(hook.id).__data__ == hook.__data__
+
+
+def test_the_form_sends_no_stored_header_to_another_server(submit: Submit, hook: Webhook) -> None:
+    _edit(submit, hook, headers="Authorization: kept-from-strangers")
+    other = "http://127.0.0.1:9/stranger"
+    page = _edit(submit, hook, 422, url=other, headers="Authorization: ****")
+    assert "Give the value of Authorization again." in page
+    assert Webhook.get_by_id(hook.id).url == hook.url
+    _edit(submit, hook, url=other, headers="Authorization: new")
+    assert Webhook.get_by_id(hook.id).headers == {"Authorization": "new"}

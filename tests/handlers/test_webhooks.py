@@ -239,7 +239,10 @@ def test_settings_are_stored_shown_without_values_of_headers_and_removed(account
         (["x-service-signature"], 0),
         (["Webhook-Id"], 0),
         (["Proxy-Authorization"], 0),
-        (["X-Id", "Authorization", "x-id"], 2),
+        (["X_Service_Signature"], 0),
+        (["webhook_other"], 0),
+        (["Accept"], 0),
+        (["X-Id", "Authorization", "x_id"], 2),
     ],
 )
 def test_a_header_that_the_service_sets_or_that_comes_twice_is_refused(
@@ -251,3 +254,19 @@ def test_a_header_that_the_service_sets_or_that_comes_twice_is_refused(
         webhooks.update_webhook(account.id, webhook.id, {"headers": headers, "maxRate": 1})
     assert caught.value.details == {"field": f"/headers/{place}/name"}
     assert Webhook.get_by_id(webhook.id).max_rate is None
+
+
+def test_headers_are_not_sent_to_another_server_unless_they_are_given_again(
+    account: Account,
+) -> None:
+    webhook = factories.webhook(account, URL)
+    webhooks.update_webhook(account.id, webhook.id, {"headers": SETTINGS["headers"]})
+    kept = webhooks.update_webhook(account.id, webhook.id, {"url": f"{URL}/other"})
+    assert kept["headerNames"] == ["Authorization", "X-Id"]
+    for other in ("http://127.0.0.1:10/hook", "https://127.0.0.1:9/hook"):
+        with pytest.raises(ConflictError) as caught:
+            webhooks.update_webhook(account.id, webhook.id, {"url": other, "active": False})
+        assert caught.value.details == {"field": "/url"}
+    assert Webhook.get_by_id(webhook.id).active
+    moved = webhooks.update_webhook(account.id, webhook.id, {"url": other, "headers": []})
+    assert (moved["url"], moved["headerNames"]) == (other, [])

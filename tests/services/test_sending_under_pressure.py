@@ -72,6 +72,7 @@ def test_past_the_limit_a_send_is_refused_and_a_stored_response_is_returned(
         {"active": False},
         {"paused_until": 1 << 50},
         {"rests_until": 1 << 50},
+        {"max_rate": 1, "opens_at": 1 << 50},
     ],
 )
 def test_deliveries_that_delay_no_others_do_not_count_against_the_limit(

@@ -28,7 +28,14 @@ from models.messages.template import TemplateStatus
 from models.numbers.number import NumberStatus
 from resources.error import CODES, STATUS
 from services import business
-from services.webhooks import MAX_URL, URL_FORM
+from services.webhooks import (
+    HEADER_FORM,
+    MAX_DESCRIPTION,
+    MAX_RATE,
+    MAX_URL,
+    MOST_HEADERS,
+    URL_FORM,
+)
 from webhooks import address
 from webhooks.ascii_host import ascii_host
 from webhooks.kinds import EventKind
@@ -282,3 +289,15 @@ def test_the_api_takes_the_contract_s_people() -> None:
 
 def test_the_dashboard_and_the_api_bound_a_url_alike() -> None:
     assert URL["maxLength"] == MAX_URL
+
+
+def test_the_limits_of_a_webhooks_settings_are_those_of_the_form() -> None:
+    header = SCHEMAS["WebhookHeader"]["properties"]
+    assert SCHEMAS["WebhookDescription"]["maxLength"] == MAX_DESCRIPTION
+    assert SCHEMAS["WebhookHeaders"]["maxItems"] == MOST_HEADERS
+    assert SCHEMAS["WebhookMaxRate"]["maximum"] == MAX_RATE
+    for name, form in (("name", "{}: v"), ("value", "abc: {}")):
+        least, most = header[name]["minLength"], header[name]["maxLength"]
+        for size in (least - 1, least, most, most + 1):
+            is_right = bool(HEADER_FORM.fullmatch(form.format("a" * size)))
+            assert is_right == (least <= size <= most)

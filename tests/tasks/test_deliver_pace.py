@@ -3,7 +3,6 @@
 import threading
 import time
 from collections import Counter
-from itertools import pairwise
 
 import pytest
 
@@ -132,16 +131,15 @@ def test_a_webhook_gets_at_most_the_events_a_second_that_its_account_chose(
 
     receiver.behave(behave)
     webhook = factories.webhook(account, receiver.url())
-    service.change(webhook, max_rate=20)
+    service.change(webhook, max_rate=10)
     factories.deliveries(account, webhook, count=30)
     engine = _engine(delay=600)
     engine.start()
     # No poll: the engine wakes itself.
     until(lambda: _delivered() == 30, "all")
     engine.stop()
-    # Two may start together.
-    assert came[-1] - came[0] >= 0.98 * 28 / 20
-    assert all(later - first >= 0.9 for first, later in pairwise(came[::22]))
+    # Three may start together, and ten a second then.
+    assert 2.6 <= came[-1] - came[0] < 4
 
 
 def test_a_retry_goes_out_during_a_rest_and_its_2xx_ends_it(

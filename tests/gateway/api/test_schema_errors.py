@@ -211,3 +211,10 @@ def test_the_largest_body_that_is_wrong_all_over_takes_no_time(body: Body) -> No
     start = time.thread_time()
     assert complaint(SCHEMAS["sendMessage"], message) is not None
     assert time.thread_time() - start < 1
+
+
+def test_the_error_of_a_secret_does_not_repeat_it() -> None:
+    described = {"type": "string", "pattern": "^a+$", "description": "Letters.", "writeOnly": True}
+    told = complaint({"properties": {"value": described}}, {"value": " aa-a"})
+    assert told is not None
+    assert (told.pointer, told.message) == ("/value", "it does not match: Letters.")
