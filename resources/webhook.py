@@ -17,9 +17,9 @@ def webhook_object(webhook: Webhook, *, secret: str | None = None) -> dict[str, 
         "events": webhook.events,
         "numberIds": webhook.number_ids,
         "active": webhook.active,
-        "description": webhook.description,
+        "description": webhook.description or "",
         "headerNames": [*known_headers(webhook)],
-        "maxRate": webhook.max_rate,
+        "maxRate": webhook.max_rate or 0,
         "createdAt": timestamp(webhook.created_at),
     }
 

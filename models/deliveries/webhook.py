@@ -316,8 +316,8 @@ class Webhook(Owned):
 def _columns(given: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of the values that people set (Webhook.change)."""
     columns = dict(given)
-    if "description" in columns:
-        columns["description"] = columns["description"] or None
+    for name in {"description", "max_rate"} & given.keys():
+        columns[name] = columns[name] or None
     for name in {"events", "number_ids"} & given.keys():
         columns[f"{name}_json"] = json.dumps(columns.pop(name))
     if "headers" in columns:

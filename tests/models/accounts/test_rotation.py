@@ -29,8 +29,9 @@ def stored(tmp_path: Path) -> Iterator[int]:
     connected = database.connect(url)
     database.migrate()
     secret.use_keys(rows.SECRET_KEY)
-    # Tables that the release did not have.
+    # Tables and columns that the release did not have.
     with database.writing():
+        Webhook.get_by_id(rows.WEBHOOK).change(headers={"Authorization": "Bearer a-token"})
         account = Account.all()[0]
         Mail.queue(account.id, Purpose.CONFIRMATION, "ada@example.com", "Hello", "Text")
         Recipient.enter(account.id, "ada@example.com")
