@@ -260,7 +260,7 @@ def _read(row: Webhook | None = None) -> dict[str, Any]:
 def _headers(text: str, stored: Mapping[str, str]) -> tuple[dict[str, str], str]:
     """The headers of the form's lines, and what is wrong with them. A masked value is the stored one."""
     known = {name.lower(): value for name, value in stored.items()}
-    found: dict[str, str] = {}
+    found: list[tuple[str, str]] = []
     for line in filter(str.strip, text.splitlines()):
         name, _, value = (part.strip() for part in line.partition(":"))
         if value == service.MASKED:
@@ -272,16 +272,14 @@ def _headers(text: str, stored: Mapping[str, str]) -> tuple[dict[str, str], str]
                 f"{name}: write the header as in Authorization: Bearer a-token. The name has 3 to 64 letters,"
                 " digits, - and _. The value has 1 to 1024 ASCII characters."
             )
-        if name in found:
-            return {}, f"{name} is given twice."
-        found[name] = value
+        found.append((name, value))
     if len(found) > service.MOST_HEADERS:
         return {}, f"A webhook has at most {service.MOST_HEADERS} headers."
     try:
-        service.check_headers([*found])
+        merged = service.merged_headers(found)
     except InvalidError as error:
         return {}, str(error)
-    return found, ""
+    return merged, "" if len(merged) == len(found) else "A name of a header is given twice."
 
 
 def _description_problem(text: str) -> str:

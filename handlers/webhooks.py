@@ -35,12 +35,12 @@ def _checked(user: str, body: dict[str, Any]) -> dict[str, Any]:
         values[name] = list(dict.fromkeys(values[name]))
     if headers := values.get("headers"):
         try:
-            service.check_headers([each["name"] for each in headers])
+            pairs = [(each["name"], each["value"]) for each in headers]
+            values["headers"] = service.merged_headers(pairs)
         except InvalidError as error:
             field = str(error.details["field"])
             place = field[1:].replace("/", ".")
             raise InvalidError(f"Request body, {place}: {error.message}", field=field) from None
-        values["headers"] = {each["name"]: each["value"] for each in headers}
     return values
 
 

@@ -118,22 +118,20 @@ def check_url(url: str, account_id: str) -> str:
     return stored
 
 
-def check_headers(names: Sequence[str]) -> None:
-    """Raise InvalidError for a header that the service sets itself, and for one that is given twice.
+def merged_headers(given: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """The headers with these names and values. Raises InvalidError for one that the service sets itself.
 
-    Many servers take ``_`` in a name for ``-``, and ignore case.
+    Many servers take ``_`` in a name for ``-``, and ignore case. Of headers with the same name the last one
+    counts.
     """
-    known: set[str] = set()
-    for place, name in enumerate(names):
+    found: dict[str, tuple[str, str]] = {}
+    for place, (name, value) in enumerate(given):
         plain = name.lower().replace("_", "-")
-        problem = ""
         if plain in OWN_HEADERS or plain.startswith(OWN_PREFIXES):
             problem = "is a header that the service sets itself. Choose another name."
-        elif plain in known:
-            problem = "is given twice. Case, - and _ make no difference."
-        if problem:
             raise InvalidError(f"{name} {problem}", field=f"/headers/{place}/name")
-        known.add(plain)
+        found[plain] = name, value
+    return dict(found.values())
 
 
 def _check_server(old: str, new: str) -> None:
