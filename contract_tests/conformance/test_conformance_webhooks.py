@@ -11,7 +11,7 @@ from contract_tests.conformance.exchange import DATE, Api
 from contract_tests.conformance.world import Hooks, Sandbox, new_recipient, send
 
 FIELDS = {"id", "url", "secret", "events", "numberIds", "active", "createdAt"}
-# Those that the specification does not name.
+# Optional when a webhook is created, and always in responses.
 SETTINGS = {"description", "headerNames", "maxRate"}
 URL = "https://example.com/hook"
 MASKED = re.compile(r"whsec_\*{4}[A-Za-z0-9+/]{3}=", re.ASCII)
