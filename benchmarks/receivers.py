@@ -5,9 +5,9 @@
 ``/limit/RATE`` accepts so many requests in each second, and responds to others with 429. The responses of
 ``/limit/RATE/SECONDS`` have Retry-After.
 
-``GET /arrivals/N`` responds when at least N events have
-arrived, with the time of each event's first arrival in Unix seconds, by its identifier. Events that got 429
-have not arrived. ``GET /refused/`` responds with the number of responses with 429.
+``GET /arrivals/N`` responds when at least N events have arrived, with the time of each event's first arrival
+in Unix seconds, by its identifier. Events that got 429 have not arrived. ``GET /refused/`` responds with the
+number of responses with 429.
 
 A bare protocol, because the receiver's CPU time is lost to the contenders.
 """

@@ -269,8 +269,8 @@ def _headers(text: str, stored: Mapping[str, str]) -> tuple[dict[str, str], str]
                 return {}, f"Give the value of {name} again."
         if not service.HEADER_FORM.fullmatch(f"{name}: {value}"):
             return {}, (
-                f"{name}: write the header as in Authorization: Bearer a-token. The name has 3 to 64 letters,"
-                " digits, - and _. The value has 1 to 1024 ASCII characters."
+                f"{name} is not a header such as Authorization: Bearer a-token. A name has 3 to 64 letters,"
+                " digits, - and _. A value has 1 to 1024 printable ASCII characters."
             )
         found.append((name, value))
     if len(found) > service.MOST_HEADERS:
@@ -279,7 +279,7 @@ def _headers(text: str, stored: Mapping[str, str]) -> tuple[dict[str, str], str]
         merged = service.merged_headers(found)
     except InvalidError as error:
         return {}, str(error)
-    return merged, "" if len(merged) == len(found) else "A name of a header is given twice."
+    return merged, "" if len(merged) == len(found) else "Give each header once."
 
 
 def _description_problem(text: str) -> str:
@@ -312,7 +312,8 @@ def _form(row: Webhook | None) -> Response:
         kinds=[*EventKind],
         numbers=Number.all(account().id),
         webhook=row,
-        limits=service,
+        max_url=service.MAX_URL,
+        max_description=service.MAX_DESCRIPTION,
         header_lines=[f"{name}: {service.MASKED}" for name in known_headers(row)] if row else [],
         back=path_of(row) if row else PATH,
     )

@@ -47,10 +47,10 @@ URL_FORM = re.compile(
     r"([/?]([A-Za-z0-9._~:/?@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)?)$"
 )
 
-# The limits of a webhook's settings, as in the contract.
+# The limits of a webhook's settings in the dashboard, as in the contract.
 MAX_DESCRIPTION, MOST_HEADERS, MAX_RATE = 200, 5, 1000
 HEADER_FORM = re.compile(r"[A-Za-z0-9_-]{3,64}: [!-~]([ -~]{0,1022}[!-~])?")
-# Headers of a request that the service sets itself, or that say how it is sent. In lower case.
+# The headers that the service sets itself, or that describe the connection or the body. In lower case.
 OWN_HEADERS = frozenset(
     {
         "accept",
@@ -121,8 +121,8 @@ def check_url(url: str, account_id: str) -> str:
 def merged_headers(given: Sequence[tuple[str, str]]) -> dict[str, str]:
     """The headers with these names and values. Raises InvalidError for one that the service sets itself.
 
-    Many servers take ``_`` in a name for ``-``, and ignore case. Of headers with the same name the last one
-    counts.
+    Names are compared without case, and with ``_`` as ``-``, because many servers do so. Of headers with the
+    same name the last one counts.
     """
     found: dict[str, tuple[str, str]] = {}
     for place, (name, value) in enumerate(given):
@@ -132,11 +132,6 @@ def merged_headers(given: Sequence[tuple[str, str]]) -> dict[str, str]:
             raise InvalidError(f"{name} {problem}", field=f"/headers/{place}/name")
         found[plain] = name, value
     return dict(found.values())
-
-
-def _check_server(old: str, new: str) -> None:
-    if not is_same_server(old, new):
-        raise ConflictError(OTHER_SERVER, field="/url")
 
 
 def is_same_server(one: str, other: str) -> bool:
@@ -185,8 +180,13 @@ def change(webhook: Webhook, *, active: bool | None = None, **changes: Any) -> N
     @exclusively
     def make_changes() -> Webhook:
         known = Webhook.by_id(webhook.id)
-        if known and known.sealed_headers and "headers" not in changes:
-            _check_server(known.url, changes.get("url", known.url))
+        if (
+            known is not None
+            and known.sealed_headers
+            and "headers" not in changes
+            and not is_same_server(known.url, changes.get("url", known.url))
+        ):
+            raise ConflictError(OTHER_SERVER, field="/url")
         # A copy, because a run that is rolled back must not leave its changes for the next run.
         changed = Webhook(**webhook.__data__)
         changed.change(**changes)

@@ -16,15 +16,15 @@ from webhooks.client import Answer
 FIRST, LEAST = 10, 2
 # New events a second for a receiver that refuses them all.
 LEAST_RATE = 0.5
-# What may start at once at a rate, as the events of so many seconds.
+# At a rate the events of so many seconds may start together.
 BURST_SECONDS = 0.1
 # An answer is late after this multiple of the quickest ones, and so many seconds more.
 LATE_TIMES, LATE_SECONDS = 2, 0.02
 # The quickest answer is forgotten by this part of it a second. It doubles in six minutes.
 FORGOTTEN = 0.002
-# How a rate grows above its threshold in a second: by a part of it, and at least by so many events.
+# Above its threshold a rate grows in a second by this part of it, at least by so many events.
 GROWTH_PART, LEAST_GROWTH = 0.05, 0.2
-# A rate ends that allows so many times what the largest window does.
+# A rate ends when it allows so many times what the largest window can use.
 USELESS = 2
 # The least time of an answer, in seconds.
 TICK = 0.001
@@ -220,7 +220,7 @@ class Pace:
         self._shrunk_at = now
 
 
-# A pace is forgotten after so many seconds without an attempt. It is looked for every TIDY_SECONDS.
+# A pace is forgotten after so many seconds without an attempt, at the next of the looks every TIDY_SECONDS.
 FORGET_SECONDS, TIDY_SECONDS = 600.0, 10.0
 
 

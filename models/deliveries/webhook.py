@@ -28,9 +28,9 @@ SECRET_BYTES = 32
 MOST_ON_TRIAL, MINUTE_MS = 10, 60_000
 # The longest time for which a receiver can ask to get no new events, in ms.
 LONGEST_REST_MS = 60 * MINUTE_MS
-# A ``max_rate`` lets start together what it did not allow to start in so many ms before: claims may be late.
+# A claim may come so many ms late. At a ``max_rate`` it still gets the events of that time.
 LATE_MS = 250
-# A webhook has been at its ``max_rate`` if this time was to come, or less than so many ms ago.
+# For so many ms after ``opens_at`` a webhook still counts as limited by its ``max_rate``.
 AT_RATE_MS = 1000
 # For this many ms after a rotation the previous secret also signs (ADR 37).
 SECRET_OVERLAP_MS = 24 * 60 * 60 * 1000
@@ -54,7 +54,7 @@ class Webhook(Owned):
     long or timed out, and none has succeeded quickly since. ``deactivated_because`` is a Deactivation, None
     while the webhook is active. ``secret_changed_at`` is the time of the last rotation, None for never.
     ``previous_sealed_secret`` is the secret before it, None if there is none that can be decrypted.
-    ``max_rate`` is the most new events a second, None for no limit.
+    ``max_rate`` is the most events a second, None for no limit.
     """
 
     url = TextField()
@@ -128,14 +128,14 @@ class Webhook(Owned):
         return max(0, self._counted_from(now) - now)
 
     def _counted_from(self, now: int) -> int:
-        """When the first of the events may start that are counted next."""
+        """From when the next events count: the end of the last ones, or LATE_MS ago."""
         opens_at = self.opens_at or 0
         # A later time is from before the clock was set back.
         return max(opens_at if opens_at <= now + MINUTE_MS else 0, now - LATE_MS)
 
     @classmethod
     def at_rate(cls, now: Any) -> Any:
-        """Whether its ``max_rate`` delays its events, about. ``now`` is the database's time."""
+        """Whether its ``max_rate`` delays its events, to about a second. ``now`` is the database's time."""
         return cls.max_rate.is_null(False) & (fn.COALESCE(cls.opens_at, 0) > now - AT_RATE_MS)
 
     @property

@@ -265,7 +265,7 @@ def _is_isatap(ip: IPv6Address) -> bool:
         ("\u00fc" * 64 + ".example", False),
     ],
 )
-def test_the_contract_s_form_of_a_host(host: str, is_allowed: bool) -> None:  # noqa: FBT001
+def test_the_contract_s_form_of_a_host(host: str, *, is_allowed: bool) -> None:
     form = re.compile(URL["pattern"], re.ASCII)
     assert bool(form.fullmatch(f"https://{host}/hook")) is is_allowed
     assert bool(URL_FORM.fullmatch(f"https://{host}/hook")) >= is_allowed

@@ -22,9 +22,11 @@ from webhooks.pace import (
 MOST = 100
 
 
-def _answer(status: int | None, ms: int = 100, **more: object) -> Answer:
+def _answer(
+    status: int | None, ms: int = 100, *, timed_out: bool = False, retry_after: str = ""
+) -> Answer:
     error = None if status == 200 else "An error."
-    return Answer(status, error, "", ms, **more)  # type: ignore[arg-type]
+    return Answer(status, error, "", ms, timed_out=timed_out, retry_after=retry_after)
 
 
 def _attempt(pace: Pace, now: float, answer: Answer | None, *, is_new: bool = True) -> None:
