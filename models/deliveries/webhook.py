@@ -136,7 +136,7 @@ class Webhook(Owned):
     @classmethod
     def at_rate(cls, now: Any) -> Any:
         """Whether its ``max_rate`` delays its events, to about a second. ``now`` is the database's time."""
-        return cls.max_rate.is_null(False) & (fn.COALESCE(cls.opens_at, 0) > now - AT_RATE_MS)
+        return fn.COALESCE(cls.opens_at, 0) > now - AT_RATE_MS
 
     @property
     def headers(self) -> dict[str, str]:

@@ -252,6 +252,7 @@ def test_a_header_that_the_service_sets_is_refused(
     with pytest.raises(InvalidError) as caught:
         webhooks.update_webhook(account.id, webhook.id, {"headers": headers, "maxRate": 1})
     assert caught.value.details == {"field": f"/headers/{place}/name"}
+    assert caught.value.message.startswith(f"Request body, headers.{place}.name: {names[place]} ")
     assert Webhook.get_by_id(webhook.id).max_rate is None
 
 

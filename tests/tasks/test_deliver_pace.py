@@ -6,7 +6,9 @@ from collections import Counter
 
 import pytest
 
+from models import clock
 from models.accounts.account import Account
+from models.database import writing
 from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
@@ -140,6 +142,21 @@ def test_a_webhook_gets_at_most_the_events_a_second_that_its_account_chose(
     engine.stop()
     # Three may start together, and ten a second then.
     assert 2.6 <= came[-1] - came[0] < 4
+
+
+def test_a_removed_limit_is_noticed_within_seconds(account: Account, receiver: Receiver) -> None:
+    receiver.behave(answer(200))
+    webhook = factories.webhook(account, receiver.url())
+    retry, *_ = factories.deliveries(account, webhook, count=3)
+    service.change(webhook, max_rate=1)
+    with writing():
+        Delivery.update(tries=1).where(Delivery.id == retry.id).execute()
+        # Retries have used up the next 50 seconds.
+        webhook.note_rate(clock.now(), 50)
+    with running(_engine(delay=600)):
+        until(lambda: _delivered() == 1, "the retry")
+        service.change(webhook, max_rate=0)
+        until(lambda: _delivered() == 3, "the events that waited")
 
 
 def test_a_retry_goes_out_during_a_rest_and_its_2xx_ends_it(

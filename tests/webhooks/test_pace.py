@@ -292,3 +292,17 @@ def test_a_webhook_at_its_own_limit_is_known_until_it_opens() -> None:
         assert paces.opens_at(now) == 20.0
     assert paces.known(20.0) == {"wh_1": (FIRST, FIRST)}
     assert paces.opens_at(20.0) is None
+
+
+def test_when_a_rate_opens_an_event_may_start_or_the_alarm_is_set_again() -> None:
+    for start in range(1_000):
+        paces, now = Paces(100), 100_000 + start / 1000
+        _attempt(paces.of("wh_1", is_slow=False), now, _answer(429, ms=1_000))
+        now = round(now + 1, 3)
+        paces.known(now)
+        opens_at = paces.opens_at(now)
+        assert opens_at is not None
+        # A timer of the event loop fires at a whole millisecond.
+        at = round(opens_at, 3)
+        [(_, news)] = paces.known(at).values()
+        assert news or paces.opens_at(at) is not None
