@@ -100,10 +100,9 @@ class TlsReceiver(Receiver):
     """A customer's HTTPS server on loopback. ``asked_for`` are the names of SNI, in order."""
 
     def __init__(self, context: ssl.SSLContext, address: str = "127.0.0.1") -> None:
-        super().__init__(address)
         self.asked_for: list[str | None] = []
         context.sni_callback = self._note
-        self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+        super().__init__(address, context)
 
     def _note(self, _: ssl.SSLObject, name: str | None, __: ssl.SSLContext) -> None:
         self.asked_for.append(name)
