@@ -21,7 +21,7 @@ from benchmarks.backends import SQLITE, running_backend
 from benchmarks.callbacks import PATH, make_callback
 from benchmarks.harness import percentile
 from benchmarks.isolation import receivers
-from benchmarks.load import Load, drive
+from benchmarks.load import FRESH, Load, drive
 from benchmarks.machine import cpu_seconds
 from benchmarks.report import Figure, Goal, Table
 from contract_tests.memory import memory_kib
@@ -50,7 +50,7 @@ WAITING = (
 )
 METHOD = (
     "`gateway up` with its processes; PostgreSQL waits for the disk, Redis appends to its file. Signed"
-    " callbacks of one inbound message each over 16 kept connections; one receiver process."
+    " callbacks of one inbound message each over 16 kept connections, sends too; one receiver process."
     f" Latency from the time when a request was due to its event's arrival, {SECONDS:g} s at each rate."
     f" Bursts of {EVENTS} events to 1 endpoint, {FEWER_EVENTS} to {ENDPOINTS}, from the first request to the"
     f" last arrival. {HANGING} of {TENANTS} tenants never respond and get a tenth of the events. At"
@@ -101,6 +101,27 @@ class Service:
         )
         # The first response of a receiver ends the trial of its webhook.
         self.send(load, len(bodies), BURST_SECONDS)
+        time.sleep(QUIET_SECONDS)
+        return load
+
+    def load_of_sends(self) -> Load:
+        """A load of sends of a new account, whose webhook gets an event when a message was sent."""
+        customer = self.gateway.customer()
+        webhook = {"url": f"{self.receiver}/ok/0", "events": ["message.sent"]}
+        customer.request("POST", "/webhooks", json=webhook).raise_for_status()
+        body = {
+            "number_id": customer.number["id"],
+            "to": FRESH,
+            "type": "text",
+            "text": {"body": "Your order was shipped."},
+        }
+        headers = {
+            "Authorization": f"Bearer {customer.key}",
+            "Content-Type": "application/json",
+            "Idempotency-Key": f"order-{FRESH}",
+        }
+        load = Load(f"{self.gateway.api}/messages/send", headers, json.dumps(body), warm_up=0)
+        self.send(load, 1, BURST_SECONDS)
         time.sleep(QUIET_SECONDS)
         return load
 
@@ -185,8 +206,10 @@ def _round(backend: str) -> Iterator[Measured]:
         yield "start to ready", "s", time.monotonic() - began
         yield "memory of web and worker, at rest", "MiB", service.memory
         one = service.load([["ok/0"]])
-        yield from _latency(service, one, LOW_RATE)
-        yield from _latency(service, one, RATE)
+        sends = service.load_of_sends()
+        for rate in (LOW_RATE, RATE):
+            yield from _latency("events", one, service, rate)
+            yield from _latency("sends", sends, service, rate)
         yield from _burst(service, one, EVENTS, 1)
         many = service.load([[f"ok/{number}" for number in range(ENDPOINTS)]])
         yield from _burst(service, many, FEWER_EVENTS, ENDPOINTS)
@@ -195,9 +218,9 @@ def _round(backend: str) -> Iterator[Measured]:
         yield "memory of web and worker, after the load", "MiB", service.memory
 
 
-def _latency(service: Service, load: Load, rate: float) -> Iterator[Measured]:
+def _latency(name: str, load: Load, service: Service, rate: float) -> Iterator[Measured]:
     sent = service.send(load, rate * SECONDS, SECONDS)
-    yield from _lags(f"{rate:g} events a second", sent, service.arrivals(sent))
+    yield from _lags(f"{rate:g} {name} a second", sent, service.arrivals(sent))
 
 
 def _lags(name: str, sent: Sent, arrived: dict[str, list[float]]) -> Iterator[Measured]:

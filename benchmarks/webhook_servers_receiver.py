@@ -13,7 +13,8 @@ from functools import partial
 
 from benchmarks.receivers import Arrivals, Receiver
 
-_DIGITS = re.compile(rb"wamid\.HBgL(\d+)FQ")
+# Of a callback's message, and of the recipient of a send.
+_DIGITS = re.compile(rb'wamid\.HBgL(\d+)FQ|"toNumber":"(\d{15})"')
 
 
 class Deliveries(Arrivals):
@@ -28,7 +29,7 @@ class Deliveries(Arrivals):
         found = _DIGITS.search(body)
         if found is None:
             return
-        digits = found[1].decode()
+        digits = (found[1] or found[2]).decode()
         self._counts[digits] += 1
         super().note(json.dumps({"id": f"{digits} {self._counts[digits]}"}).encode())
 

@@ -44,6 +44,7 @@ from models.deliveries.outgoing import Limits
 from tasks import queue
 from tasks.attempt_log import PAUSED, attempt_span, count_recorded, report_attempt
 from tasks.claim_pause import ClaimPause
+from tasks.spacing import Spacing
 from webhooks import signing
 from webhooks.client import Answer, MayStart, WebhookClient, WithdrawnError
 from webhooks.faults import MachineError
@@ -64,8 +65,9 @@ SLOW_PART = 6
 MAX_BYTES_IN_FLIGHT, MAX_SLOW_BYTES_IN_FLIGHT = 16 << 20, 4 << 20
 # An account may use one fifth of a lane, so that it cannot block the others.
 ACCOUNT_PART = 5
-# Batching delays of claims and of outcomes (ADR 6). They are shorter while deliveries wait for room.
-CLAIM_PAUSE_SECONDS, SLOW_PAUSE_SECONDS = 0.02, 0.2
+# The time between two claims of a lane while they follow each other, and between two records of outcomes
+# (ADR 6). It is shorter while deliveries wait for room.
+CLAIM_SECONDS, SLOW_CLAIM_SECONDS = 0.01, 0.1
 RECORD_PAUSE_SECONDS, CROWDED_PAUSE_SECONDS = 0.05, 0.005
 # The most outcomes in a transaction. Smaller batches cost throughput. Larger ones delay the next claim.
 # Attempts at slow receivers tend to end at the same time, so their batches are smaller.
@@ -87,12 +89,12 @@ def lease_ms(delivery_timeout: float) -> int:
 class Lane:
     """Separate room for attempts, so that slow receivers never use up the room of the others.
 
-    ``pause`` is the shortest time between two claims, in seconds, while no delivery waits for room.
+    ``spacing`` is that of its claims while no delivery waits for room.
     """
 
     max_in_flight: int
     max_bytes: int
-    pause: float
+    spacing: Spacing
     slow: bool = False
     # Accounts with more due deliveries than the last claim had room for.
     crowded: set[str] = field(default_factory=set)
@@ -178,8 +180,8 @@ class Engine:
         slow = min(MAX_SLOW_IN_FLIGHT, max(1, client.most_open // SLOW_PART))
         fast = min(MAX_IN_FLIGHT, max(1, client.most_open - slow - 1))
         self._lanes = [
-            Lane(fast, MAX_BYTES_IN_FLIGHT, CLAIM_PAUSE_SECONDS),
-            Lane(slow, MAX_SLOW_BYTES_IN_FLIGHT, SLOW_PAUSE_SECONDS, slow=True),
+            Lane(fast, MAX_BYTES_IN_FLIGHT, Spacing(CLAIM_SECONDS)),
+            Lane(slow, MAX_SLOW_BYTES_IN_FLIGHT, Spacing(SLOW_CLAIM_SECONDS), slow=True),
         ]
         self._paces = Paces(self._lanes[0].max_per_account)
         self._alarm: asyncio.TimerHandle | None = None
@@ -269,7 +271,7 @@ class Engine:
             await self._fill(lane)
             self._set_alarm()
             is_behind = lane.crowded and not lane.slow
-            await asyncio.sleep(CROWDED_PAUSE_SECONDS if is_behind else lane.pause)
+            await asyncio.sleep(CROWDED_PAUSE_SECONDS if is_behind else lane.spacing.pause())
         if lane.in_flight:
             await asyncio.wait(lane.in_flight)
 

@@ -22,6 +22,7 @@ from models.database.redis_pool import open_pool
 from models.database.session import BOUNDS, TIMEOUTS, Session, is_ready
 from models.database.sqlite import path_of
 from services import doorbells
+from tasks.spacing import Spacing
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +32,9 @@ NAME = "gateway"
 REDIS_TIMEOUT_SECONDS = 1
 # How long a worker waits for a task in a file or in Redis before it checks whether it should stop.
 WAIT_SECONDS = 0.5
+
+# The time between two wake-ups for a kind of work while they follow each other.
+RING_SECONDS = 0.02
 
 # PostgreSQL as the queue. A wake-up is not worth a longer wait.
 SERVER_ANSWER_SECONDS = 5
@@ -54,19 +58,19 @@ huey = AlarmClock(NAME, results=False)
 
 
 class Doorbell:
-    """Wakes the workers for one kind of work when ``port`` rings, at most once in ``pause`` seconds.
+    """Wakes the workers for one kind of work when ``port`` rings. A burst of rings is one wake-up.
 
     A thread writes to the queue, so that no event loop and no transaction waits for it. The process exits
     only after the last wake-up is queued or lost. Workers also find work whose wake-up was lost.
     """
 
-    def __init__(self, port: doorbells.Doorbell, kind: str, pause: float = 0.02) -> None:
+    def __init__(self, port: doorbells.Doorbell, kind: str) -> None:
         port.ring = self.ring
         self.put: Callable[[], object] = huey.task(name=f"wake_for_{kind}")(self._wake)
         # The worker for this work, if it runs in this process. It needs no queue.
         self.worker: Callable[[], None] | None = None
         self.thread = ThreadPoolExecutor(1, "doorbell")
-        self._pause = pause
+        self._spacing = Spacing(RING_SECONDS)
         self._is_rung = False
 
     def _wake(self) -> None:
@@ -90,7 +94,7 @@ class Doorbell:
         self._is_rung = False
         try:
             self.put()
-            sleep(self._pause)
+            sleep(self._spacing.pause())
         except Exception:
             logger.exception("wake-up not queued; a worker finds the work")
             # The queue may be unreachable.
@@ -98,8 +102,7 @@ class Doorbell:
 
 
 deliveries = Doorbell(doorbells.deliveries, "deliveries")
-# Statuses come in bursts, and one wake-up serves a whole burst.
-callbacks = Doorbell(doorbells.callbacks, "callbacks", 0.05)
+callbacks = Doorbell(doorbells.callbacks, "callbacks")
 redeliveries = Doorbell(doorbells.redeliveries, "redeliveries")
 erasures = Doorbell(doorbells.erasures, "erasures")
 

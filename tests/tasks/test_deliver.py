@@ -121,11 +121,8 @@ def test_an_outcome_waits_for_no_slower_attempt(account: Account, receiver: Rece
 
 
 def test_stopping_finishes_the_attempts_under_way_and_claims_no_more(
-    account: Account, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    account: Account, receiver: Receiver
 ) -> None:
-    # No lane pauses for long before it stops.
-    monkeypatch.setattr(deliver, "SLOW_PAUSE_SECONDS", 0.01)
-
     def answer_when_released(exchange: Exchange) -> None:
         exchange.wait_for_release()
         exchange.reply(200)

@@ -10,6 +10,7 @@ from models.deliveries.claim import LEASE_MARGIN_MS, LEAST_TRIES, Allowed, Claim
 from models.deliveries.outgoing import Limits
 from tasks import deliver
 from tasks.deliver import Engine, Lane, lease_ms
+from tasks.spacing import Spacing
 from tests.tasks.engines import TIMEOUT, make_engine
 from tests.waiting import until
 from webhooks.client import WebhookClient
@@ -24,7 +25,7 @@ def test_a_lease_is_the_timeout_and_the_time_to_record() -> None:
 
 def test_an_attempt_takes_room_until_it_ends() -> None:
     async def run() -> None:
-        lane, ends = Lane(3, 1_000, 0), [asyncio.Event() for _ in range(3)]
+        lane, ends = Lane(3, 1_000, Spacing(0)), [asyncio.Event() for _ in range(3)]
         tasks = [asyncio.create_task(_wait_for(end)) for end in ends]
         for account_id, size, task in zip(("a", "a", "b"), (1, 2, 4), tasks, strict=True):
             lane.start(account_id, size, task)
@@ -48,7 +49,7 @@ def test_an_attempt_takes_room_until_it_ends() -> None:
 @pytest.mark.parametrize(("size", "room"), [(99, 2), (100, 0), (150, 0)])
 def test_a_lane_whose_bytes_are_in_flight_has_no_room(size: int, room: int) -> None:
     async def run() -> None:
-        lane, end = Lane(3, 100, 0), asyncio.Event()
+        lane, end = Lane(3, 100, Spacing(0)), asyncio.Event()
         lane.start("a", size, task := asyncio.create_task(_wait_for(end)))
         assert lane.room == room
         end.set()
@@ -60,7 +61,7 @@ def test_a_lane_whose_bytes_are_in_flight_has_no_room(size: int, room: int) -> N
 
 def test_a_lane_claims_for_what_it_has_in_flight() -> None:
     async def run() -> None:
-        lane, end = Lane(50, 100, 0, slow=True), asyncio.Event()
+        lane, end = Lane(50, 100, Spacing(0), slow=True), asyncio.Event()
         limits = Limits({"pro": 1}, {"pro": 2})
         lane.start("a", 30, task := asyncio.create_task(_wait_for(end)))
         assert lane.terms(5, limits, {"wh": (2, 1)}) == Terms(
@@ -167,8 +168,7 @@ def test_an_account_gets_a_fifth_of_a_lane(
     assert {(terms.per_account, terms.slow) for terms in asked} == {(fast, False), (slow, True)}
 
 
-def test_an_idle_engine_claims_nothing(asked: list[Terms], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deliver, "SLOW_PAUSE_SECONDS", 0.01)
+def test_an_idle_engine_claims_nothing(asked: list[Terms]) -> None:
     engine = make_engine()
     engine.start()
     until(lambda: len(asked) >= 2, "a claim of each lane")

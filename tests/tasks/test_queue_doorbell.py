@@ -4,14 +4,17 @@ import itertools
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
 
 from contract_tests.waiting import wait_for
 from services import doorbells
-from tasks.queue import Doorbell
+from tasks.queue import RING_SECONDS, Doorbell
+from tasks.spacing import AT_ONCE
 from tests import factories
+from tests.waiting import PATIENCE
 
 
 class Sink:
@@ -28,8 +31,8 @@ class Sink:
 NUMBERS = itertools.count()
 
 
-def _doorbell(put: Callable[[], object], pause: float = 0.02) -> Doorbell:
-    bell = Doorbell(doorbells.Doorbell(), f"test_{next(NUMBERS)}", pause)
+def _doorbell(put: Callable[[], object]) -> Doorbell:
+    bell = Doorbell(doorbells.Doorbell(), f"test_{next(NUMBERS)}")
     bell.put = put
     return bell
 
@@ -51,13 +54,26 @@ def test_rings_of_a_burst_are_merged() -> None:
     assert len(sink.threads) < 20
 
 
+def test_rings_that_are_rare_wait_for_nothing() -> None:
+    rung = threading.Semaphore(0)
+    bell, began = _doorbell(rung.release), time.monotonic()
+    for _ in range(AT_ONCE):
+        bell.ring()
+        assert rung.acquire(timeout=PATIENCE)
+    assert time.monotonic() - began < RING_SECONDS * AT_ONCE / 2
+    for _ in range(2 * AT_ONCE):
+        bell.ring()
+        assert rung.acquire(timeout=PATIENCE)
+    assert time.monotonic() - began >= RING_SECONDS * AT_ONCE
+
+
 def test_a_ring_is_followed_by_a_task() -> None:
     rung, seen = [0], [0]
 
     def put() -> None:
         seen[0] = rung[0]
 
-    bell, lock = _doorbell(put, pause=0.001), threading.Lock()
+    bell, lock = _doorbell(put), threading.Lock()
 
     def ring() -> None:
         for _ in range(500):
@@ -108,10 +124,11 @@ def test_the_worker_of_the_process_needs_no_queue() -> None:
 
 def test_a_process_that_ends_has_queued_its_last_ring() -> None:
     program = (
+        "from time import sleep\n"
         "from services import doorbells\n"
         "from tasks.queue import Doorbell\n"
-        "bell = Doorbell(doorbells.Doorbell(), 'test', pause=0.3)\n"
-        "bell.put = lambda: print('rung')\n"
+        "bell = Doorbell(doorbells.Doorbell(), 'test')\n"
+        "bell.put = lambda: sleep(0.3) or print('rung')\n"
         "for _ in 'abc': bell.ring()\n"
     )
     done = subprocess.run(
