@@ -83,8 +83,9 @@ def _of_error(error: ValidationError, schema: Schema, place: Place) -> Complaint
 
 def _correction(pattern: str, text: str) -> str:
     """The digits to write instead, if the value only has separators too many."""
-    correct = text.translate(GROUPING)
-    return f" Write {json.dumps(correct)}." if re.search(pattern, correct) else ""
+    correct = "".join(text.translate(GROUPING).split())
+    is_valid = correct.isdecimal() and re.search(pattern, correct)
+    return f" Write {json.dumps(correct)}." if is_valid else ""
 
 
 def _without_unions(schema: Schema) -> Schema:

@@ -106,6 +106,11 @@ def test_the_error_is_that_of_the_alternative_selected_by_type(
             "/to",
             'Write "15551234567".',
         ),
+        (
+            {"type": "text", "text": {"body": "x"}, "to": "15551234567\n"},
+            "/to",
+            'Write "15551234567".',
+        ),
         ({"type": "image", "image": {}}, "/image", "give exactly one of link, id"),
         ({"type": "image", "image": {"caption": "x"}}, "/image", "give exactly one of link, id"),
         (
@@ -211,6 +216,13 @@ def test_the_largest_body_that_is_wrong_all_over_takes_no_time(body: Body) -> No
     start = time.thread_time()
     assert complaint(SCHEMAS["sendMessage"], message) is not None
     assert time.thread_time() - start < 1
+
+
+def test_a_name_is_not_corrected_to_another_name() -> None:
+    template = {"name": "order-shipped", "language": {"code": "en"}}
+    told = of_message(type="template", template=template, to="15551234567")
+    assert told.pointer == "/template/name"
+    assert "Write" not in told.message
 
 
 def test_the_error_of_a_secret_does_not_repeat_it() -> None:
