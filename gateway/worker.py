@@ -17,6 +17,7 @@ from gateway.settings import PREFIX, Settings, SettingsError
 from gateway.storage import leave_state
 from models import database
 from models.database import known_time
+from models.deliveries.other_workers import BEAT_SECONDS, OtherWorkers
 from services import erasing, notify, number_status, outbox, redeliver, template_copy
 from services.webhooks import make_client, outgoing_limits
 from tasks import deliver, indexing, ingest, queue, sweep
@@ -99,6 +100,7 @@ def run_worker(settings: Settings) -> None:
         Rounds(sweep.sweep, settings.sweep_interval),
         # Polls find the work if the queue is unreachable or lost the wake-up.
         Rounds(engine.look, LOOK_SECONDS),
+        Rounds(OtherWorkers(engine.worker).look, BEAT_SECONDS),
         Rounds(ingest.work_off, LOOK_SECONDS, queue.callbacks),
         Rounds(redeliver.work_off, settings.sweep_interval, queue.redeliveries),
         Rounds(erasing.work_off, settings.sweep_interval, queue.erasures),

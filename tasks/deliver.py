@@ -11,6 +11,7 @@ import os
 import signal
 import threading
 import time
+import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -67,7 +68,7 @@ MAX_BYTES_IN_FLIGHT, MAX_SLOW_BYTES_IN_FLIGHT = 16 << 20, 4 << 20
 ACCOUNT_PART = 5
 # The time between two claims of a lane while they follow each other, and between two records of outcomes
 # (ADR 6). It is shorter while deliveries wait for room.
-CLAIM_SECONDS, SLOW_CLAIM_SECONDS = 0.01, 0.1
+CLAIM_SECONDS, SLOW_CLAIM_SECONDS = 0.02, 0.2
 RECORD_PAUSE_SECONDS, CROWDED_PAUSE_SECONDS = 0.05, 0.005
 # The most outcomes in a transaction. Smaller batches cost throughput. Larger ones delay the next claim.
 # Attempts at slow receivers tend to end at the same time, so their batches are smaller.
@@ -120,7 +121,9 @@ class Lane:
         """The most attempts of one account."""
         return max(1, self.max_in_flight // ACCOUNT_PART)
 
-    def terms(self, lease_ms: int, limits: Limits, paces: Mapping[str, tuple[int, int]]) -> Terms:
+    def terms(
+        self, lease_ms: int, limits: Limits, paces: Mapping[str, tuple[int, int]], worker: str
+    ) -> Terms:
         """How to claim for it now, at these paces of webhooks."""
         return Terms(
             LEAST if self.slow else FIRST,
@@ -133,6 +136,7 @@ class Lane:
             size_per_account=self.max_bytes // ACCOUNT_PART,
             size_in_flight=dict(self.sizes),
             limits=limits,
+            worker=worker,
         )
 
     def start(self, account_id: str, size: int, task: asyncio.Task[None]) -> None:
@@ -169,6 +173,8 @@ class Engine:
         self._limits = limits or Limits()
         self._schedule = schedule
         self._deactivate_after = deactivate_after
+        # The name with which its lease tokens begin (models.deliveries.other_workers).
+        self.worker = uuid.uuid4().hex[:12]
         self.loop = uvloop.new_event_loop()
         # The queries that wait for the thread below.
         self.queries = Waiting()
@@ -279,7 +285,8 @@ class Engine:
         """Claim for the lane until no more deliveries are due or the lane is full."""
         while self._may_claim() and (room := lane.room) > 0:
             claimed_at = self.loop.time()
-            terms = lane.terms(self._lease_ms, self._limits, self._paces.known(claimed_at))
+            paces = self._paces.known(claimed_at)
+            terms = lane.terms(self._lease_ms, self._limits, paces, self.worker)
             claim = await self._claim(partial(claim_due, room, terms))
             if claim is None:
                 return
@@ -312,7 +319,7 @@ class Engine:
             self._looked.clear()
             if self._may_claim():
                 claimed_at = self.loop.time()
-                claim = partial(claim_suspect, self._last_try, self._lease_ms)
+                claim = partial(claim_suspect, self._last_try, self._lease_ms, self.worker)
                 if (claimed := await self._claim(claim)) is not None:
                     pace = self._paces.of(claimed.webhook.id, is_slow=claimed.webhook.slow)
                     pace.start(claimed_at, is_new=False)

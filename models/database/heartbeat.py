@@ -1,6 +1,6 @@
 """The workers' heartbeat: one row, which tells every process on the database whether a worker runs.
 
-Each kind of trouble on a worker's machine has another row: when it was last noticed.
+Each worker has a row too, and so has each kind of trouble on a worker's machine: when it was last noticed.
 """
 
 from peewee import BigIntegerField, TextField
@@ -8,7 +8,7 @@ from peewee import BigIntegerField, TextField
 from models import clock
 from models.database import BaseModel, fetch, write
 
-WORKER, TROUBLE = "worker", "trouble: "
+WORKER, EACH, TROUBLE = "worker", "worker: ", "trouble: "
 
 
 class Heartbeat(BaseModel):
@@ -21,6 +21,18 @@ class Heartbeat(BaseModel):
     def beat(cls) -> None:
         """Record that a worker is alive."""
         cls._note(WORKER)
+
+    @classmethod
+    def beat_as(cls, worker: str) -> dict[str, int]:
+        """Record that the worker of this name is alive. Returns when each was last seen, in milliseconds."""
+        cls._note(EACH + worker)
+        found = fetch(cls.select().where(cls.name.startswith(EACH)))
+        return {row.name.removeprefix(EACH): row.at for row in found}
+
+    @classmethod
+    def forget(cls, worker: str) -> None:
+        """Remove a worker that died, inside the caller's transaction."""
+        cls.delete().where(cls.name == EACH + worker).execute()
 
     @classmethod
     def note_trouble(cls, cause: str) -> None:

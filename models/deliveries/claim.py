@@ -79,7 +79,8 @@ class Terms:
     ``per_webhook`` is the room of a webhook that is not among ``paces``, the rooms of known ones (Allowed).
     ``per_account`` is the most that the lane may have in flight for an account, and ``in_flight`` counts what
     it has, by account. ``size`` is the room for bytes of all bodies, ``size_per_account`` and
-    ``size_in_flight`` are those of an account. ``limits`` are those of a minute.
+    ``size_in_flight`` are those of an account. ``limits`` are those of a minute. Tokens begin with
+    ``worker``, its name.
     """
 
     per_webhook: int
@@ -92,6 +93,7 @@ class Terms:
     size_per_account: int = NO_LIMIT
     size_in_flight: Mapping[str, int] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
+    worker: str = ""
 
     def allowed(self, webhook_id: str) -> Allowed:
         """What may start at a webhook."""
@@ -383,7 +385,7 @@ def claim_due(room: int, terms: Terms) -> Claim:
         free = {id_: account_id for id_, account_id, is_full, _ in found if not is_full}
         if not free:
             return Claim([], full, more=False)
-        now, token = found[0][-1], uuid.uuid4().hex
+        now, token = found[0][-1], terms.worker + uuid.uuid4().hex
         try:
             made = write(lambda: _claim(free, token, now, room, terms), CLAIMS)
         except UnsureError:
@@ -485,12 +487,12 @@ def _trials(webhooks: Sequence[Webhook], minute: Minute) -> dict[str, int]:
     return news
 
 
-def claim_suspect(last_try: int, lease_ms: int) -> ClaimedDelivery | None:
+def claim_suspect(last_try: int, lease_ms: int, worker: str = "") -> ClaimedDelivery | None:
     """Claim the oldest suspect, which may have killed its workers and has one attempt left.
 
     Suspects are claimed one at a time: if one kills its worker, no other delivery is in flight with it.
     """
-    now, token = clock.now(), uuid.uuid4().hex
+    now, token = clock.now(), worker + uuid.uuid4().hex
     held: list[tuple[str, int]] = []
 
     def claim() -> tuple[Webhook, Rows[Any]] | None:

@@ -64,7 +64,7 @@ def test_a_lane_claims_for_what_it_has_in_flight() -> None:
         lane, end = Lane(50, 100, Spacing(0), slow=True), asyncio.Event()
         limits = Limits({"pro": 1}, {"pro": 2})
         lane.start("a", 30, task := asyncio.create_task(_wait_for(end)))
-        assert lane.terms(5, limits, {"wh": (2, 1)}) == Terms(
+        assert lane.terms(5, limits, {"wh": (2, 1)}, "me") == Terms(
             LEAST,
             5,
             slow=True,
@@ -74,6 +74,7 @@ def test_a_lane_claims_for_what_it_has_in_flight() -> None:
             size=70,
             size_per_account=20,
             size_in_flight={"a": 30},
+            worker="me",
             limits=limits,
         )
         end.set()
