@@ -59,7 +59,7 @@ def test_suspects_are_attempted_one_by_one(account: Account, receiver: Receiver)
 
 def test_a_poll_looks_for_a_suspect_once(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[int] = []
-    monkeypatch.setattr(deliver, "claim_suspect", lambda last_try, _lease: looks.append(last_try))
+    monkeypatch.setattr(deliver, "claim_suspect", lambda last_try, *_: looks.append(last_try))
     engine = make_engine()
     engine.start()
     engine._call(engine._wake_all)
