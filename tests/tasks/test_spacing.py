@@ -2,14 +2,17 @@
 
 import pytest
 
-from tasks.spacing import AT_ONCE, Spacing
+from tasks.spacing import Spacing
+
+# So many rounds follow each other at once.
+ROUNDS = 4
 
 
 class Clock:
     """A clock that only the test moves."""
 
     def __init__(self) -> None:
-        self.now = 100.0
+        self.now = 0.0
 
     def __call__(self) -> float:
         """The time in seconds."""
@@ -30,8 +33,8 @@ def _pauses(spacing: Spacing, clock: Clock, count: int, apart: float) -> list[fl
 
 
 def test_the_first_rounds_follow_each_other_at_once(clock: Clock) -> None:
-    pauses = _pauses(Spacing(0.01, clock), clock, AT_ONCE + 3, apart=0)
-    assert pauses == [0] * AT_ONCE + [0.01] * 3
+    pauses = _pauses(Spacing(0.01, clock), clock, ROUNDS + 3, apart=0)
+    assert pauses == [0] * ROUNDS + [0.01] * 3
 
 
 @pytest.mark.parametrize(("apart", "pause"), [(0.01, 0), (0.02, 0), (0.004, 0.01)])
@@ -45,4 +48,4 @@ def test_a_rest_lets_rounds_follow_each_other_again(clock: Clock) -> None:
     spacing = Spacing(0.01, clock)
     _pauses(spacing, clock, 20, apart=0)
     clock.now += 60
-    assert _pauses(spacing, clock, AT_ONCE + 1, apart=0) == [0] * AT_ONCE + [0.01]
+    assert _pauses(spacing, clock, ROUNDS + 1, apart=0) == [0] * ROUNDS + [0.01]
