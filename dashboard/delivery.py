@@ -15,7 +15,7 @@ from models.deliveries.delivery_filter import people_of
 from models.errors import ConflictError
 from resources.webhook import known_headers
 from services.redeliver import redeliver_one
-from services.webhooks import MASKED, headers_of
+from services.webhooks import MASKED, headers_of, sent_content
 from webhooks import signing
 from webhooks.client import CONTENT_TYPE
 
@@ -91,14 +91,14 @@ def as_curl(delivery: Delivery) -> str:
 
     It needs bash, curl and openssl.
     """
-    event = delivery.event
+    event_id, kind, body = sent_content(delivery)
     headers = {
         "Content-Type": CONTENT_TYPE,
         signing.HEADER: "$SIGNATURE",
-        signing.ID_HEADER: event.id,
+        signing.ID_HEADER: event_id,
         signing.TIMESTAMP_HEADER: "$NOW",
         signing.STANDARD_HEADER: "v1,$STANDARD",
-        "X-Service-Event": delivery.event_kind,
+        "X-Service-Event": kind,
         "X-Service-Delivery": delivery.id,
         "X-Service-Attempt": str(delivery.attempt_count + 1),
         "X-Service-Timestamp": "$NOW",
@@ -106,11 +106,11 @@ def as_curl(delivery: Delivery) -> str:
     }
     lines = (
         f"SECRET='{PLACEHOLDER}'",
-        f"BODY={shlex.quote(event.sent_payload)}",
+        f"BODY={shlex.quote(body.decode())}",
         "NOW=$(date +%s)",
         'SIGNATURE="sha256=$(printf %s "$BODY" | openssl dgst -sha256 -hmac "$SECRET" -r | cut -c -64)"',
         f"KEY={_HEX_KEY}",
-        f'SIGNED="{event.id}.$NOW.$BODY"',
+        f'SIGNED="{event_id}.$NOW.$BODY"',
         'HMAC=(openssl dgst -sha256 -mac HMAC -macopt "hexkey:$KEY" -binary)',
         'STANDARD=$(printf %s "$SIGNED" | "${HMAC[@]}" | base64)',
         f"curl -i {shlex.quote(delivery.webhook.url)} \\",

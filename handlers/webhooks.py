@@ -31,6 +31,9 @@ def _checked(user: str, body: dict[str, Any]) -> dict[str, Any]:
             raise InvalidError(f"Request body, url: {error}", field="/url") from None
     service.check_numbers(user, body.get("numberIds", []))
     values = {_NAMES.get(name, name): value for name, value in body.items()}
+    if (batch := values.pop("batch", None)) is not None:
+        values["batch_events"] = batch["maxEvents"]
+        values["batch_wait_ms"] = batch.get("maxWaitMs", 0)
     for name in {"events", "number_ids"} & values.keys():
         values[name] = list(dict.fromkeys(values[name]))
     if headers := values.get("headers"):

@@ -20,8 +20,15 @@ def webhook_object(webhook: Webhook, *, secret: str | None = None) -> dict[str, 
         "description": webhook.description or "",
         "headerNames": [*known_headers(webhook)],
         "maxRate": webhook.max_rate or 0,
+        "batch": batch_object(webhook),
         "createdAt": timestamp(webhook.created_at),
     }
+
+
+def batch_object(webhook: Webhook) -> dict[str, int]:
+    """The WebhookBatch object: zeros without batches."""
+    events, wait_ms = webhook.batch_events or 0, webhook.batch_wait_ms or 0
+    return {"maxEvents": events, "maxWaitMs": wait_ms if events else 0}
 
 
 def known_headers(webhook: Webhook) -> dict[str, str]:

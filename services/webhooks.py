@@ -16,6 +16,7 @@ from models.accounts.account import Account, no_access
 from models.accounts.audit import Audit
 from models.database import commit, database_now, exclusively, write
 from models.deliveries.attempt import Attempt
+from models.deliveries.batch import Content, content_of
 from models.deliveries.claim import STALE_SECONDS
 from models.deliveries.delivery import CLAIMS, Delivery
 from models.deliveries.outgoing import Limits, Minute, Outgoing
@@ -23,7 +24,7 @@ from models.deliveries.webhook import MOST_ON_TRIAL, Webhook
 from models.errors import ConflictError, InvalidError, RateLimitedError, UnavailableError
 from models.numbers.number import Number
 from resources.sample import sample_event
-from resources.webhook import known_headers
+from resources.webhook import batch_object, known_headers
 from services.fair_share import RETRY_AFTER, Share
 from webhooks import address, signing
 from webhooks.address import AddressRefusedError
@@ -49,6 +50,7 @@ URL_FORM = re.compile(
 
 # The limits of a webhook's settings in the dashboard, as in the contract.
 MAX_DESCRIPTION, MOST_HEADERS, MAX_RATE = 200, 5, 1000
+MAX_BATCH, MAX_BATCH_WAIT_MS = 100, 60_000
 HEADER_FORM = re.compile(r"[A-Za-z0-9_-]{3,64}: [!-~]([ -~]{0,1022}[!-~])?")
 # The headers that the service sets itself, or that describe the connection or the body. In lower case.
 OWN_HEADERS = frozenset(
@@ -241,6 +243,7 @@ def _shown(webhook: Webhook) -> dict[str, Any]:
         "description": webhook.description,
         "headerNames": [*known_headers(webhook)],
         "maxRate": webhook.max_rate,
+        "batch": batch_object(webhook),
     }
 
 
@@ -295,23 +298,30 @@ async def post_once(url: str, body: bytes, headers: Mapping[str, str]) -> Answer
             return Answer(None, f"Not sent: {error}.", None, 0)
 
 
+def sent_content(delivery: Delivery) -> Content:
+    """What a request with this delivery alone has: with the setting ``batch`` a batch of one."""
+    event = delivery.event
+    alone = Content(event.id, event.kind, event.sent_payload.encode())
+    return content_of(delivery.webhook, [alone])
+
+
 def headers_of(attempt: Attempt, delivery: Delivery) -> dict[str, str | None]:
     """The headers of a past attempt by name, computed again from the stored rows.
 
     The signatures are None if the webhook's secret was rotated since, because older secrets signed the
     attempt. Raises SecretUnreadableError.
     """
-    webhook, at = delivery.webhook, attempt.started_at
+    webhook, at, content = delivery.webhook, attempt.started_at, sent_content(delivery)
     headers: dict[str, str | None] = {
         "Content-Type": CONTENT_TYPE,
         "User-Agent": get_settings().user_agent,
         **dict.fromkeys(known_headers(webhook), MASKED),
         **signing.headers(
             webhook.secrets_at(at),
-            delivery.event.sent_payload.encode(),
+            content.body,
             at,
-            event_id=delivery.event.id,
-            kind=delivery.event_kind,
+            event_id=content.event_id,
+            kind=content.kind,
             delivery_id=delivery.id,
             number=attempt.number,
         ),
@@ -330,7 +340,8 @@ async def send_test_delivery(
     RateLimitedError.
     """
     kind, now = kind or EventKind(webhook.events[0]), clock.now()
-    body = (payload or sample_event(kind, now, clock.new_id)).encode()
+    sample = (payload or sample_event(kind, now, clock.new_id)).encode()
+    event_id, sent_kind, body = content_of(webhook, [Content(clock.new_id("evt"), kind, sample)])
     with TESTS.of(webhook.account_id):
         # A thread, because it waits for the claims.
         await asyncio.to_thread(count_test, webhook, len(body))
@@ -342,8 +353,8 @@ async def send_test_delivery(
             webhook.secrets_at(now),
             body,
             now,
-            event_id=clock.new_id("evt"),
-            kind=kind,
+            event_id=event_id,
+            kind=sent_kind,
             delivery_id=clock.new_id("dlv"),
             number=1,
         )

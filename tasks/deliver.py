@@ -33,13 +33,14 @@ from models.deliveries.claim import (
     MOST_TOGETHER,
     STALE_SECONDS,
     Allowed,
-    ClaimedDelivery,
+    Request,
     Terms,
     bring_back,
     claim_due,
     claim_suspect,
     give_back,
     is_wanted,
+    requests_of,
 )
 from models.deliveries.outgoing import Limits
 from tasks import queue
@@ -296,14 +297,17 @@ class Engine:
                 # Not for long: its account may change the limit, which only the next claim sees.
                 until = self.loop.time() + min(ms / 1000, CLOSED_SECONDS)
                 self._paces.of(webhook_id, is_slow=lane.slow).close(until)
-            for claimed in batch:
-                pace = self._paces.of(claimed.webhook.id, is_slow=lane.slow)
-                pace.start(self.loop.time(), is_new=claimed.is_new)
-                task = asyncio.create_task(self._attempt(claimed, claimed_at, pace))
-                lane.start(claimed.webhook.account_id, len(claimed.body), task)
-            if not more and len(batch) < min(room, MOST_TOGETHER):
+            requests = requests_of(batch)
+            for request in requests:
+                webhook = request.first.webhook
+                pace = self._paces.of(webhook.id, is_slow=lane.slow)
+                is_new = any(claimed.is_new for claimed in request.deliveries)
+                pace.start(self.loop.time(), is_new=is_new)
+                task = asyncio.create_task(self._attempt(request, claimed_at, pace))
+                lane.start(webhook.account_id, len(request.content.body), task)
+            if not more and len(requests) < min(room, MOST_TOGETHER):
                 break
-        lane.is_full = lane.room == 0
+        lane.is_full = lane.room <= 0
 
     def _set_alarm(self) -> None:
         """Claim again when the rate of a webhook, or its ``max_rate``, allows it."""
@@ -323,7 +327,8 @@ class Engine:
                 if (claimed := await self._claim(claim)) is not None:
                     pace = self._paces.of(claimed.webhook.id, is_slow=claimed.webhook.slow)
                     pace.start(claimed_at, is_new=False)
-                    attempt = self._attempt(claimed, claimed_at, pace)
+                    [request] = requests_of([claimed])
+                    attempt = self._attempt(request, claimed_at, pace)
                     # A separate task, because its error must not end the engine.
                     await asyncio.wait([asyncio.create_task(attempt)])
 
@@ -344,59 +349,68 @@ class Engine:
         finally:
             self.queries.end()
 
-    async def _attempt(self, claimed: ClaimedDelivery, claimed_at: float, pace: Pace) -> None:
+    async def _attempt(self, request: Request, claimed_at: float, pace: Pace) -> None:
         answer, began = None, self.loop.time()
         try:
-            answer = await self._make_attempt(claimed, claimed_at)
+            answer = await self._make_attempt(request, claimed_at)
         finally:
             pace.end(self.loop.time(), began, answer)
 
-    async def _make_attempt(self, claimed: ClaimedDelivery, claimed_at: float) -> Answer | None:
-        """Send, and pass on the outcome. Returns the answer, None if nothing was sent."""
+    async def _make_attempt(self, request: Request, claimed_at: float) -> Answer | None:
+        """Send, and pass on the outcomes. Returns the answer, None if nothing was sent."""
+
+        def are_wanted() -> bool:
+            return all(is_wanted(claimed, self._needed_ms) for claimed in request.deliveries)
 
         async def may_start() -> bool:
             known_at = claimed_at
             while self.loop.time() >= known_at + STALE_SECONDS:
                 known_at = self.loop.time()
                 try:
-                    if not await self._in_database(partial(is_wanted, claimed, self._needed_ms)):
+                    if not await self._in_database(are_wanted):
                         return False
                 except UNAVAILABLE as error:
                     # Not the receiver's failure, and the claim may be void.
-                    logger.warning("delivery %s is not sent now: %s", claimed.delivery_id, error)
+                    delivery_id = request.first.delivery_id
+                    logger.warning("delivery %s is not sent now: %s", delivery_id, error)
                     return False
             return True
 
-        started_at, webhook = clock.now(), claimed.webhook
-        with attempt_span(claimed):
+        started_at, webhook = clock.now(), request.first.webhook
+        with attempt_span(request.first):
             try:
-                answer = await self._post(claimed, started_at, may_start)
+                answer = await self._post(request, started_at, may_start)
             except WithdrawnError:
-                await self._give_back(claimed)
+                await self._give_back(request)
                 return None
             except MachineError as error:
-                await self._give_back(claimed)
+                await self._give_back(request)
                 await self._pause(error)
                 return None
-            outcome = Outcome(
-                delivery_id=claimed.delivery_id,
-                lease_token=claimed.lease_token,
-                started_at=started_at,
-                duration_ms=answer.duration_ms,
-                success=answer.success,
-                status_code=answer.status_code,
-                error=answer.error,
-                response_body=answer.body,
-                timed_out=answer.timed_out,
-                proven_url=webhook.url if answer.success and webhook.on_trial else None,
-                rest_ms=round(1000 * rest_of(answer, clock.now() / 1000)),
-                ends_rest=answer.success and webhook.rest_ends_at(started_at) is not None,
-                is_end=self._deactivate_when_gone and answer.status_code == GONE,
-            )
-            report_attempt(claimed, outcome)
+            rest_ms = round(1000 * rest_of(answer, clock.now() / 1000))
+            # If any delivery of the request has no attempt left, this one has none.
+            last = max(request.deliveries, key=lambda claimed: claimed.tries)
+            for claimed in request.deliveries:
+                outcome = Outcome(
+                    delivery_id=claimed.delivery_id,
+                    lease_token=claimed.lease_token,
+                    started_at=started_at,
+                    duration_ms=answer.duration_ms,
+                    success=answer.success,
+                    status_code=answer.status_code,
+                    error=answer.error,
+                    response_body=answer.body,
+                    timed_out=answer.timed_out,
+                    proven_url=webhook.url if answer.success and webhook.on_trial else None,
+                    rest_ms=rest_ms,
+                    ends_rest=answer.success and webhook.rest_ends_at(started_at) is not None,
+                    is_end=self._deactivate_when_gone and answer.status_code == GONE,
+                    is_counted=claimed is last,
+                )
+                report_attempt(claimed, outcome)
+                self._outcomes.put_nowait((webhook.account_id, outcome))
         if self._claim_pause.pause and answer.status_code is not None:
             self._claim_pause.end()
-        self._outcomes.put_nowait((webhook.account_id, outcome))
         return answer
 
     async def _pause(self, error: MachineError) -> None:
@@ -413,28 +427,33 @@ class Engine:
         self._claim_pause.resume()
         self._wake_lanes()
 
-    async def _give_back(self, claimed: ClaimedDelivery) -> None:
+    async def _give_back(self, request: Request) -> None:
+        def give_all_back() -> None:
+            for claimed in request.deliveries:
+                give_back(claimed)
+
         try:
-            await self._in_database(partial(give_back, claimed))
+            await self._in_database(give_all_back)
         except UNAVAILABLE as error:
             logger.warning(
-                "delivery %s keeps its lease until it expires: %s", claimed.delivery_id, error
+                "delivery %s keeps its lease until it expires: %s", request.first.delivery_id, error
             )
 
-    async def _post(self, claimed: ClaimedDelivery, at: int, may_start: MayStart) -> Answer:
+    async def _post(self, request: Request, at: int, may_start: MayStart) -> Answer:
+        webhook, first, content = request.first.webhook, request.first, request.content
         try:
-            headers = claimed.webhook.headers | signing.headers(
-                claimed.webhook.secrets_at(at),
-                claimed.body,
+            headers = webhook.headers | signing.headers(
+                webhook.secrets_at(at),
+                content.body,
                 at,
-                event_id=claimed.event_id,
-                kind=claimed.event_kind,
-                delivery_id=claimed.delivery_id,
-                number=claimed.attempt_number,
+                event_id=content.event_id,
+                kind=content.kind,
+                delivery_id=first.delivery_id,
+                number=first.attempt_number,
             )
         except SecretUnreadableError as error:
             return Answer(None, str(error), None, 0)
-        return await self._client.post(claimed.webhook.url, claimed.body, headers, may_start)
+        return await self._client.post(webhook.url, content.body, headers, may_start)
 
     async def _record_as_they_come(self) -> None:
         """Record finished attempts without waiting for slower ones."""

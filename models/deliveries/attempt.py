@@ -55,6 +55,8 @@ class Outcome:
     ends_rest: bool = False
     # Whether its response disables the webhook.
     is_end: bool = False
+    # Whether its failure counts for the webhook. Of a request with several events one does.
+    is_counted: bool = True
 
     @property
     def is_slow(self) -> bool:
@@ -197,7 +199,8 @@ def record_outcomes(
         if slow := [delivery.webhook_id for outcome, delivery in ours if outcome.is_slow]:
             note_slow.execute(slow)
         for delivery in ends[DeliveryState.FAILED, None]:
-            _count_failure(delivery, deactivate_after)
+            if finished[delivery.id].is_counted:
+                _count_failure(delivery, deactivate_after)
         for webhook_id in {delivery.webhook_id for outcome, delivery in ours if outcome.is_end}:
             _disable(webhook_id, Deactivation.GONE)
         return states

@@ -24,6 +24,7 @@ from models.database import (
     write,
 )
 from models.deliveries.attempt import NO_OUTCOME, Attempt, Outcome
+from models.deliveries.batch import MOST_BYTES, Content, content_of, split
 from models.deliveries.delivery import CLAIMS, IS_DUE_AGAIN, IS_WAITING, Delivery, DeliveryState
 from models.deliveries.event import Event, sent_payload
 from models.deliveries.outgoing import Limits, Minute, Outgoing
@@ -55,8 +56,8 @@ class ClaimedDelivery:
     webhook: Webhook
     delivery_id: str
     attempt_number: int
-    # Whether it is the first attempt since the delivery was scheduled.
-    is_new: bool
+    # The attempts since the delivery was scheduled, with this one.
+    tries: int
     event_kind: str
     body: bytes
     event_id: str
@@ -64,9 +65,43 @@ class ClaimedDelivery:
     subject_id: str
     created_at: int
 
+    @property
+    def is_new(self) -> bool:
+        """Whether it is the first attempt since the delivery was scheduled."""
+        return self.tries == 1
+
+
+class Request(NamedTuple):
+    """What goes to a webhook together: deliveries of one claim, oldest first."""
+
+    deliveries: list[ClaimedDelivery]
+    content: Content
+
+    @property
+    def first(self) -> ClaimedDelivery:
+        """The oldest delivery, which the headers name."""
+        return self.deliveries[0]
+
+
+def requests_of(claimed: Sequence[ClaimedDelivery]) -> list[Request]:
+    """The requests of claimed deliveries."""
+    together: dict[str, list[ClaimedDelivery]] = {}
+    for each in claimed:
+        single = "" if each.webhook.batch_events else each.delivery_id
+        together.setdefault(single or each.webhook.id, []).append(each)
+    return [
+        Request(part, content_of(part[0].webhook, [_content(each) for each in part]))
+        for ours in together.values()
+        for part in split(ours, lambda each: len(each.body), ours[0].webhook.batch_events or 1)
+    ]
+
+
+def _content(claimed: ClaimedDelivery) -> Content:
+    return Content(claimed.event_id, claimed.event_kind, claimed.body)
+
 
 class Allowed(NamedTuple):
-    """How many deliveries may start at a webhook, and how many of them may be new: no retries."""
+    """How many requests may start at a webhook, and how many of them may be for new events."""
 
     room: int
     news: int
@@ -127,7 +162,7 @@ class Claim(NamedTuple):
     """The claimed deliveries. ``crowded`` accounts may have more due, and if ``more``, so may webhooks.
 
     ``paused`` webhooks were due, and wait for the end of the minute: their account or host is at a limit.
-    ``opens_in`` has the webhooks whose ``max_rate`` allows the next new event in so many ms.
+    ``opens_in`` has the webhooks whose ``max_rate`` or batch allows the next new event in so many ms.
     """
 
     deliveries: list[ClaimedDelivery]
@@ -302,6 +337,15 @@ def _details(delivery_ids: Any) -> Any:
     )
 
 
+@Prepared
+def _oldest_new(webhook_id: Any, limit: Any) -> Any:
+    """How many new events of a webhook are due, at most ``limit``, and since when the first one is."""
+    new = Delivery.select(Delivery.due_at.alias("due_at"))
+    new = new.where(Delivery.webhook == webhook_id, Delivery.due, Delivery.tries == 0)
+    new = new.order_by(Delivery.due_at).limit(limit).alias("new")
+    return Select([new], [fn.COUNT(new.c.due_at), fn.MIN(new.c.due_at)])
+
+
 _LOOK = Prepared(
     lambda now: Select(
         [],
@@ -391,29 +435,29 @@ def claim_due(room: int, terms: Terms) -> Claim:
         except UnsureError:
             _unsure.append(lambda: _UNDO.execute(list(free), token, clock.now()))
             raise
-        webhooks, rows, crowded, paused = made
+        webhooks, rows, crowded, paused, batching = made
         claimed = [_claimed(token, webhooks[row[0]], row) for row in rows]
         waits = {id_: webhook.opens_in(now) for id_, webhook in webhooks.items()}
-        opens_in = {id_: ms for id_, ms in waits.items() if ms}
-        return Claim(claimed, full | crowded, bool(crowded or paused), paused, opens_in)
+        opens_in = {id_: ms for id_, ms in waits.items() if ms} | batching
+        return Claim(claimed, full | crowded, bool(crowded or paused or batching), paused, opens_in)
 
 
 def _claimed(token: str, webhook: Webhook, row: Any) -> ClaimedDelivery:
     """A row of _details with its webhook, after the transaction of its claim."""
     _, delivery_id, number, tries, kind, payload, event_id, subject_id, created_at = row
     body = sent_payload(payload, subject_id).encode()
-    is_new = tries == 1
     return ClaimedDelivery(
-        token, webhook, delivery_id, number, is_new, kind, body, event_id, subject_id, created_at
+        token, webhook, delivery_id, number, tries, kind, body, event_id, subject_id, created_at
     )
 
 
 def _claim(
     free: Mapping[str, str], token: str, now: int, room: int, terms: Terms
-) -> tuple[dict[str, Webhook], Rows[Any], set[str], int]:
+) -> tuple[dict[str, Webhook], Rows[Any], set[str], int, dict[str, int]]:
     """Claim for these webhooks with their accounts.
 
-    Returns the webhooks, rows of _details, the accounts that may have more due, and how many are paused.
+    Returns the webhooks, rows of _details, the accounts that may have more due, how many are paused, and for
+    how many ms new events wait for a batch, by webhook.
     """
     found = _WEBHOOKS.execute(list(free))
     minute = Minute(now, sorted({*free.values()}), terms.limits)
@@ -424,19 +468,25 @@ def _claim(
     active = [webhooks[id_] for id_ in free if id_ in webhooks and webhooks[id_].active]
     ours = _below_limits(active, minute)
     on_trial = _trials(ours, minute)
+    batching = _batching(ours, now)
     leases = []
     for webhook, part in zip(ours, divide(_rooms(ours, minute, room, terms)), strict=True):
-        allowed = 0 if webhook.rest_ends_at(now) else terms.allowed(webhook.id).news
+        is_waiting = webhook.rest_ends_at(now) or webhook.id in batching
+        each = webhook.batch_events or 1
+        allowed = 0 if is_waiting else terms.allowed(webhook.id).news * each
         new = min(allowed, webhook.rate_room(now), on_trial.get(webhook.id, NO_LIMIT))
         lease = _LEASE if new else _LEASE_AGAIN
-        wanted = Part(min(part.deliveries, new) if new else part.deliveries, part.size)
+        most, size = part.deliveries * each, part.size
+        if webhook.batch_events:
+            size = min(size, part.deliveries * MOST_BYTES)
+        wanted = Part(min(most, new) if new else most, size)
         leases.append(
             (webhook, wanted, lease.execute(token, now, terms.lease_ms, webhook.id, *wanted))
         )
     claimed: list[str] = []
     crowded = set()
     for webhook, wanted, rows in leases:
-        leased = list(rows)
+        leased = sorted(rows)
         claimed += [id_ for id_, _, _ in leased]
         sizes = [size for _, _, size in leased]
         if len(leased) == wanted.deliveries or sum(sizes) >= wanted.size:
@@ -445,8 +495,19 @@ def _claim(
         if news:
             webhook.note_trial(now, news)
         webhook.note_rate(now, len(leased))
-        Outgoing.count(webhook, now, sizes, news)
-    return webhooks, _details.execute(claimed), crowded, len(active) - len(ours)
+        requests = split(sizes, int, webhook.batch_events or 1)
+        Outgoing.count(webhook, now, [sum(request) for request in requests], news)
+    return webhooks, _details.execute(claimed), crowded, len(active) - len(ours), batching
+
+
+def _batching(webhooks: Sequence[Webhook], now: int) -> dict[str, int]:
+    """For how many ms the new events of webhooks wait for others, to go in one request with them."""
+    waits = {}
+    for webhook in webhooks:
+        if webhook.batch_events and webhook.batch_wait_ms:
+            [(events, oldest)] = _oldest_new.execute(webhook.id, webhook.batch_events)
+            waits[webhook.id] = webhook.batch_waits(now, events, oldest)
+    return {id_: ms for id_, ms in waits.items() if ms}
 
 
 def _below_limits(webhooks: Sequence[Webhook], minute: Minute) -> list[Webhook]:

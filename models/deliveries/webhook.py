@@ -54,7 +54,8 @@ class Webhook(Owned):
     long or timed out, and none has succeeded quickly since. ``deactivated_because`` is a Deactivation, None
     while the webhook is active. ``secret_changed_at`` is the time of the last rotation, None for never.
     ``previous_sealed_secret`` is the secret before it, None if there is none that can be decrypted.
-    ``max_rate`` is the most events a second, None for no limit.
+    ``max_rate`` is the most events a second, None for no limit. ``batch_events`` is the most events in a
+    request, None for one without the envelope of batches. They wait ``batch_wait_ms`` for each other.
     """
 
     url = TextField()
@@ -84,6 +85,8 @@ class Webhook(Owned):
     max_rate = BigIntegerField(null=True)
     # When its ``max_rate`` allows the next new event. None before the first one.
     opens_at = BigIntegerField(null=True)
+    batch_events = BigIntegerField(null=True)
+    batch_wait_ms = BigIntegerField(null=True)
 
     @property
     def on_trial(self) -> bool:
@@ -132,6 +135,15 @@ class Webhook(Owned):
         opens_at = self.opens_at or 0
         # A later time is from before the clock was set back.
         return max(opens_at if opens_at <= now + MINUTE_MS else 0, now - LATE_MS)
+
+    def batch_waits(self, now: int, events: int, oldest: int | None) -> int:
+        """For how many more ms so few new events wait for others. ``oldest`` is when the first was due."""
+        wait = self.batch_wait_ms if self.batch_events else None
+        if not wait or oldest is None or events >= (self.batch_events or 0):
+            return 0
+        left = oldest + wait - now
+        # A longer time is from before the clock was set back.
+        return max(0, left) if left <= wait + AT_RATE_MS else 0
 
     @classmethod
     def at_rate(cls, now: Any) -> Any:
@@ -224,7 +236,8 @@ class Webhook(Owned):
     def change(self, **given: Any) -> None:
         """Change the given values, inside the caller's transaction.
 
-        They are ``url``, ``events``, ``number_ids``, ``description``, ``headers`` by name, and ``max_rate``.
+        They are ``url``, ``events``, ``number_ids``, ``description``, ``headers`` by name, ``max_rate``,
+        ``batch_events`` and ``batch_wait_ms``.
         """
         changes = _columns(given)
         if changes.get("url", self.url) != self.url:
@@ -316,7 +329,7 @@ class Webhook(Owned):
 def _columns(given: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of the values that people set (Webhook.change)."""
     columns = dict(given)
-    for name in {"description", "max_rate"} & given.keys():
+    for name in {"description", "max_rate", "batch_events"} & given.keys():
         columns[name] = columns[name] or None
     for name in {"events", "number_ids"} & given.keys():
         columns[f"{name}_json"] = json.dumps(columns.pop(name))
