@@ -40,6 +40,7 @@ def delivery(delivery_id: str) -> Response:
         hook=row.webhook,
         event=row.event,
         person=people_of([row]).get(row.id),
+        body=sent_content(row).body.decode(),
         curl=as_curl(row),
         attempts=[(attempt, _headers(attempt, row)) for attempt in attempts],
         why=last.error if last and row.state in NOT_ARRIVED else None,

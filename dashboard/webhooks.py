@@ -227,7 +227,7 @@ def _causes(webhook_id: str) -> list[tuple[Attempt, int]]:
 def _read(row: Webhook | None = None) -> dict[str, Any]:
     """The values (Webhook.change) of the form of a webhook, or of a new one. Raises FormError."""
     url, description = (request.form.get(name, "").strip() for name in ("url", "description"))
-    max_rate = request.form.get("max_rate", "").strip()
+    typed = {name: request.form.get(name, "").strip() for name in _NUMBERS}
     events, numbers = request.form.getlist("events"), request.form.getlist("numbers")
     known = [number.id for number in Number.all(account().id)]
     problems = {"url": ""}
@@ -242,7 +242,7 @@ def _read(row: Webhook | None = None) -> dict[str, Any]:
         "numbers": "" if set(numbers) <= set(known) else "Choose among this account's numbers.",
         "description": _description_problem(description),
         "headers": headers_problem,
-        "max_rate": _rate_problem(max_rate),
+        **{name: _number_problem(text, *_NUMBERS[name]) for name, text in typed.items()},
     }
     if any(problems.values()):
         found = {name: problem for name, problem in problems.items() if problem}
@@ -253,7 +253,7 @@ def _read(row: Webhook | None = None) -> dict[str, Any]:
         "number_ids": [each for each in known if each in numbers],
         "description": description,
         "headers": headers,
-        "max_rate": int(max_rate) if max_rate else None,
+        **{name: int(text) if text else None for name, text in typed.items()},
     }
 
 
@@ -287,9 +287,17 @@ def _description_problem(text: str) -> str:
     return "" if len(text) <= most else f"The description is longer than {most} characters."
 
 
-def _rate_problem(text: str) -> str:
-    is_right = not text or (re.fullmatch("[0-9]{1,4}", text) and 1 <= int(text) <= service.MAX_RATE)
-    return "" if is_right else f"Give a whole number from 1 to {service.MAX_RATE}, or nothing."
+# The fields with a number: the least and the most.
+_NUMBERS = {
+    "max_rate": (1, service.MAX_RATE),
+    "batch_events": (1, service.MAX_BATCH),
+    "batch_wait_ms": (0, service.MAX_BATCH_WAIT_MS),
+}
+
+
+def _number_problem(text: str, least: int, most: int) -> str:
+    is_right = not text or (re.fullmatch("[0-9]{1,5}", text) and least <= int(text) <= most)
+    return "" if is_right else f"Give a whole number from {least} to {most}, or nothing."
 
 
 def _checked(url: str) -> tuple[str, str]:

@@ -125,12 +125,14 @@ def event(
     return row
 
 
-def deliveries(account: Account, *webhooks: Webhook, count: int = 1) -> list[Delivery]:
+def deliveries(
+    account: Account, *webhooks: Webhook, count: int = 1, payload: str = "{}"
+) -> list[Delivery]:
     """``count`` events, each scheduled for all the webhooks. The deliveries, oldest first."""
     made = []
     with writing():
         for _ in range(count):
-            row = event(account)
+            row = event(account, payload=payload)
             Delivery.schedule(row, list(webhooks))
             made += list(Delivery.select().where(Delivery.event == row.id).order_by(Delivery.id))
     return made

@@ -12,7 +12,7 @@ from contract_tests.conformance.world import Hooks, Sandbox, new_recipient, send
 
 FIELDS = {"id", "url", "secret", "events", "numberIds", "active", "createdAt"}
 # Optional when a webhook is created, and always in responses.
-SETTINGS = {"description", "headerNames", "maxRate"}
+SETTINGS = {"description", "headerNames", "maxRate", "batch"}
 URL = "https://example.com/hook"
 MASKED = re.compile(r"whsec_\*{4}[A-Za-z0-9+/]{3}=", re.ASCII)
 

@@ -272,6 +272,16 @@ def test_the_form_keeps_the_masked_values_of_headers_and_changes_the_others(
     assert (changed.max_rate, changed.description) == (None, None)
 
 
+def test_the_form_switches_batches_on_and_off(submit: Submit, visit: Visit, hook: Webhook) -> None:
+    _edit(submit, hook, batch_events="20", batch_wait_ms="500")
+    stored = Webhook.get_by_id(hook.id)
+    assert (stored.batch_events, stored.batch_wait_ms) == (20, 500)
+    assert "at most 20 events, which wait 500 ms" in visit(f"webhooks/{hook.id}")
+    assert 'name="batch_wait_ms" value="500"' in visit(f"webhooks/{hook.id}/edit")
+    _edit(submit, hook, batch_events="", batch_wait_ms="")
+    assert Webhook.get_by_id(hook.id).batch_events is None
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -287,6 +297,10 @@ def test_the_form_keeps_the_masked_values_of_headers_and_changes_the_others(
         ("max_rate", "1001"),
         ("max_rate", "2.5"),
         ("max_rate", "\u0665"),
+        ("batch_events", "0"),
+        ("batch_events", "101"),
+        ("batch_wait_ms", "60001"),
+        ("batch_wait_ms", "-1"),
         ("description", "x" * 201),
     ],
 )

@@ -211,9 +211,20 @@ SETTINGS: dict[str, Any] = {
         {"name": "X-Id", "value": "7"},
     ],
     "maxRate": 50,
+    "batch": {"maxEvents": 10, "maxWaitMs": 500},
 }
-SHOWN = {"description": "CRM", "headerNames": ["Authorization", "X-Id"], "maxRate": 50}
-NONE: dict[str, Any] = {"description": "", "headerNames": [], "maxRate": 0}
+SHOWN = {
+    "description": "CRM",
+    "headerNames": ["Authorization", "X-Id"],
+    "maxRate": 50,
+    "batch": {"maxEvents": 10, "maxWaitMs": 500},
+}
+NONE: dict[str, Any] = {
+    "description": "",
+    "headerNames": [],
+    "maxRate": 0,
+    "batch": {"maxEvents": 0, "maxWaitMs": 0},
+}
 
 
 def test_settings_are_stored_shown_without_values_of_headers_and_removed(account: Account) -> None:
@@ -227,7 +238,8 @@ def test_settings_are_stored_shown_without_values_of_headers_and_removed(account
         assert "hidden" not in str(webhooks.get_webhook(account.id, webhook["id"]))
     # Others stay.
     assert webhooks.update_webhook(account.id, plain["id"], {"maxRate": 0})["headerNames"]
-    emptied = webhooks.update_webhook(account.id, plain["id"], {"description": "", "headers": []})
+    off = {"description": "", "headers": [], "batch": {"maxEvents": 0, "maxWaitMs": 5}}
+    emptied = webhooks.update_webhook(account.id, plain["id"], off)
     assert emptied.items() >= NONE.items()
 
 

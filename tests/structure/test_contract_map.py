@@ -21,6 +21,7 @@ from gateway.api import contract
 from gateway.api.app import handler_of
 from gateway.api.operations import METHODS
 from models.clock import new_id, timestamp
+from models.deliveries.batch import BATCH
 from models.deliveries.delivery import DeliveryState
 from models.errors import DomainError
 from models.messages.message import Direction, MessageStatus
@@ -30,6 +31,8 @@ from resources.error import CODES, STATUS
 from services import business
 from services.webhooks import (
     HEADER_FORM,
+    MAX_BATCH,
+    MAX_BATCH_WAIT_MS,
     MAX_DESCRIPTION,
     MAX_RATE,
     MAX_URL,
@@ -108,7 +111,7 @@ def test_the_public_operations_are_there() -> None:
 
 def test_every_event_kind_is_in_the_contract_and_has_a_callback() -> None:
     assert SCHEMAS["EventKind"]["enum"] == list(EventKind)
-    assert list(CALLBACKS) == list(EventKind)
+    assert list(CALLBACKS) == [*EventKind, BATCH]
 
 
 @pytest.mark.parametrize("kind", EventKind)
@@ -296,6 +299,9 @@ def test_the_limits_of_a_webhooks_settings_are_those_of_the_form() -> None:
     assert SCHEMAS["WebhookDescription"]["maxLength"] == MAX_DESCRIPTION
     assert SCHEMAS["WebhookHeaders"]["maxItems"] == MOST_HEADERS
     assert SCHEMAS["WebhookMaxRate"]["maximum"] == MAX_RATE
+    batch = SCHEMAS["WebhookBatch"]["properties"]
+    most = batch["maxEvents"]["maximum"], batch["maxWaitMs"]["maximum"]
+    assert most == (MAX_BATCH, MAX_BATCH_WAIT_MS)
     for name, form in (("name", "{}: v"), ("value", "abc: {}")):
         least, most = header[name]["minLength"], header[name]["maxLength"]
         for size in (least - 1, least, most, most + 1):
