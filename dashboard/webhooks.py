@@ -253,7 +253,7 @@ def _read(row: Webhook | None = None) -> dict[str, Any]:
         "number_ids": [each for each in known if each in numbers],
         "description": description,
         "headers": headers,
-        **{name: int(text) if text else None for name, text in typed.items()},
+        **{name: int(text or 0) for name, text in typed.items()},
     }
 
 

@@ -390,6 +390,9 @@ class Engine:
             rest_ms = round(1000 * rest_of(answer, clock.now() / 1000))
             # If any delivery of the request has no attempt left, this one has none.
             last = max(request.deliveries, key=lambda claimed: claimed.tries)
+            # One time for all: so they are retried together, and a later failure counts once as well.
+            delay_after = self._schedule.delay_after
+            delays = {tries: delay_after(tries) for tries in {d.tries for d in request.deliveries}}
             for claimed in request.deliveries:
                 outcome = Outcome(
                     delivery_id=claimed.delivery_id,
@@ -406,6 +409,7 @@ class Engine:
                     ends_rest=answer.success and webhook.rest_ends_at(started_at) is not None,
                     is_end=self._deactivate_when_gone and answer.status_code == GONE,
                     is_counted=claimed is last,
+                    retry_seconds=delays[claimed.tries],
                 )
                 report_attempt(claimed, outcome)
                 self._outcomes.put_nowait((webhook.account_id, outcome))

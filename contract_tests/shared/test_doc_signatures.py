@@ -188,3 +188,53 @@ def test_a_snippet_accepts_only_signed_events(
     assert verify(received.body, good, *pairs) == [True, *[False] * len(pairs)], pairs
     assert verify(received.body + b" ", good) == [False]
     assert verify(received.body.replace(b"message.sent", b"message.read"), good) == [False]
+
+
+def test_a_snippet_accepts_a_batch(verify: Verify, customer: Customer, receiver: Receiver) -> None:
+    webhook = {"url": receiver.url(), "events": ["message.sent"], "batch": {"maxEvents": 2}}
+    secret = customer.request("POST", "/webhooks", json=webhook).json()["secret"]
+    assert customer.send("15551234567", "Grüße, 你好").ok
+    [received] = receiver.wait()
+    good = secret, received.headers["x-service-signature"]
+    assert verify(received.body, good) == [True]
+    assert verify(received.body + b" ", good) == [False]
+
+
+# Each prints the identifiers of the events.
+BATCH_READERS = {
+    "python": Language(
+        "python3",
+        "snippet.py",
+        "import sys\n"
+        "body, headers = sys.stdin.buffer.read(), json.loads(sys.argv[1])\n"
+        "print([event['id'] for event in events_of(body, headers)])\n",
+    ),
+    "js": Language(
+        "node",
+        "snippet.mjs",
+        'import { readFileSync } from "node:fs";\n'
+        "const events = eventsOf(readFileSync(0), JSON.parse(process.argv[2]));\n"
+        "console.log(JSON.stringify(events.map((event) => event.id)));\n",
+    ),
+}
+
+
+def test_a_snippet_reads_a_batch_and_a_single_event(tmp_path: Path) -> None:
+    snippets = {b.language: b.text for b in blocks(PAGE) if "webhook-id" in b.text}
+    assert snippets.keys() == BATCH_READERS.keys()
+    bodies = {
+        b'{"events":[{"id":"a"},{"id":"b"}]}': ["a", "b"],
+        b'{"event":"number.banned"}': ["c"],
+    }
+    for name, language in BATCH_READERS.items():
+        command = [language.runtime() or "", *language.write(tmp_path, snippets[name])]
+        for body, ids in bodies.items():
+            done = subprocess.run(
+                [*command, json.dumps({"webhook-id": "c"})],
+                cwd=tmp_path,
+                input=body,
+                capture_output=True,
+                check=True,
+                timeout=WAIT_SECONDS,
+            )
+            assert json.loads(done.stdout.replace(b"'", b'"')) == ids

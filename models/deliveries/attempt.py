@@ -57,6 +57,8 @@ class Outcome:
     is_end: bool = False
     # Whether its failure counts for the webhook. Of a request with several events one does.
     is_counted: bool = True
+    # The seconds until the retry, the same for all events of a request. None for those of the schedule.
+    retry_seconds: float | None = None
 
     @property
     def is_slow(self) -> bool:
@@ -227,8 +229,11 @@ def _end_of(
     """The state of a delivery after an attempt, and the time of its next attempt or None."""
     if outcome.success:
         return DeliveryState.DELIVERED, None
-    # Without tries it was redelivered during this attempt.
-    if (delay := retry_delay(delivery.tries) if delivery.tries else 0) is None:
+    delay = outcome.retry_seconds
+    if not delivery.tries:
+        # It was redelivered during this attempt.
+        delay = 0
+    elif delay is None and (delay := retry_delay(delivery.tries)) is None:
         return DeliveryState.FAILED, None
     # The webhook may have been disabled during this attempt.
     if (now := active.get(delivery.webhook_id)) is None:

@@ -11,7 +11,7 @@ import pytest
 
 from models.accounts.account import Account
 from models.database import writing
-from models.deliveries.attempt import Attempt
+from models.deliveries.attempt import NO_OUTCOME, Attempt
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
 from services import webhooks as service
@@ -156,9 +156,15 @@ def test_a_suspect_is_a_batch_of_one(account: Account, receiver: Receiver) -> No
     with writing():
         changes = {"tries": 3, "attempt_count": 3, "due": False, "lease_token": "lost", "due_at": 1}
         Delivery.update(changes).where(Delivery.id == suspect.id).execute()
-        error = "The result is unknown: the worker died or froze during this attempt."
-        row = {"delivery": suspect.id, "started_at": 1, "duration_ms": 0, "success": False}
-        Attempt.create(id="att_1", number=2, error=error, **row)
+        Attempt.create(
+            id="att_1",
+            delivery=suspect.id,
+            number=2,
+            started_at=1,
+            duration_ms=0,
+            success=False,
+            error=NO_OUTCOME,
+        )
     with running():
         receiver.wait(1)
     assert _ids(receiver.at()) == [[suspect.event_id]]
