@@ -20,7 +20,7 @@ from models.deliveries.batch import Content, content_of
 from models.deliveries.claim import STALE_SECONDS
 from models.deliveries.delivery import CLAIMS, Delivery
 from models.deliveries.outgoing import Limits, Minute, Outgoing
-from models.deliveries.webhook import MOST_ON_TRIAL, Webhook
+from models.deliveries.webhook import LONGEST_BATCH_MS, MOST_ON_TRIAL, Webhook
 from models.errors import ConflictError, InvalidError, RateLimitedError, UnavailableError
 from models.numbers.number import Number
 from resources.sample import sample_event
@@ -50,7 +50,7 @@ URL_FORM = re.compile(
 
 # The limits of a webhook's settings in the dashboard, as in the contract.
 MAX_DESCRIPTION, MOST_HEADERS, MAX_RATE = 200, 5, 1000
-MAX_BATCH, MAX_BATCH_WAIT_MS = 100, 60_000
+MAX_BATCH, MAX_BATCH_WAIT_MS = 100, LONGEST_BATCH_MS
 HEADER_FORM = re.compile(r"[A-Za-z0-9_-]{3,64}: [!-~]([ -~]{0,1022}[!-~])?")
 # The headers that the service sets itself, or that describe the connection or the body. In lower case.
 OWN_HEADERS = frozenset(

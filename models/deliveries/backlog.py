@@ -12,7 +12,7 @@ from models import clock
 from models.clock import DAY_MS, MINUTE_MS
 from models.database import Prepared, database_time, fetch, read, reading
 from models.deliveries.delivery import IS_PENDING, IS_UNDELIVERED, Delivery, DeliveryState
-from models.deliveries.webhook import Webhook
+from models.deliveries.webhook import LONGEST_BATCH_MS, Webhook
 from models.messages.callback import AT_ONCE, Callback
 
 # Seconds between two counts of due work.
@@ -60,7 +60,8 @@ pressure = Pressure()
 class Backlog:
     """``pending`` deliveries wait or are in an attempt, ``due`` ones could go now.
 
-    The age is in seconds. Those that wait for the ``max_rate`` of their webhook are not due.
+    The age is in seconds. Those that wait for the ``max_rate`` of their webhook are not due, and neither are
+    those that may wait for a batch.
     """
 
     pending: int
@@ -72,7 +73,9 @@ class Backlog:
         """Count now. Reads only the index of pending deliveries."""
         now = clock.now()
         at, limited = Delivery.due_at, Webhook.select(Webhook.id).where(Webhook.at_rate(now))
-        is_free = Delivery.webhook.not_in(limited)
+        batching = Webhook.select(Webhook.id).where(Webhook.waits_for_batch())
+        has_waited = Delivery.webhook.not_in(batching) | (at <= now - LONGEST_BATCH_MS)
+        is_free = Delivery.webhook.not_in(limited) & has_waited
         counted = Delivery.select(
             fn.COUNT(SQL("*")),
             fn.COUNT(SQL("*")).filter((at <= now) & is_free),

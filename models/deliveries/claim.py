@@ -438,7 +438,8 @@ def claim_due(room: int, terms: Terms) -> Claim:
         webhooks, rows, crowded, paused, batching = made
         claimed = [_claimed(token, webhooks[row[0]], row) for row in rows]
         waits = {id_: webhook.opens_in(now) for id_, webhook in webhooks.items()}
-        opens_in = {id_: ms for id_, ms in waits.items() if ms} | batching
+        opens_in = {id_: max(ms, batching.get(id_, 0)) for id_, ms in waits.items()}
+        opens_in = {id_: ms for id_, ms in opens_in.items() if ms}
         return Claim(claimed, full | crowded, bool(crowded or paused or batching), paused, opens_in)
 
 

@@ -28,6 +28,8 @@ SECRET_BYTES = 32
 MOST_ON_TRIAL, MINUTE_MS = 10, 60_000
 # The longest time for which a receiver can ask to get no new events, in ms.
 LONGEST_REST_MS = 60 * MINUTE_MS
+# The longest time that an event waits for others to go with it, in ms.
+LONGEST_BATCH_MS = 60_000
 # A claim may come so many ms late. At a ``max_rate`` it still gets the events of that time.
 LATE_MS = 250
 # For so many ms after ``opens_at`` a webhook still counts as limited by its ``max_rate``.
@@ -144,6 +146,11 @@ class Webhook(Owned):
         left = oldest + wait - now
         # A longer time is from before the clock was set back.
         return max(0, left) if left <= wait + AT_RATE_MS else 0
+
+    @classmethod
+    def waits_for_batch(cls) -> Any:
+        """Whether its events may wait for others, for LONGEST_BATCH_MS at most."""
+        return (fn.COALESCE(cls.batch_events, 0) > 0) & (fn.COALESCE(cls.batch_wait_ms, 0) > 0)
 
     @classmethod
     def at_rate(cls, now: Any) -> Any:

@@ -3,6 +3,7 @@
 import pytest
 
 from models.accounts.account import Account
+from models.database import writing
 from models.deliveries.attempt import record_outcomes
 from models.deliveries.backlog import Backlog
 from models.deliveries.claim import Terms
@@ -23,6 +24,21 @@ def test_what_is_due_is_counted_with_the_age_of_the_oldest(account: Account, clo
     factories.deliveries(account, hook)
     clock.advance(seconds=1)
     assert Backlog.read() == Backlog(pending=2, due=2, oldest_due_seconds=3)
+
+
+def test_what_waits_for_a_batch_is_not_due(account: Account, clock: Clock) -> None:
+    hook = factories.webhook(account)
+    with writing():
+        hook.change(batch_events=10, batch_wait_ms=500)
+    factories.deliveries(account, hook)
+    clock.advance(seconds=59)
+    assert Backlog.read() == Backlog(pending=1, due=0, oldest_due_seconds=0)
+    clock.advance(seconds=1)
+    assert Backlog.read() == Backlog(pending=1, due=1, oldest_due_seconds=60)
+    with writing():
+        hook.change(batch_events=10, batch_wait_ms=0)
+    factories.deliveries(account, hook)
+    assert Backlog.read().due == 2
 
 
 def test_running_attempts_and_future_retries_are_pending_and_not_due(
