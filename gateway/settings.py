@@ -361,3 +361,11 @@ def load_settings() -> Settings:
 def get_settings() -> Settings:
     """The settings of this process, read once. Raises SettingsError."""
     return load_settings()
+
+
+def make_folder(settings: Settings) -> None:
+    """Create DATA_DIR if it is missing. Raises SettingsError."""
+    try:
+        settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingsError(f"{PREFIX}DATA_DIR cannot be used: {error}") from None

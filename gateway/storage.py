@@ -39,12 +39,6 @@ class AwayError(SettingsError):
     """A server does not respond. Its setting may be correct, and the outage short."""
 
 
-def make_folder(settings: Settings) -> None:
-    """Create DATA_DIR if it is missing. Raises SettingsError."""
-    with usable("DATA_DIR"):
-        settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-
-
 def connect_state(settings: Settings) -> None:
     """Configure the database and queue of this process. Creates no tables. Raises SettingsError.
 

@@ -26,7 +26,7 @@ ON_SERVER = {
     "clock": ("database", "The clock of this machine, after a jump."),
     "contacts": ("contacts", "Contacts: people who exchange messages with a number."),
     "deliveries": ("webhooks", "Deliveries to webhooks."),
-    "demo": ("up", "Create and print new credentials of the demo account."),
+    "demo": ("demo", "Create and print new credentials of the demo account."),
     "doctor": ("doctor", "Check this installation, and say how to fix problems."),
     "keys": ("accounts", "API keys of accounts."),
     "migrate": ("database", "Upgrade the database's schema."),
@@ -37,9 +37,9 @@ ON_SERVER = {
     "signup-links": ("numbers", "Signup links, through which an owner connects a number."),
     "up": ("up", "Run web, worker and sandbox on this machine."),
     "users": ("accounts", "People who sign in to the dashboard."),
-    "web": ("parts", "Serve API, dashboard, signup pages and callbacks."),
+    "web": ("web", "Serve API, dashboard, signup pages and callbacks."),
     "webhooks": ("webhooks", "Webhooks of all accounts."),
-    "worker": ("parts", "Deliver events and ingest callbacks."),
+    "worker": ("worker", "Deliver events and ingest callbacks."),
 }
 MODULES = OVER_API | ON_SERVER
 # In the order of the help.

@@ -10,14 +10,13 @@ from peewee import DatabaseError
 
 from gateway.cli import group, up_locks
 from gateway.cli.output import json_option, show
-from gateway.settings import Settings, get_settings
+from gateway.settings import Settings, get_settings, make_folder
 from gateway.storage import (
     AwayError,
     check_database,
     check_queue,
     connect_state,
     in_one_line,
-    make_folder,
     refuse_clusters,
     usable,
 )

@@ -1,5 +1,6 @@
 """The options that several commands share."""
 
+import os
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -18,6 +19,23 @@ host_option: Callable[[Any], Any] = click.option(
 )
 port_option: Callable[[Any], Any] = click.option(
     "--port", type=click.IntRange(1, 65535), default=8080, show_default=True, help="Port."
+)
+
+
+def _wait(_context: click.Context, _parameter: click.Parameter, descriptor: int | None) -> None:
+    if descriptor is not None:
+        os.read(descriptor, 1)
+        os.close(descriptor)
+
+
+# The modules of a command are imported before its options are parsed.
+after_option: Callable[[Any], Any] = click.option(
+    "--after",
+    type=int,
+    hidden=True,
+    expose_value=False,
+    callback=_wait,
+    help="Start when this descriptor is at its end: the database is ready.",
 )
 
 

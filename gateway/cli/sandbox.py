@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 import click
 
-from gateway.settings import get_settings
+from gateway.settings import Settings, get_settings
 
 PACKAGE = "sandbox"
 
@@ -23,6 +23,18 @@ def check_installed() -> None:
     )
 
 
+def variables(settings: Settings) -> dict[str, str]:
+    """The settings of the sandbox that are also the gateway's, as its environment."""
+    return {
+        "SANDBOX_PORT": str(settings.sandbox_port),
+        "SANDBOX_DATA_DIR": str(settings.data_dir),
+        "SANDBOX_APP_ID": settings.network_app_id,
+        "SANDBOX_CONFIG_ID": settings.network_config_id,
+        "SANDBOX_APP_SECRET": settings.network_app_secret.get_secret_value(),
+        "SANDBOX_VERIFY_TOKEN": settings.network_verify_token.get_secret_value(),
+    }
+
+
 @click.command()
 @click.option(
     "--tls-port",
@@ -33,16 +45,8 @@ def sandbox(tls_port: int | None) -> None:
     """Run the local messaging network."""
     check_installed()
     settings = get_settings()
-    environment = {
-        "SANDBOX_CALLBACK_URL": f"{settings.public_url}/network/callback",
-        **os.environ,
-        "SANDBOX_PORT": str(settings.sandbox_port),
-        "SANDBOX_DATA_DIR": str(settings.data_dir),
-        "SANDBOX_APP_ID": settings.network_app_id,
-        "SANDBOX_CONFIG_ID": settings.network_config_id,
-        "SANDBOX_APP_SECRET": settings.network_app_secret.get_secret_value(),
-        "SANDBOX_VERIFY_TOKEN": settings.network_verify_token.get_secret_value(),
-    }
+    callbacks = {"SANDBOX_CALLBACK_URL": f"{settings.public_url}/network/callback"}
+    environment = callbacks | os.environ | variables(settings)
     if tls_port is not None:
         environment["SANDBOX_TLS_PORT"] = str(tls_port)
     # The sandbox replaces this process, and imports none of the gateway's modules.

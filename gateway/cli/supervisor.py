@@ -55,7 +55,7 @@ class Supervisor:
             [sys.executable, *self.parts[name]],
             start_new_session=True,
             pass_fds=self.pass_fds,
-            preexec_fn=partial(_end_with_parent, os.getpid()),  # noqa: PLW1509 - it takes no lock
+            preexec_fn=partial(end_with_parent, os.getpid()),  # noqa: PLW1509 - it takes no lock
         )
 
     def tend(self) -> None:
@@ -92,10 +92,10 @@ def _kill(process: Process) -> None:
     process.wait()
 
 
-def _end_with_parent(parent: int) -> None:
-    """Make Linux send SIGTERM to this process when the supervisor dies, even by SIGKILL."""
+def end_with_parent(parent: int, number: signal.Signals = signal.SIGTERM) -> None:
+    """Make Linux send a signal to this process when the supervisor dies, even by SIGKILL."""
     if sys.platform == "linux":
-        _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        _LIBC.prctl(PR_SET_PDEATHSIG, number)
         # The supervisor may have died before this call; then no signal comes.
         if os.getppid() != parent:
             os._exit(1)

@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from gateway.settings import PREFIX, Settings, get_settings, load_settings
-from models.database.sqlite import lock_within
+from models.file_lock import lock_within
 
 FILE = "up.json"
 LOCK = "up.lock"

@@ -4,27 +4,19 @@ A line carries time, level, logger, message, the identifiers of its request, and
 ``extra={"fields": {...}}``. Callers give identifiers only: no key, secret, PIN, phone number or text of a
 message. While PostgreSQL or Redis is unreachable, every use fails (gateway.ops.outages).
 
-A thread writes the lines, so that a reader that stalls stops nobody. While the reader of a pipe is halted,
-lines wait in memory. Those beyond MOST_BYTES are dropped and counted. So are lines that cannot be written,
-for example because the reader has ended.
+A thread writes the lines, so that a reader that stalls stops nobody (gateway.ops.lines).
 """
 
-import contextlib
-import io
 import logging
-import os
 import re
-import select
 import shutil
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
+from gateway.ops.lines import FLUSH_SECONDS, STDERR, LineWriter
 from gateway.ops.outages import limit_outages
 from services.telemetry import LOG_DROPPED, request_fields
 
@@ -42,17 +34,6 @@ OURS = (
 )
 # Loggers that warn of clients' mistakes: refused requests, invalid traceparents, invalid forms.
 REFUSALS = ("uvicorn.error", "opentelemetry.trace.propagation", "python_multipart")
-STDOUT, STDERR = 1, 2
-# Seconds that the end of a process may wait for the reader.
-FLUSH_SECONDS = 1
-# The most waiting text: some thousand lines.
-MOST_BYTES = 1 << 20
-# Seconds to wait for more lines: under load, one write has the lines of many requests.
-LINGER_SECONDS = 0.1
-# POSIX writes so many bytes to a pipe at once, even if several processes write to it.
-TOGETHER_BYTES = 4096
-# Seconds between two looks at a descriptor that another process has made non-blocking.
-FULL_SECONDS = 1
 # The text of an exception may hold a key, secret or password.
 _SECRET = re.compile(r"(mk_live_|whsec_)[A-Za-z0-9_+/=-]+")
 _PASSWORD = re.compile(r"(://[^\s:/@]*:)[^\s/@]+(?=@)")
@@ -136,118 +117,13 @@ def _masked(line: str) -> str:
     return _PASSWORD.sub(r"\1****", _SECRET.sub(r"\1****", line))
 
 
-class LineWriter:
-    """Writes to ``descriptor``. ``notice`` makes the line that says how many lines were dropped."""
-
-    def __init__(self, descriptor: int, notice: Callable[[int], str]) -> None:
-        self._descriptor = descriptor
-        self._notice = notice
-        # Reentrant: a signal's handler may log while its thread is in write().
-        self._changed = threading.Condition(threading.RLock())
-        self._waiting: list[bytes] = []
-        # The bytes of lines that wait or are being written.
-        self._size = 0
-        self._lost = 0
-        threading.Thread(target=self._serve, name="lines", daemon=True).start()
-
-    def write(self, text: str) -> None:
-        """Write lines, each with its newline, soon. Never waits."""
-        data = text.encode("utf-8", "backslashreplace")
-        with self._changed:
-            if self._size + len(data) > MOST_BYTES:
-                self._drop(1)
-                return
-            self._waiting.append(data)
-            self._size += len(data)
-            self._changed.notify_all()
-
-    def flush(self, seconds: float) -> bool:
-        """Wait up to ``seconds`` until all lines are written. Returns False if some are not."""
-        with self._changed:
-            return self._changed.wait_for(lambda: not self._size, seconds)
-
-    def _drop(self, lines: int) -> None:
-        with self._changed:
-            self._lost += lines
-        LOG_DROPPED.inc(lines)
-
-    def _serve(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._waiting)
-            time.sleep(LINGER_SECONDS)
-            with self._changed:
-                batch, self._waiting = self._waiting, []
-            for piece in _pieces(batch):
-                if not self._is_written(piece):
-                    self._drop(piece.count(b"\n"))
-            # The dropped lines came after these. A notice that cannot be written waits for the next line.
-            lost = self._lost
-            is_noted = lost and self._is_written(self._notice(lost).encode())
-            with self._changed:
-                self._lost -= lost if is_noted else 0
-                self._size -= sum(map(len, batch))
-                self._changed.notify_all()
-
-    def _is_written(self, piece: bytes) -> bool:
-        rest = memoryview(piece)
-        while rest:
-            try:
-                rest = rest[os.write(self._descriptor, rest) :]
-            except BlockingIOError:
-                select.select([], [self._descriptor], [], FULL_SECONDS)
-            except OSError:
-                # Nobody reads any more, or the disk is full.
-                return False
-        return True
-
-
-def _pieces(batch: list[bytes]) -> Iterator[bytes]:
-    """Join lines as long as the kernel writes them at once. A longer line is a piece of its own."""
-    piece = b""
-    for line in batch:
-        if piece and len(piece) + len(line) > TOGETHER_BYTES:
-            yield piece
-            piece = b""
-        piece += line
-    if piece:
-        yield piece
-
-
-class TextLines(io.TextIOBase):
-    """A LineWriter as a text stream, for programs that print."""
-
-    def __init__(self, lines: LineWriter) -> None:
-        super().__init__()
-        self._lines = lines
-
-    def write(self, text: str) -> int:
-        self._lines.write(text)
-        return len(text)
-
-
-@contextlib.contextmanager
-def printing() -> Iterator[None]:
-    """Print to stdout and stderr by threads while the block runs."""
-    writers = [
-        LineWriter(descriptor, "{} lines were dropped\n".format) for descriptor in (STDOUT, STDERR)
-    ]
-    out, err = map(TextLines, writers)
-    try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            yield
-    finally:
-        for writer in writers:
-            writer.flush(FLUSH_SECONDS)
-
-
 class LineHandler(logging.Handler):
     """Formats records in their own thread, and leaves the writing to another."""
 
     def __init__(self, descriptor: int, formatter: logging.Formatter) -> None:
         super().__init__()
         self.setFormatter(formatter)
-        self._lines = LineWriter(descriptor, self._dropped)
+        self._lines = LineWriter(descriptor, self._dropped, LOG_DROPPED.inc)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write the line of a record soon."""

@@ -16,7 +16,8 @@ from psycopg.errors import LockNotAvailable, QueryCanceled
 
 from models.database import is_postgresql
 from models.database.session import SERVER_KEEPALIVES, Session, is_ready, locally
-from models.database.sqlite import lock_within, path_of
+from models.database.sqlite import path_of
+from models.file_lock import lock_within
 
 logger = logging.getLogger(__name__)
 

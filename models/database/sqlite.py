@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,6 +26,8 @@ from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from peewee import OperationalError, SqliteDatabase
+
+from models.file_lock import lock_within
 
 Result = TypeVar("Result")
 
@@ -312,17 +314,3 @@ class SqliteEngine(SqliteDatabase):
 def path_of(url: str) -> Path:
     """The file that a URL names."""
     return Path(unquote(urlsplit(url).path))
-
-
-def lock_within(seconds: float, file: int) -> bool:
-    """Lock an open file for this process. Returns False after ``seconds``.
-
-    The kernel releases the lock when the process ends. It polls, because a wait in the kernel has no timeout.
-    """
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        with suppress(BlockingIOError):
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        time.sleep(0.001)
-    return False

@@ -12,7 +12,7 @@ from contract_tests.releases.build import OLDEST, POSTGRESQL, build, schema_file
 from contract_tests.stored import LOCK_FILE, QUEUE_TABLES, Stored
 from models import database
 from models.database import engine
-from models.database.sqlite import lock_within
+from models.file_lock import lock_within
 
 # Each of them breaks a release that runs on the same database. A release needs no index to run.
 REMOVING = re.compile(

@@ -4,9 +4,7 @@ import json
 import pkgutil
 from copy import deepcopy
 
-import pytest
 from connexion.spec import Specification, create_spec_validator
-from jsonschema import ValidationError
 
 from gateway.api import contract
 
@@ -21,8 +19,7 @@ def test_the_contract_and_its_defaults_are_valid_for_connexion() -> None:
 def test_a_contract_that_is_not_valid_is_noticed_here() -> None:
     described = deepcopy(contract.load())
     described["paths"]["/numbers"]["get"]["responses"] = []
-    with pytest.raises(ValidationError):
-        create_spec_validator(described)(SCHEMA).validate(described)
+    assert not create_spec_validator(described)(SCHEMA).is_valid(described)
 
 
 def test_connexion_leaves_the_contract_as_it_was_read() -> None:

@@ -14,7 +14,7 @@ TELLING = {"scheme", "hostname", "startswith"}
 # They define what production means.
 DECIDES = {"gateway/production.py", "gateway/settings.py"}
 # All that depends on the property outside of the settings. gateway doctor lists each.
-DEPENDS = {"gateway/cli/up.py", "gateway/ops/doctor/production.py"}
+DEPENDS = {"gateway/cli/demo.py", "gateway/cli/up_steps.py", "gateway/ops/doctor/production.py"}
 
 
 def _names(node: ast.AST) -> Iterator[str]:

@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner, Result
 
-from gateway.cli import cli, up
+from gateway.cli import cli, demo
 from models.accounts.account import Account, ApiKey
 from models.accounts.audit import Audit
 from models.accounts.user import User
@@ -42,19 +42,19 @@ def test_a_plan_or_an_account_that_does_not_exist_is_refused(account: Account) -
 
 
 def test_the_demo_account_gets_another_key_and_password() -> None:
-    account = Account.open(up.NAME, "starter")
+    account = Account.open(demo.NAME, "starter")
     number = factories.active_number(account)
-    enrol(account, up.EMAIL, PASSWORD)
+    enrol(account, demo.EMAIL, PASSWORD)
     _, old = ApiKey.issue(account, "demo")
     made = json.loads(_run("demo", "--json").stdout)
     assert (made["account"], made["number"]) == (account.id, number.id)
-    assert not User.authenticate(up.EMAIL, PASSWORD)
-    assert User.authenticate(up.EMAIL, made["password"])
+    assert not User.authenticate(demo.EMAIL, PASSWORD)
+    assert User.authenticate(demo.EMAIL, made["password"])
     assert all(ApiKey.unrevoked(key) for key in (old, made["key"]))
 
 
 def test_people_see_the_lines_of_the_first_run() -> None:
-    factories.active_number(Account.open(up.NAME, "starter"))
+    factories.active_number(Account.open(demo.NAME, "starter"))
     shown = _run("demo").stdout
     labels = [line[:12].strip() for line in shown.splitlines()[:5]]
     assert labels == ["Account", "API key", "Number", "Email", "Password"]
@@ -62,11 +62,11 @@ def test_people_see_the_lines_of_the_first_run() -> None:
 
 
 def test_a_user_of_another_account_is_left_alone(account: Account) -> None:
-    Account.open(up.NAME, "starter")
-    enrol(account, up.EMAIL, PASSWORD)
+    Account.open(demo.NAME, "starter")
+    enrol(account, demo.EMAIL, PASSWORD)
     made = json.loads(_run("demo", "--json").stdout)
     assert "password" not in made
-    assert User.authenticate(up.EMAIL, PASSWORD)
+    assert User.authenticate(demo.EMAIL, PASSWORD)
 
 
 @pytest.mark.usefixtures("account")

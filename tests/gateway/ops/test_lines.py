@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from gateway.ops import logs
-from gateway.ops.logs import LineWriter
+from gateway.ops import lines
+from gateway.ops.lines import LineWriter
 from services.telemetry import LOG_DROPPED
 from tests.waiting import until
 
@@ -42,9 +42,9 @@ def _dropped() -> float:
 def test_a_reader_that_stalls_stops_no_writer_and_learns_what_it_missed(
     pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(logs, "MOST_BYTES", 20_000)
+    monkeypatch.setattr(lines, "MOST_BYTES", 20_000)
     reading, writing = pipe
-    writer, before = LineWriter(writing, _notice), _dropped()
+    writer, before = LineWriter(writing, _notice, LOG_DROPPED.inc), _dropped()
     for number in range(100):
         writer.write(f"{number} {LONG}\n")
     assert not writer.flush(0.05)
@@ -58,7 +58,7 @@ def test_a_reader_that_stalls_stops_no_writer_and_learns_what_it_missed(
 
 def test_lines_come_whole_and_in_order(pipe: tuple[int, int]) -> None:
     reading, writing = pipe
-    writer = LineWriter(writing, _notice)
+    writer = LineWriter(writing, _notice, LOG_DROPPED.inc)
     told = [f"{number} {LONG * (number % 7)}\n" for number in range(200)]
     for line in told:
         writer.write(line)
@@ -69,7 +69,7 @@ def test_lines_come_whole_and_in_order(pipe: tuple[int, int]) -> None:
 def test_a_reader_that_ended_costs_nothing_but_its_lines() -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    writer, before = LineWriter(writing, _notice), _dropped()
+    writer, before = LineWriter(writing, _notice, LOG_DROPPED.inc), _dropped()
     writer.write("one\ntwo\n")
     assert writer.flush(5)
     assert _dropped() - before == 2
@@ -80,7 +80,7 @@ def test_a_descriptor_that_another_process_made_non_blocking_loses_nothing(
 ) -> None:
     reading, writing = pipe
     os.set_blocking(writing, False)
-    writer = LineWriter(writing, _notice)
+    writer = LineWriter(writing, _notice, LOG_DROPPED.inc)
     writer.write(f"{LONG * 20}\n")
     until(lambda: writer.flush(0) is False, "a full pipe")
     assert len(_read_until(reading, b"\n")) == 20_001
