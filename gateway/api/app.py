@@ -154,6 +154,8 @@ def build_app(settings: Settings) -> ASGIApp:
 
 def create_app() -> ASGIApp:
     """The application of this process, for uvicorn's ``factory``: the only process or one of several."""
+    # Until all is built, as while modules are imported: most new objects are permanent.
+    gc.disable()
     settings = get_settings()
     configure_logging(settings.log_format)
     tracing.start("web")
@@ -169,4 +171,5 @@ def create_app() -> ASGIApp:
     # 700 new objects: a send creates about a thousand, nearly all without cycles.
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
+    gc.enable()
     return app

@@ -16,6 +16,10 @@ from gateway.cli import MODULES, cli
 
 # CPU time, user and system. It was under 0.1 s when this limit was set.
 HELP_SECONDS = 0.3
+# What takes most of the time and memory of an import.
+DATABASE = ("peewee", "psycopg", "redis", "huey", "cryptography")
+NETWORK = ("aiohttp", "prometheus_client", "opentelemetry", "requests")
+PAGES = ("connexion", "flask", "starlette", "uvicorn", "jinja2", "jsonschema_rs", "yaml")
 PRINT_IMPORTED = """
 import sys
 from gateway.cli import cli
@@ -73,6 +77,18 @@ def test_a_command_does_not_import_what_only_others_need() -> None:
 def test_help_imports_neither_the_database_nor_the_server() -> None:
     imported = _imported_by("--help")
     assert not imported & {"peewee", "models", "connexion", "pydantic", "aiohttp", "requests"}
+
+
+def test_the_supervisor_imports_nothing_of_what_its_parts_serve() -> None:
+    imported = _imported_by("up", "--help")
+    assert "gateway.cli.supervisor" in imported
+    assert not imported & {*DATABASE, *NETWORK, *PAGES, "models.database", "services", "tasks"}
+
+
+def test_the_worker_imports_neither_the_contract_nor_the_pages() -> None:
+    imported = _imported_by("worker", "--help")
+    assert "gateway.worker" in imported
+    assert not imported & {*PAGES, "dashboard", "gateway.api"}
 
 
 def test_help_takes_little_of_the_processor() -> None:
