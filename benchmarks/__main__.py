@@ -12,7 +12,17 @@ from pathlib import Path
 from benchmarks.machine import Processors, describe
 
 # Each has run(rounds) -> Iterable[Table].
-BENCHMARKS = ("sending", "callbacks", "delivering", "waking", "pace", "processes", "growth", "life")
+BENCHMARKS = (
+    "sending",
+    "callbacks",
+    "delivering",
+    "waking",
+    "pace",
+    "processes",
+    "growth",
+    "life",
+    "start",
+)
 RESULTS = Path("build/bench.json")
 
 
