@@ -162,7 +162,8 @@ class Reference:
             )
 
     def _events(self) -> Iterator[str]:
-        [callbacks] = (one["callbacks"] for *_, one in self.operations if "callbacks" in one)
+        offered = (one.get("callbacks", {}) for *_, one in self.operations)
+        callbacks = {kind: callback for each in offered for kind, callback in each.items()}
         events = [
             (kind, operation)
             for kind, callback in callbacks.items()

@@ -28,7 +28,11 @@ def test_the_pace_is_measured_and_no_event_is_missing(monkeypatch: pytest.Monkey
     monkeypatch.setattr(pace, "WARM_UP_SECONDS", 0)
     monkeypatch.setattr(pace, "SECONDS", 0.3)
     monkeypatch.setattr(pace, "REFUSED_EVENTS", 50)
+    monkeypatch.setattr(pace, "BATCHES", {10: 100})
     assert pace._rate(10) > 0
+    rate, cpu = pace._batched(10)
+    assert rate > 0
+    assert cpu > 0
     _, _, missing = pace._refusals("limit/1000")
     assert missing == 0
 
