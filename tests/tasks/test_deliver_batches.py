@@ -12,6 +12,7 @@ import pytest
 from models.accounts.account import Account
 from models.database import writing
 from models.deliveries.attempt import NO_OUTCOME, Attempt
+from models.deliveries.claim import ClaimedDelivery
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
 from services import webhooks as service
@@ -134,8 +135,8 @@ def test_an_unwanted_event_withdraws_its_request_and_the_others_go_again(
     monkeypatch.setattr("tasks.deliver.STALE_SECONDS", 0)
     checked: list[str] = []
 
-    def is_wanted(claimed: object, _left_ms: int) -> bool:
-        checked.append(claimed.delivery_id)  # type: ignore[attr-defined]
+    def is_wanted(claimed: ClaimedDelivery, _left_ms: int) -> bool:
+        checked.append(claimed.delivery_id)
         if checked == [erased.id]:
             with writing():
                 Delivery.delete().where(Delivery.id == erased.id).execute()

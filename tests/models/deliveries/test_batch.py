@@ -9,7 +9,7 @@ from models.accounts.account import Account
 from models.database import writing
 from models.deliveries import batch, claim
 from models.deliveries.attempt import record_outcomes
-from models.deliveries.batch import Content, content_of, split
+from models.deliveries.batch import MOST_BYTES, Content, content_of, split
 from models.deliveries.claim import Allowed, Request, Terms, requests_of
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.outgoing import Limits, Outgoing
@@ -107,6 +107,12 @@ def test_the_minute_counts_requests_and_the_bytes_of_their_events(account: Accou
     size = sum(len(each.body) for request in requests for each in request.deliveries)
     assert (counted.requests, counted.size) == (4, size)
     assert _claim(Terms(100, LEASE_MS, limits=limits)).paused == 1
+
+
+def test_large_events_take_no_more_than_their_room(account: Account) -> None:
+    large = '{"event":"number.banned","data":"' + "x" * (MOST_BYTES * 3 // 5) + '"}'
+    factories.deliveries(account, _batching(account, 100), count=4, payload=large)
+    assert _sizes(_requests(Terms(1, LEASE_MS))) == [2]
 
 
 def test_the_rate_counts_events(account: Account) -> None:
