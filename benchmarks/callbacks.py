@@ -1,4 +1,4 @@
-"""Measures signed callbacks of the network, which are stored before the response, against a bare FlaskApp."""
+"""Measures signed callbacks, which are ingested before the response, against a bare FlaskApp."""
 
 import json
 import os
@@ -28,15 +28,14 @@ MIN_DELIVERED = 20
 PATH = "/network/callback"
 METHOD = (
     "POST /network/callback with one inbound message each, signed, through one web process each: 16 kept"
-    " connections in a closed loop, every response checked. Ours checks the signature, commits the raw body"
-    " to SQLite (WAL, NORMAL) in a batch with concurrent ones, enqueues its ingestion, logs a line to"
-    " a file, and responds; no worker ran."
+    " connections in a closed loop, every response checked. Ours checks the signature, commits the message,"
+    " its event and a delivery to SQLite (WAL, NORMAL) in a batch with concurrent ones, enqueues a wake-up,"
+    " logs a line to a file, and responds."
     " The bare FlaskApp has a plain route that reads the raw body and returns a constant."
 )
 BUSY_METHOD = (
     "The same callbacks at a quarter of that rate, evenly spaced. Latency counts from the due time."
-    " Meanwhile one worker ingests the callbacks of the table above and delivers their events to a"
-    " receiver as fast as it can."
+    " Meanwhile one worker delivers the events of the table above to a receiver as fast as it can."
 )
 
 

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
 
@@ -20,7 +20,7 @@ import requests
 
 from benchmarks.backends import running_backend
 from benchmarks.harness import percentile
-from benchmarks.load import FRESH, Answers, Load, drive
+from benchmarks.load import Answers, Load, drive, load_of_sends
 from benchmarks.machine import Processors, cpu_seconds
 from benchmarks.report import Figure, Goal, Table
 from benchmarks.services import ROOT, Parts, parts
@@ -134,17 +134,9 @@ def make_load(gateway: Parts, receiver: str) -> Load:
     customer = gateway.customer()
     webhook = {"url": f"{receiver}/ok/0", "events": EVENTS}
     customer.request("POST", "/webhooks", json=webhook).raise_for_status()
-    body = (
-        f'{{"number_id": "{customer.number["id"]}", "to": "{FRESH}", "type": "text",'
-        ' "text": {"body": "Your order was shipped."}}'
-    )
-    headers = {
-        "Authorization": f"Bearer {customer.key}",
-        "Content-Type": "application/json",
-        "Idempotency-Key": f"order-{FRESH}",
-    }
-    url = f"{gateway.api}/messages/send"
-    return Load(url, headers, body, CONNECTIONS, SECONDS, WARM_UP, RATE)
+    number_id = str(customer.number["id"])
+    load = load_of_sends(f"{gateway.api}/messages/send", number_id, customer.key)
+    return replace(load, connections=CONNECTIONS, seconds=SECONDS, warm_up=WARM_UP, rate=RATE)
 
 
 class Sampler(threading.Thread):

@@ -61,6 +61,22 @@ class Answers:
     starts: Sequence[tuple[str, float]] = ()
 
 
+def load_of_sends(url: str, number_id: str, key: str) -> Load:
+    """Sends of a short text, each to another person and with another Idempotency-Key."""
+    body = {
+        "number_id": number_id,
+        "to": FRESH,
+        "type": "text",
+        "text": {"body": "Your order was shipped."},
+    }
+    headers = {
+        "Authorization": f"Bearer {key}",
+        "Content-Type": "application/json",
+        "Idempotency-Key": f"order-{FRESH}",
+    }
+    return Load(url, headers, json.dumps(body))
+
+
 def drive(load: Load) -> Answers:
     """Generate the load. Raises LoadError unless every response is a 200."""
     done = subprocess.run(

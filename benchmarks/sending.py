@@ -1,6 +1,5 @@
 """Measures POST /messages/send in one web process, a bare Connexion, and FastAPI with the same steps."""
 
-import json
 import os
 import tempfile
 from collections.abc import Iterator
@@ -8,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.load import FRESH, Load
+from benchmarks.load import Load, load_of_sends
 from benchmarks.report import Goal, Table
 from benchmarks.services import Parts, Server, parts, peer
 from benchmarks.turns import (
@@ -137,16 +136,5 @@ def _environment_of_peer(gateway: Parts, number_id: str, key: str) -> dict[str, 
 
 
 def make_load(server: Server, number_id: str, key: str) -> Load:
-    body = {
-        "number_id": number_id,
-        "to": FRESH,
-        "type": "text",
-        "text": {"body": "Your order was shipped."},
-    }
-    headers = {
-        "Authorization": f"Bearer {key}",
-        "Content-Type": "application/json",
-        "Idempotency-Key": f"order-{FRESH}",
-    }
-    url = server.url + PATH
-    return Load(url, headers, json.dumps(body), seconds=SECONDS, pid=server.pid)
+    load = load_of_sends(server.url + PATH, number_id, key)
+    return replace(load, seconds=SECONDS, pid=server.pid)

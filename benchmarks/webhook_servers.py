@@ -21,7 +21,7 @@ from benchmarks.backends import SQLITE, running_backend
 from benchmarks.callbacks import PATH, make_callback
 from benchmarks.harness import percentile
 from benchmarks.isolation import receivers
-from benchmarks.load import FRESH, Load, drive
+from benchmarks.load import Load, drive, load_of_sends
 from benchmarks.machine import cpu_seconds
 from benchmarks.report import Figure, Goal, Table
 from contract_tests.memory import memory_kib
@@ -109,18 +109,9 @@ class Service:
         customer = self.gateway.customer()
         webhook = {"url": f"{self.receiver}/ok/0", "events": ["message.sent"]}
         customer.request("POST", "/webhooks", json=webhook).raise_for_status()
-        body = {
-            "number_id": customer.number["id"],
-            "to": FRESH,
-            "type": "text",
-            "text": {"body": "Your order was shipped."},
-        }
-        headers = {
-            "Authorization": f"Bearer {customer.key}",
-            "Content-Type": "application/json",
-            "Idempotency-Key": f"order-{FRESH}",
-        }
-        load = Load(f"{self.gateway.api}/messages/send", headers, json.dumps(body), warm_up=0)
+        number_id = str(customer.number["id"])
+        load = load_of_sends(f"{self.gateway.api}/messages/send", number_id, customer.key)
+        load = replace(load, warm_up=0)
         self.send(load, 1, BURST_SECONDS)
         time.sleep(QUIET_SECONDS)
         return load

@@ -144,7 +144,7 @@ def test_an_attempt_is_a_span_that_names_the_message_it_is_about(run: Run) -> No
 def test_receiving_and_ingesting_a_callback_are_spans(run: Run) -> None:
     run.collector.wait("POST /network/callback", http__response__status_code=200)
     ingested = run.collector.wait("ingest callback", gateway__items=1)
-    assert (ingested.service, ingested.kind) == ("gateway-worker", "consumer")
+    assert (ingested.service, ingested.kind) == ("gateway-web", "consumer")
 
 
 def test_an_unknown_path_is_not_in_the_spans(run: Run) -> None:

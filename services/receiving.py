@@ -1,11 +1,24 @@
-"""Receives callbacks: stored unchanged, and ingested later (docs/architecture.md, One callback)."""
+"""Receives callbacks: they are ingested before their response, or stored for the worker (ADR 91)."""
 
-from collections.abc import Mapping
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from contextvars import Context
+from functools import partial
 
+from models import clock
+from models.database import commit
+from models.database.outage import is_outage
 from models.errors import ForbiddenError, UnauthorizedError
 from models.messages.callback import Callback
 from networks.registry import all_networks
 from services import doorbells, telemetry
+from services.ingestion import MOST_TOGETHER, ingest_together, keys_of, read
+
+logger = logging.getLogger(__name__)
+
+# Larger ones are stored, and so are all while many wait. The network waits for the response.
+MOST_BYTES, MOST_WAITING = 16 << 10, MOST_TOGETHER
 
 
 def verify(query: Mapping[str, str]) -> str:
@@ -23,13 +36,78 @@ def authenticate(body: bytes, headers: Mapping[str, str]) -> None:
         raise UnauthorizedError("The signature of the callback is wrong.")
 
 
-def arrived() -> None:
-    """Count a stored callback, and wake the worker that ingests it."""
+def receive(body: bytes) -> None:
+    """Store a callback that came from inside this process."""
+    Callback.store(body)
     telemetry.CALLBACKS.labels(outcome="accepted").inc()
     doorbells.callbacks.ring()
 
 
-def receive(body: bytes) -> None:
-    """Store a callback that came from inside this process."""
-    Callback.store(body)
-    arrived()
+class Door:
+    """Takes the callbacks of an event loop. Those that come during a transaction share the next one."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[Callback, asyncio.Future[None]]] = []
+        self._task: asyncio.Task[None] | None = None
+
+    async def take(self, body: bytes) -> None:
+        """Ingest a callback. If that fails, or may take long, store it for the worker."""
+        if len(body) > MOST_BYTES or len(self._waiting) >= MOST_WAITING:
+            await _store(body)
+        else:
+            callback = Callback(id=clock.new_id("cb"), body=body, received_at=clock.now())
+            loop = asyncio.get_running_loop()
+            taken = loop.create_future()
+            self._waiting.append((callback, taken))
+            if self._task is None:
+                # Not in the context of this request: the task serves others too.
+                self._task = loop.create_task(self._work_off(), context=Context())
+            await taken
+        telemetry.CALLBACKS.labels(outcome="accepted").inc()
+
+    async def _work_off(self) -> None:
+        try:
+            while self._waiting:
+                batch = self._waiting[:MOST_TOGETHER]
+                del self._waiting[:MOST_TOGETHER]
+                error = await _ingest([callback for callback, _ in batch])
+                for _, taken in batch:
+                    if taken.cancelled():
+                        continue
+                    if error is None:
+                        taken.set_result(None)
+                    else:
+                        taken.set_exception(error)
+        finally:
+            self._task = None
+
+
+async def _ingest(callbacks: Sequence[Callback]) -> Exception | None:
+    """Ingest or store these. Returns the error if neither is possible: the network repeats them."""
+    try:
+        left = read(callbacks)
+        try:
+            while left:
+                ingest = partial(ingest_together, left, are_stored=False)
+                left = left[await commit(ingest, *keys_of(left)) :]
+        except Exception as problem:
+            if is_outage(problem):
+                raise
+            logger.warning(
+                "%d callbacks are stored: ingesting them failed", len(left), exc_info=True
+            )
+            await _store(*(bytes(callback.body) for callback, _ in left))
+    except Exception as error:  # noqa: BLE001 - raised again in each request
+        return error
+    finally:
+        doorbells.deliveries.ring()
+    return None
+
+
+async def _store(*bodies: bytes) -> None:
+    """Store callbacks for the worker."""
+    await commit(partial(Callback.store, *bodies))
+    doorbells.callbacks.ring()
+
+
+door = Door()

@@ -9,7 +9,7 @@ import hashlib
 import itertools
 import logging
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -137,7 +137,7 @@ async def _settle(begin: Callable[[Callable[[_Send], None]], _Send], lock: str) 
     for attempt in itertools.count(1):
         made: list[_Send] = []
         try:
-            return await commit(partial(begin, made.append))
+            return await commit(partial(begin, made.append), lock)
         except UNAVAILABLE:
             # SQLite has no response that could be lost.
             if not made or answers_at_once():
@@ -154,7 +154,7 @@ async def _look_up(lock: str, send: _Send) -> bool:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
-            return await commit(partial(_is_stored, lock, send))
+            return await commit(partial(_is_stored, lock, send), lock)
         except UNAVAILABLE:
             if time.monotonic() > deadline:
                 raise _UndecidedError(send) from None
@@ -353,12 +353,13 @@ async def _hand_over(send: _Send) -> Answer:
             accepted = await network_of(send.number).send(send.sender, send.outbound)
     except network.NetworkError as error:
         telemetry.count_send(error)
-        record = partial(_record_failure, send.number, message, error)
+        record, keys = partial(_record_failure, send.number, message, error), list[str]()
     else:
         telemetry.count_send(None)
-        record = partial(_record_success, send.contact, message, accepted)
+        keys = [message.id, accepted.wa_message_id]
+        record = partial(_record_success, send.contact, message, accepted, keys)
     try:
-        response = await _record_at_once(record)
+        response = await _record_at_once(record, keys)
     except UNAVAILABLE:
         # The client is not kept waiting any longer: a try takes up to half a minute.
         _start(_record_later(message.id, record))
@@ -367,14 +368,14 @@ async def _hand_over(send: _Send) -> Answer:
     return response
 
 
-async def _record_at_once(record: Callable[[], Answer]) -> Answer:
+async def _record_at_once(record: Callable[[], Answer], keys: Sequence[str] = ()) -> Answer:
     """Record an outcome, and again if the connection ended during the commit. See _record_later."""
     try:
-        return await commit(record)
+        return await commit(record, *keys)
     except UnsureError as error:
         if error.is_silent:
             raise
-    return await commit(record)
+    return await commit(record, *keys)
 
 
 async def _record_later(message_id: str, record: Callable[[], Answer]) -> None:
@@ -399,9 +400,11 @@ async def _record_later(message_id: str, record: Callable[[], Answer]) -> None:
             return
 
 
-def _record_success(contact: Contact, message: Message, accepted: Acceptance) -> Answer:
+def _record_success(
+    contact: Contact, message: Message, accepted: Acceptance, keys: Sequence[str]
+) -> Answer:
     accept = partial(record_acceptance, message, accepted, contact)
-    return Answer(200, sent_response(write(accept, message.id, accepted.wa_message_id)))
+    return Answer(200, sent_response(write(accept, *keys)))
 
 
 def _record_failure(number: Number, message: Message, error: network.NetworkError) -> Answer:

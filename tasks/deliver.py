@@ -286,7 +286,7 @@ class Engine:
         """Claim for the lane until no more deliveries are due or the lane is full."""
         while self._may_claim() and (room := lane.room) > 0:
             claimed_at = self.loop.time()
-            paces = self._paces.known(claimed_at)
+            paces = self._paces.known(claimed_at, is_slow=lane.slow)
             terms = lane.terms(self._lease_ms, self._limits, paces, self.worker)
             claim = await self._claim(partial(claim_due, room, terms))
             if claim is None:

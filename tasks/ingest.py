@@ -1,69 +1,44 @@
-"""Ingests stored callbacks: many in one transaction, one by one if that fails.
+"""Ingests stored callbacks: those that were not ingested when they arrived (services.receiving).
 
-An item that cannot be ingested is set aside. An operator sees it there and can replay it
-(docs/decisions/0016-statuses-in-any-order.md).
+Each is tried again after a pause, and set aside after its last try.
 """
 
 import logging
-import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from functools import partial
 
-from opentelemetry.trace import Span, SpanKind, StatusCode
+from opentelemetry.trace import StatusCode
 
-from models import clock
-from models.accounts.actor import NETWORK, acting
-from models.database import reading, write, writing
+from models.database import reading, writing
 from models.database.outage import is_outage
 from models.deliveries.attempt import NO_OUTCOME
 from models.messages.callback import LEASE_MS, MAX_TRIES, Callback, Reason, SetAside
 from models.messages.erasure import Erasure
-from models.messages.message import Direction, Message, is_identifier
-from models.numbers.number import Number
-from models.reports.usage import UsageCount, counting
-from networks.items import (
-    AccountUpdate,
-    InboundMessage,
-    Item,
-    Part,
-    PersonUpdate,
-    PlatformNotice,
-    StatusUpdate,
-    Unreadable,
+from networks.items import Part
+from services import doorbells
+from services.ingestion import (
+    MOST_TOGETHER,
+    GoneError,
+    ingest_each,
+    ingest_together,
+    ingesting,
+    read,
 )
-from networks.registry import parse
-from services import contacts, doorbells, number_status, telemetry, template_copy
-from services.mentions import ErasedPeople, people_of, words_of
-from services.message_status import SentMessages, emit_message, record_status
-from webhooks.kinds import EventKind
+from services.mentions import words_of
 
 logger = logging.getLogger(__name__)
 
-# The network repeats a callback for seven days. An older item is a replay of somebody else: it must not bring
-# an erased person back.
-MOST_AGE_MS = 8 * 24 * 3_600_000
-# Callbacks in a claim, and claims in a round. A worker that gets SIGTERM can stop between two rounds.
-MAX_TOGETHER, MAX_CLAIMS = 50, 20
-# The time after which a transaction takes no further callback. All writers of SQLite wait for its end.
-MOST_SECONDS = 0.03
+# The claims in a round. A worker that gets SIGTERM can stop between two rounds.
+MAX_CLAIMS = 20
 # The bytes after which a claim takes no further callback. Parsed, they take many times as much memory.
 MAX_BYTES_TOGETHER = 1 << 20
-
-
-class GoneError(Exception):
-    """The callback was removed after the claim.
-
-    Another worker ingested it, or a person in it was erased and the rest of it is another callback.
-    """
 
 
 def work_off() -> None:
     # One connection for all claims.
     with reading():
         for _ in range(MAX_CLAIMS):
-            claimed = Callback.claim_many(LEASE_MS, MAX_TOGETHER, MAX_BYTES_TOGETHER)
-            is_full = len(claimed) == MAX_TOGETHER or _size(claimed) >= MAX_BYTES_TOGETHER
+            claimed = Callback.claim_many(LEASE_MS, MOST_TOGETHER, MAX_BYTES_TOGETHER)
+            is_full = len(claimed) == MOST_TOGETHER or _size(claimed) >= MAX_BYTES_TOGETHER
             are_new = all(each.tries == 1 for each in claimed)
             if claimed:
                 _ingest(claimed)
@@ -81,16 +56,14 @@ def _size(callbacks: Sequence[Callback]) -> int:
 
 
 def _ingest(callbacks: Sequence[Callback]) -> None:
-    """Ingest claimed callbacks. Ingesting one again changes nothing."""
+    """Ingest claimed callbacks."""
     if callbacks[0].tries > MAX_TRIES:
         _set_aside_whole(callbacks[0])
         return
-    now = clock.now()
-    left = [(callback, parse(bytes(callback.body), now)) for callback in callbacks]
+    left = read(callbacks)
     try:
         while left:
-            done = _ingest_some(left)
-            left = left[done:]
+            left = left[ingest_together(left, are_stored=True) :]
     except Exception as problem:
         if is_outage(problem):
             # Not the callbacks' failure: they are claimed again when the lease ends.
@@ -100,34 +73,8 @@ def _ingest(callbacks: Sequence[Callback]) -> None:
             len(left),
             exc_info=not isinstance(problem, GoneError),
         )
-        for callback, parts in left:
-            _ingest_alone(callback, parts)
-
-
-def _ingest_some(read: Sequence[tuple[Callback, Sequence[Part]]]) -> int:
-    """Ingest the first callbacks in one transaction. Returns how many, at least one. Raises GoneError."""
-
-    def ingest() -> int:
-        until = time.monotonic() + MOST_SECONDS
-        done: list[str] = []
-        all_parts = [part for _, parts in read for part in parts]
-        items = (part.item for part in all_parts)
-        erased = ErasedPeople(all_parts)
-        sent = SentMessages([item for item in items if isinstance(item, StatusUpdate)])
-        with counting() as count:
-            for callback, parts in read:
-                with _span(callback, parts):
-                    for part in erased.without(parts, callback.received_at):
-                        _ingest_item(part, count, sent, callback)
-                done.append(callback.id)
-                if time.monotonic() >= until:
-                    break
-            if Callback.finish(*done) < len(done):
-                raise GoneError
-        return len(done)
-
-    keys = {key for _, parts in read for part in parts for key in _keys(part)}
-    return write(ingest, *sorted(keys))
+        for each in left:
+            _ingest_alone(*each)
 
 
 def _set_aside_whole(lost: Callback) -> None:
@@ -147,8 +94,8 @@ def _set_aside_whole(lost: Callback) -> None:
 def _ingest_alone(callback: Callback, parts: Sequence[Part]) -> None:
     """Ingest a callback, and try it again later if an item fails."""
     is_last = callback.tries == MAX_TRIES
-    with _span(callback, parts) as span:
-        _, error = _ingest_each(callback, parts, is_last=is_last)
+    with ingesting(callback, parts) as span:
+        _, error = ingest_each(callback, parts, is_last=is_last)
         if error:
             span.set_status(StatusCode.ERROR)
     if error and not is_last:
@@ -156,170 +103,3 @@ def _ingest_alone(callback: Callback, parts: Sequence[Part]) -> None:
     else:
         with writing():
             Callback.finish(callback.id)
-
-
-def _span(callback: Callback, parts: Sequence[Part]) -> AbstractContextManager[Span]:
-    about: dict[str, str | int] = {"gateway.callback_id": callback.id, "gateway.items": len(parts)}
-    return telemetry.span("ingest callback", SpanKind.CONSUMER, about)
-
-
-def _keys(part: Part) -> list[str]:
-    """The keys of the message and the person that the item changes (models.database.write)."""
-    known = [getattr(part.item, name, None) for name in ("reference", "wa_message_id")]
-    if isinstance(part.item, InboundMessage | StatusUpdate | PersonUpdate):
-        known.append(part.item.person.phone or part.item.person.user_id)
-    return [identifier for identifier in known if identifier is not None]
-
-
-def match_parked() -> None:
-    """Ingest statuses that came before the network's identifier of their message was known."""
-    for parked in SetAside.matchable():
-        replay(parked)
-
-
-def replay(aside: SetAside) -> bool:
-    """Ingest a row of SetAside again. Returns False if any of its items stays aside, with its new reason.
-
-    If the row is a whole callback, each such item becomes a row.
-    """
-    parts = parse(bytes(aside.body), clock.now())
-    are_in, _ = _ingest_each(aside, parts, is_last=True)
-    if are_in or len(parts) > 1:
-        aside.settle()
-        doorbells.deliveries.ring()
-    return are_in
-
-
-def _ingest_each(
-    source: Callback | SetAside, parts: Sequence[Part], *, is_last: bool
-) -> tuple[bool, str | None]:
-    """Ingest each item in its own transaction, so that a bad one affects no other.
-
-    An item that fails in the last try is set aside. If the source is gone, the other items are dropped.
-    Returns whether all items are in, and the last error.
-    """
-    are_in, problem = True, None
-    for part in parts:
-        try:
-            are_in &= write(partial(_ingest_item_alone, source, part), *_keys(part)) is None
-        except GoneError:
-            logger.info("%s is gone", source.id)
-            return are_in, problem
-        except Exception as error:
-            if is_outage(error):
-                raise
-            logger.exception("an item of %s was not ingested", source.id)
-            are_in, problem = False, f"{type(error).__name__}: {error}"
-            if is_last:
-                with writing():
-                    if _is_there(source) and _is_wanted(source, part):
-                        SetAside.record(Reason.FAILED, part.body(), people_of(part), error=problem)
-    return are_in, problem
-
-
-def _ingest_item_alone(source: Callback | SetAside, part: Part) -> Reason | None:
-    """Like ``_ingest_item``, in a batch of one. Raises GoneError if the source is no longer there."""
-    if not _is_there(source):
-        raise GoneError
-    if not _is_wanted(source, part):
-        return None
-    with counting() as count:
-        own = [part.item] if isinstance(part.item, StatusUpdate) else []
-        return _ingest_item(part, count, SentMessages(own), source)
-
-
-def _is_there(source: Callback | SetAside) -> bool:
-    """Whether it is still there. An erasure waits for the end of the caller's transaction."""
-    return type(source).by_id(source.id) is not None
-
-
-def _is_wanted(source: Callback | SetAside, part: Part) -> bool:
-    """Whether the item is about nobody who was erased since, in the caller's transaction."""
-    at = source.created_at if isinstance(source, SetAside) else source.received_at
-    return any(ErasedPeople([part]).without([part], at))
-
-
-def _is_too_old(item: Item, source: Callback | SetAside) -> bool:
-    """Whether an item was old when it arrived. An operator may replay old ones."""
-    if isinstance(source, SetAside):
-        return False
-    at = getattr(item, "at", 0)
-    return 0 < at < min(source.received_at, clock.certain()) - MOST_AGE_MS
-
-
-def _ingest_item(
-    part: Part, count: UsageCount, sent: SentMessages, source: Callback | SetAside
-) -> Reason | None:
-    """Ingest one item, or set it aside, in the caller's transaction. Returns why it was set aside.
-
-    The reason and its row are in one transaction, so the message cannot become known in between.
-    """
-    with acting(NETWORK):
-        reason = _apply_item(part, count, sent, source)
-    if reason is not None:
-        names = ("phone_number_id", "wa_message_id", "error")
-        known = {name: getattr(part.item, name, None) for name in names}
-        SetAside.record(reason, part.body(), people_of(part), **known)
-    return reason
-
-
-def _apply_item(
-    part: Part, count: UsageCount, sent: SentMessages, source: Callback | SetAside
-) -> Reason | None:
-    reason: Reason | None = None
-    match part.item:
-        case _ if _is_too_old(part.item, source):
-            reason = Reason.TOO_OLD
-        case Unreadable():
-            reason = Reason.UNREADABLE
-        case InboundMessage() as message:
-            reason = _receive(message, count)
-        case StatusUpdate() as status:
-            reason = _update_status(status, count, sent)
-        case PersonUpdate() as news:
-            reason = None if contacts.apply_update(news) else Reason.FOREIGN_NUMBER
-        case AccountUpdate() as update:
-            number_status.apply_account_update(update)
-        case PlatformNotice() as notice:
-            if number_status.apply_notice(notice) and notice.template is not None:
-                template_copy.apply_change(notice.waba_id, notice.template, notice.at)
-    return reason
-
-
-def _receive(item: InboundMessage, count: UsageCount) -> Reason | None:
-    number = Number.find_connected(item.phone_number_id)
-    if number is None:
-        return Reason.FOREIGN_NUMBER
-    if Message.named(number, item.wa_message_id) is not None:
-        return None
-    at = item.at or clock.now()
-    contact = contacts.sender(number, item, at)
-    if contact is not None:
-        # The times of a conversation never decrease.
-        at = max(at, contact.last_message_at(Direction.INBOUND) or at)
-    message = Message.write_inbound(
-        number,
-        None if contact is None else contact.id,
-        wa_message_id=item.wa_message_id,
-        sender=item.sender,
-        type_=item.type,
-        body=item.content,
-        at=at,
-    )
-    count.add(message)
-    count.store(message)
-    emit_message(EventKind.MESSAGE_RECEIVED, message, at, contact=contact)
-    return None
-
-
-def _update_status(item: StatusUpdate, count: UsageCount, sent: SentMessages) -> Reason | None:
-    if record_status(item, sent, count):
-        return None
-    if Number.find_connected(item.phone_number_id) is None:
-        return Reason.FOREIGN_NUMBER
-    if item.reference is None or not is_identifier(item.reference):
-        return Reason.UNKNOWN_MESSAGE
-    # A message is stored before it is sent. So it was removed, it is newer than a restored backup, or it is
-    # another number's.
-    logger.info("a status is ignored: its number has no message %s", item.reference)
-    return None

@@ -18,8 +18,8 @@ from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number
 from models.reports import tally
-from services import mentions, message_status, redeliver
-from tasks import deliver, ingest, retention
+from services import ingestion, mentions, message_status, redeliver
+from tasks import deliver, retention
 from webhooks.schedule import RetrySchedule
 
 logger = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ def sweep() -> None:
     parts = (
         recall,
         Callback.recall_dead,
-        ingest.match_parked,
+        ingestion.match_parked,
         mentions.index_old,
         _settle,
         _forget_keys,

@@ -114,9 +114,10 @@ class Rate:
 
 
 class Pace:
-    """The pace of one webhook. ``most`` limits its window, and ``is_slow`` tells that it was slow before."""
+    """The pace of one webhook. ``most`` limits its window. ``is_slow`` is the lane of its last claim."""
 
     def __init__(self, most: int, *, is_slow: bool = False) -> None:
+        self.is_slow = is_slow
         self.in_flight = 0
         self.rate: Rate | None = None
         # Whether the rate is that of a receiver that limits its requests. Otherwise the next 2xx ends it.
@@ -236,15 +237,19 @@ class Paces:
         """The pace of a webhook, which is made if it is not known."""
         if webhook_id not in self._known:
             self._known[webhook_id] = Pace(self._most, is_slow=is_slow)
-        return self._known[webhook_id]
+        pace = self._known[webhook_id]
+        pace.is_slow = is_slow
+        return pace
 
-    def known(self, now: float) -> dict[str, tuple[int, int]]:
-        """How many attempts may start at each webhook, and how many of them for new events."""
+    def known(self, now: float, *, is_slow: bool) -> dict[str, tuple[int, int]]:
+        """How many attempts a claim of this lane may start at each webhook, and how many for new events."""
         if now >= self._tidied_at + TIDY_SECONDS:
             self._tidied_at, since = now, now - FORGET_SECONDS
             self._known = {id_: p for id_, p in self._known.items() if not p.is_useless(since)}
         for pace in self._known.values():
-            pace.may_wait = pace.is_waiting(now)
+            # A claim of the other lane takes nothing of it.
+            is_left = pace.may_wait and pace.is_slow != is_slow
+            pace.may_wait = is_left or pace.is_waiting(now)
         return {id_: (pace.room, pace.news(now)) for id_, pace in self._known.items()}
 
     def opens_at(self, now: float) -> float | None:

@@ -8,7 +8,7 @@ from gateway.cli import group
 from gateway.cli.database import open_state
 from gateway.cli.output import json_option, rendered, show
 from models.messages.callback import Reason, SetAside
-from tasks import ingest
+from services import ingestion
 
 callbacks = group("callbacks")
 
@@ -48,7 +48,7 @@ def replay_(item_id: str | None, reason: str | None, *, everything: bool, as_jso
         raise click.UsageError("Give an ID, or --reason, or --all.")
     open_state()
     chosen = _all(reason) if item_id is None else iter([_find(item_id)])
-    results = [ingest.replay(aside) for aside in chosen]
+    results = [ingestion.replay(aside) for aside in chosen]
     counts = {"replayed": results.count(True), "stillAside": results.count(False)}
     show(counts, as_json=as_json)
     if item_id is not None and not all(results):

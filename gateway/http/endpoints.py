@@ -1,7 +1,6 @@
 """Endpoints without Connexion and Flask: the network's callbacks, and the stream of the page Live.
 
-A callback is stored before the response. Each sent message causes three. Callbacks in quick succession share
-a transaction (models.database).
+A callback is ingested or stored before the response (services.receiving).
 
 Flask would hold a thread for each stream. This one is like that of GET /events/stream, with delivery attempts
 and notices of WhatsApp besides the events. It is for users who are signed in to the dashboard.
@@ -21,9 +20,8 @@ from gateway.api.operations import BODY, MEBIBYTE
 from gateway.http.admission import CALLER, Caller
 from handlers.events import EventStream
 from models.accounts.user import Role
-from models.database import commit, read
+from models.database import read
 from models.deliveries.feed import LostPlaceError, Place, Wanted, newest
-from models.messages.callback import Callback
 from services import receiving
 from services.live_updates import LOST, Block, Source
 from services.streams import Stream
@@ -47,8 +45,7 @@ async def intake(scope: Scope, receive: Receive, send: Send) -> None:
                 receiving.authenticate(body, request.headers)
             else:
                 await run_in_threadpool(receiving.authenticate, body, request.headers)
-            await commit(partial(Callback.store, body))
-            receiving.arrived()
+            await receiving.door.take(body)
         case _:
             raise HTTPException(405, headers={"Allow": "GET, HEAD, POST"})
     await response(scope, receive, send)

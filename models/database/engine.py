@@ -39,7 +39,7 @@ def connect(url: str, connections: int = 10) -> Engine:
     ``connections`` bounds the pool of this process on PostgreSQL; on SQLite each thread has its own.
     """
     if database.obj is not None:
-        database.obj.close_all()
+        database.obj.end()
     server_time.forget()
     connected = PostgresEngine(url, connections) if is_postgresql(url) else SqliteEngine(url)
     database.initialize(connected)

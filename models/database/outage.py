@@ -23,6 +23,11 @@ def driver_error(error: object) -> object:
     return error
 
 
+def is_silence(error: object) -> bool:
+    """Whether an error of peewee or psycopg means that the server did not respond in time."""
+    return isinstance(driver_error(error), psycopg.errors.ConnectionTimeout)
+
+
 def is_outage(error: object) -> bool:
     """Whether an error of peewee or psycopg means that the server is unreachable."""
     error = driver_error(error)

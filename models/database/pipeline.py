@@ -11,6 +11,7 @@ import re
 import select
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from peewee import EXCEPTIONS, ExceptionWrapper, InterfaceError  # type: ignore[attr-defined]
@@ -238,6 +239,7 @@ def _changes_nothing(sent: Sequence[Answer]) -> bool:
     return sent[0].sql.startswith("BEGIN") or all(is_read(answer.sql) for answer in sent)
 
 
+@lru_cache(1_000)
 def is_read(sql: str) -> bool:
     """Whether a statement outside of a transaction only reads."""
     return bool(_READS.match(sql))

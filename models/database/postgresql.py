@@ -27,7 +27,8 @@ from psycopg.pq import TransactionStatus
 from psycopg.types.string import StrDumper
 
 from models.clock import server_time
-from models.database.outage import driver_error
+from models.database.committer import Committer, Job
+from models.database.outage import driver_error, is_silence
 from models.database.pipeline import COMMIT, PLANNING, Answer, EndedError, Pipeline, is_read
 from models.database.session import BOUNDS, TIMEOUTS, locally
 
@@ -41,8 +42,8 @@ queries = logging.getLogger("peewee")
 _EVERYBODY = "pg_advisory_xact_lock%s(20977, 1)"
 # With more keys than this a transaction is exclusive.
 MOST_KEYS = 500
-# Threads that run queries for event loops.
-THREADS = 8
+# Threads that run queries for event loops, besides the one that commits.
+THREADS = 7
 # How long a thread waits for a connection of the pool.
 POOL_PATIENCE_SECONDS = 30
 NO_CONNECTION = f"no connection of the pool was free for {POOL_PATIENCE_SECONDS} s"
@@ -75,11 +76,13 @@ class UnsureError(OperationalError):
 class _Held(threading.local):
     """The keys of the thread's transaction, None if it is exclusive.
 
-    ``commits`` counts those that were sent, and that the server may have received.
+    ``commits`` counts those that were sent, and that the server may have received. ``changes`` counts the
+    statements that may have changed something.
     """
 
     keys: Sequence[str] | None = None
     commits = 0
+    changes = 0
 
 
 class _TextDumper(StrDumper):
@@ -136,6 +139,7 @@ class PostgresEngine(PooledPostgresqlDatabase):
         self._silent_until = -math.inf
         self._held = _Held()
         self._threads = ThreadPoolExecutor(THREADS, "database")
+        self._committer = Committer(self._commit)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -232,8 +236,8 @@ class PostgresEngine(PooledPostgresqlDatabase):
             answer.received()
         self._held.keys = keys
 
-    def run(self, work: Callable[[], Result]) -> Awaitable[Result]:
-        """Run ``work`` in one of the threads for event loops.
+    def read(self, work: Callable[[], Result]) -> Awaitable[Result]:
+        """Run ``work``, which only reads, in one of the threads for event loops.
 
         It runs again if the connection of its first transaction is lost before the server reaches the commit.
         """
@@ -241,7 +245,61 @@ class PostgresEngine(PooledPostgresqlDatabase):
         again = partial(self._run, work)
         return loop.run_in_executor(self._threads, copy_context().run, again)
 
-    read = run
+    def run(self, work: Callable[[], Result], keys: Sequence[str] = ()) -> Awaitable[Result]:
+        """Run ``work``, with its keys in one transaction with others, otherwise like ``read``."""
+        return self._committer.run(work, keys) if keys else self.read(work)
+
+    def end(self) -> None:
+        """Close all connections, and end the thread that commits."""
+        self._committer.stop()
+        self.close_all()
+
+    def _commit(self, jobs: Sequence[Job]) -> None:
+        """Run jobs in one transaction. Those that cannot share it run alone, in other threads."""
+        together, alone = [*jobs], list[Job]()
+        while together:
+            running = together[0]
+            try:
+                with self.writing(sorted({key for job in together for key in job.keys})):
+                    for running in together:
+                        self._try(running)
+                break
+            except NotAloneError:
+                together.remove(running)
+                alone.append(running)
+            except BaseException as error:  # noqa: BLE001 - raised again in the callers
+                # Nothing else may run again, and after a silence each would wait as long again.
+                if isinstance(error, UnsureError) or is_silence(error):
+                    for job in together:
+                        job.error = error
+                else:
+                    alone += together
+                    together = []
+                break
+        for job in together:
+            job.finish()
+        for job in alone:
+            self._threads.submit(self._run_alone, job)
+
+    def _try(self, job: Job) -> None:
+        """Run a job. Raises its error only if the transaction cannot continue without it."""
+        changes = self._held.changes
+        job.result, job.error = None, None
+        try:
+            job.result = job.run()
+        except Exception as error:
+            # After an error of the database, the commit fails, and so does all work.
+            if self._held.changes != changes:
+                raise
+            job.error = error
+
+    def _run_alone(self, job: Job) -> None:
+        job.result, job.error = None, None
+        try:
+            job.result = self._run(job.run)
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller
+            job.error = error
+        job.finish()
 
     def _run(self, work: Callable[[], Result]) -> Result:
         commits = self._held.commits
@@ -261,6 +319,7 @@ class PostgresEngine(PooledPostgresqlDatabase):
         """
         queries.debug((sql, values))
         pipeline: Pipeline = self.connection()
+        self._held.changes += not is_read(sql)
         answer = pipeline.put(sql, values)
         if not self.in_transaction():
             pipeline.flush()
@@ -283,6 +342,7 @@ class PostgresEngine(PooledPostgresqlDatabase):
         If the connection is lost outside of a transaction, a read runs again on a new one.
         """
         pipeline: Pipeline = self.connection()
+        self._held.changes += not is_read(sql)
         if pipeline.closed and sql.startswith("ROLLBACK TO SAVEPOINT"):
             # The caller has the error. A lost connection has been rolled back already.
             return None

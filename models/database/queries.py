@@ -156,16 +156,18 @@ def exclusively(work: Callable[Given, Result]) -> Callable[Given, Result]:
     return repeated(run)
 
 
-async def commit(work: Callable[[], Result]) -> Result:
+async def commit(work: Callable[[], Result], *keys: str) -> Result:
     """Run ``work``, which opens its own write transactions. Returns when all of it is committed.
 
-    ``work`` may run twice: other work in the same transaction may roll it back, or its connection is lost
-    before it commits anything. So it must keep no state from its first run. Cancelling the caller does not
+    With the keys of all of them (see ``write``), it shares a transaction with other work that waits.
+
+    ``work`` may run again: other work in the same transaction may roll it back, or its connection is lost
+    before it commits anything. So it must keep no state from an earlier run. Cancelling the caller does not
     stop it.
     """
     commits.begin()
     try:
-        return await engine().run(work)
+        return await engine().run(work, keys)
     finally:
         commits.end()
 

@@ -7,7 +7,6 @@ One thread writes for all event loops. It batches the waiting work in one transa
 (docs/decisions/0039-one-asynchronous-application.md).
 """
 
-import asyncio
 import fcntl
 import json
 import os
@@ -15,18 +14,15 @@ import sqlite3
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from contextvars import copy_context
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from peewee import OperationalError, SqliteDatabase
 
+from models.database.committer import Committer, Job
 from models.file_lock import lock_within
 
 Result = TypeVar("Result")
@@ -35,8 +31,6 @@ Result = TypeVar("Result")
 LOCK_SECONDS = 10
 # How long a checkpoint waits for readers, in milliseconds. All writers wait meanwhile.
 READERS_MS = 50
-# The largest batch of jobs in one transaction: the first waits for the last.
-MOST_TOGETHER = 64
 # The page cache in KiB of each thread's connection, and of the writers'. A web process has up to 60 threads.
 READERS_KIB, WRITERS_KIB = 1_000, 16_000
 
@@ -54,16 +48,6 @@ class Answer:
 
     rows: list[tuple[Any, ...]]
     rowcount: int
-
-
-@dataclass
-class _Job:
-    """A job for the writer, and the future of its caller."""
-
-    run: Callable[[], Any]
-    waiting: Future[Any] = field(default_factory=Future)
-    result: Any = None
-    error: BaseException | None = None
 
 
 class _Connection(sqlite3.Connection):
@@ -117,19 +101,19 @@ class SqliteEngine(SqliteDatabase):
         self._lock_file, self._turn_file = (
             os.open(f"{path}.{name}", os.O_WRONLY | os.O_CREAT, 0o600) for name in ("lock", "turn")
         )
-        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        # A daemon thread: no caller has a result for work that is not committed.
-        threading.Thread(target=self._serve, name="writer", daemon=True).start()
+        self._committer = Committer(self._commit)
 
     def close_all(self) -> None:
         """Close the writers' connection and the locks. A thread's own connection ends with the thread."""
-        self._jobs.put(None)
+        self._committer.stop()
         # SQLite crashes if a connection is closed while a thread uses it.
         with self._thread_lock:
             if self._writers is not None:
                 self._writers.close()
             os.close(self._lock_file)
             os.close(self._turn_file)
+
+    end = close_all
 
     def put(self, sql: str, values: Sequence[Any]) -> Answer:
         """Run a prepared query (models.database.queries). Lists are passed as JSON.
@@ -227,32 +211,16 @@ class SqliteEngine(SqliteDatabase):
         with self.reading():
             return work()
 
-    def run(self, work: Callable[[], Result]) -> Awaitable[Result]:
+    def run(self, work: Callable[[], Result], keys: Sequence[str] = ()) -> Awaitable[Result]:
         """Run ``work`` in the writer thread (models.database.commit)."""
-        job = _Job(partial(copy_context().run, work))
-        # From here on it cannot be cancelled.
-        job.waiting.set_running_or_notify_cancel()
-        self._jobs.put(job)
-        return asyncio.wrap_future(job.waiting)
+        return self._committer.run(work, keys)
 
-    def _serve(self) -> None:
-        """Run the queued jobs in batches until a None arrives."""
-        while (first := self._jobs.get()) is not None:
-            jobs = [first]
-            # No other thread takes from the queue.
-            while not self._jobs.empty() and len(jobs) < MOST_TOGETHER:
-                if (job := self._jobs.get()) is None:
-                    self._jobs.put(None)
-                    break
-                jobs.append(job)
-            self._run(jobs)
-            for job in jobs:
-                if job.error is None:
-                    job.waiting.set_result(job.result)
-                else:
-                    job.waiting.set_exception(job.error)
+    def _commit(self, jobs: Sequence[Job]) -> None:
+        self._run(jobs)
+        for job in jobs:
+            job.finish()
 
-    def _run(self, jobs: Sequence[_Job]) -> None:
+    def _run(self, jobs: Sequence[Job]) -> None:
         """Run jobs in one transaction. If one fails after a write, run each in its own transaction."""
         try:
             with self.writing():
@@ -266,7 +234,7 @@ class SqliteEngine(SqliteDatabase):
                 else:
                     self._run([job])
 
-    def _try(self, job: _Job) -> None:
+    def _try(self, job: Job) -> None:
         """Run a job. Raises its error only if the transaction cannot continue without it."""
         connection = self.connection()
         written = connection.total_changes

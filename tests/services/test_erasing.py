@@ -31,7 +31,7 @@ from models.reports.usage import UsageTotal
 from networks.interface import Acceptance
 from networks.items import Part
 from networks.whatsapp.cloud_api import CloudApi
-from services import contacts, erasing, mentions, message_status
+from services import contacts, erasing, ingestion, mentions, message_status
 from tasks import ingest
 from tests import factories
 from tests.conftest import Clock
@@ -581,7 +581,7 @@ def test_a_callback_that_is_erased_during_its_last_try_is_not_set_aside(
     if tries == MAX_TRIES:
         monkeypatch.setattr(Callback, "claim_many", claim_slowly)
     else:
-        monkeypatch.setattr(ingest.logger, "exception", interrupt)
+        monkeypatch.setattr(ingestion.logger, "exception", interrupt)
     with refusing_text("bad"):
         ingest.work_off()
     assert Contact.select().count() == 0

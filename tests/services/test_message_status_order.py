@@ -22,7 +22,7 @@ from models.messages.callback import Callback, SetAside
 from models.messages.message import Message
 from models.numbers.number import Number
 from networks.interface import Acceptance
-from services import message_status
+from services import ingestion, message_status
 from tasks import ingest
 from tests import factories
 
@@ -102,7 +102,7 @@ def _carry_out(number: Number, chosen: list[Plan], steps: list[Step], batch: int
             told = []
     _tell(number, told)
     # Like the sweep: statuses without a reference may have come before the response.
-    ingest.match_parked()
+    ingestion.match_parked()
     return [_seen(message) for message in messages]
 
 

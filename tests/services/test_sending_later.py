@@ -45,7 +45,7 @@ def _fail_with(monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> list[Call
     tried: list[Callable[[], Answer]] = []
     left = iter(errors)
 
-    async def commit(record: Callable[[], Answer]) -> Answer:
+    async def commit(record: Callable[[], Answer], *_keys: str) -> Answer:
         if getattr(record, "func", None) is sending._begin:
             return record()
         tried.append(record)

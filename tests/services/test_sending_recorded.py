@@ -63,13 +63,13 @@ class Outage:
         self.errors: Iterator[Exception] = iter(())
         self.commits = False
 
-    async def commit(self, work: Any) -> Any:
+    async def commit(self, work: Any, *keys: str) -> Any:
         """See models.database.commit."""
         error = None if work.func is sending._begin else next(self.errors, None)
         if error is None:
-            return await commit(work)
+            return await commit(work, *keys)
         if self.commits:
-            await commit(work)
+            await commit(work, *keys)
         # Other tasks run before it fails.
         await asyncio.sleep(0)
         raise error

@@ -16,7 +16,7 @@ SEND: Any = object()
 def server(monkeypatch: pytest.MonkeyPatch) -> None:
     """A database whose responses can be lost."""
 
-    async def commit(work: Callable[[], Any]) -> Any:
+    async def commit(work: Callable[[], Any], *_keys: str) -> Any:
         return work()
 
     monkeypatch.setattr(sending, "commit", commit)

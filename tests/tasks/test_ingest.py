@@ -18,6 +18,7 @@ from models.messages.message import Message, MessageStatus
 from models.numbers.notice import Notice
 from models.numbers.number import Number, NumberStatus
 from networks.registry import explained
+from services import ingestion
 from tasks import ingest, queue, sweep
 from tasks.queue import huey
 from tests import factories
@@ -112,7 +113,7 @@ def test_a_transaction_takes_no_further_callback_after_its_time(
     monkeypatch: pytest.MonkeyPatch, number: Number, seconds: float, at_once: int
 ) -> None:
     """On SQLite all other writers wait for its end."""
-    monkeypatch.setattr(ingest, "MOST_SECONDS", seconds)
+    monkeypatch.setattr(ingestion, "MOST_SECONDS", seconds)
     finished: list[int] = []
     finish = Callback.finish
 
@@ -177,7 +178,7 @@ def test_an_outage_of_the_database_sets_nothing_aside(
         raise OperationalError("gone") from psycopg.OperationalError("gone")
 
     with monkeypatch.context() as patched:
-        patched.setattr(ingest, "_ingest_item", fail)
+        patched.setattr(ingestion, "_ingest_item", fail)
         with pytest.raises(OperationalError):
             ingest.work_off()
     assert list(SetAside.select()) == []
@@ -208,7 +209,7 @@ def test_a_callback_that_kills_its_worker_is_claimed_alone_and_set_aside_after_i
     [aside] = SetAside.waiting()
     assert (aside.reason, aside.error) == (Reason.FAILED, NO_OUTCOME)
     assert kinds() == ["message.received"]
-    assert ingest.replay(aside)
+    assert ingestion.replay(aside)
     assert kinds() == ["message.received"] * 2
 
 

@@ -13,7 +13,7 @@ from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number, NumberStatus
 from networks.interface import Acceptance
 from networks.whatsapp.callbacks import NO_ID, NOT_AN_OBJECT
-from services import message_status
+from services import ingestion, message_status
 from tasks import ingest
 from tests import factories
 from tests.conftest import Clock
@@ -40,7 +40,7 @@ def test_a_callback_that_is_unreadable_is_set_aside(body: bytes) -> None:
     assert Callback.select().count() == 0
     [aside] = SetAside.waiting()
     assert (aside.reason, bytes(aside.body)) == (Reason.UNREADABLE, body)
-    assert not ingest.replay(aside)
+    assert not ingestion.replay(aside)
     assert [row.id for row in SetAside.waiting()] == [aside.id]
 
 
@@ -91,7 +91,7 @@ def test_old_items_are_set_aside_and_replayed_only_on_purpose() -> None:
     assert [row.wa_message_id for row in aside] == ["wamid.OLD", "wamid.1", None]
     assert {row.reason for row in aside} == {Reason.TOO_OLD}
     assert [message.wa_message_id for message in Message.select()] == ["wamid.NEW"]
-    assert ingest.replay(aside[0])
+    assert ingestion.replay(aside[0])
     assert {m.wa_message_id for m in Message.select()} == {"wamid.NEW", "wamid.OLD"}
 
 
@@ -132,9 +132,9 @@ def test_items_of_numbers_that_are_not_ours_are_set_aside_once(number: Number) -
 def test_an_item_of_a_number_that_became_ours_is_replayed(account: Account) -> None:
     ingest_now(messages(messages=[text()]))
     [aside] = SetAside.waiting()
-    assert not ingest.replay(aside)
+    assert not ingestion.replay(aside)
     factories.active_number(account)
-    assert ingest.replay(aside)
+    assert ingestion.replay(aside)
     assert (SetAside.waiting(), kinds()) == ([], ["message.received"])
 
 
@@ -142,11 +142,11 @@ def test_parked_statuses_find_their_message_once_it_is_known(number: Number) -> 
     message = factories.outbound(number)
     ingest_now(messages(statuses=[status_of("wamid.1", "read"), status_of("wamid.1", "delivered")]))
     assert {row.reason for row in SetAside.waiting()} == {Reason.UNKNOWN_MESSAGE}
-    ingest.match_parked()
+    ingestion.match_parked()
     assert len(SetAside.waiting()) == 2
     with writing():
         message_status.record_acceptance(message, Acceptance("wamid.1"))
-    ingest.match_parked()
+    ingestion.match_parked()
     assert (Message.get_by_id(message.id).status, SetAside.waiting()) == (MessageStatus.READ, [])
     assert kinds() == ["message.sent", "message.read", "message.delivered"]
 
@@ -157,7 +157,7 @@ def test_a_parked_status_stays_when_another_message_becomes_known(account: Accou
     ingest_now(messages(statuses=[status_of("wamid.1", "read")]))
     with writing():
         message_status.record_acceptance(factories.outbound(other), Acceptance("wamid.1"))
-    ingest.match_parked()
+    ingestion.match_parked()
     assert len(SetAside.waiting()) == 1, "identifiers are looked at within a number"
 
 
@@ -171,7 +171,7 @@ def test_an_item_that_fails_every_try_is_set_aside_and_the_callback_is_done_with
         assert Callback.by_id(callback.id) is None
         [aside] = SetAside.waiting(Reason.FAILED)
         assert "refused" in str(aside.error)
-        assert not ingest.replay(aside)
-    assert ingest.replay(aside)
+        assert not ingestion.replay(aside)
+    assert ingestion.replay(aside)
     assert SetAside.waiting() == []
     assert kinds() == ["message.received"] * 2

@@ -15,6 +15,7 @@ from models.database import reading, write
 from models.messages.message import Message
 from models.numbers.number import Number
 from models.reports.usage import UsageTotal, counting
+from services import ingestion
 from tasks import ingest
 from tasks.retention import remove_old
 from tests import factories
@@ -137,7 +138,7 @@ def test_a_status_that_came_before_its_message_counts_when_that_is_known(number:
     ingest_now(_told("delivered", UTILITY))
     assert totals() == {}
     accepted_message(number)
-    ingest.match_parked()
+    ingestion.match_parked()
     assert totals() == {outbound(): 1}
 
 

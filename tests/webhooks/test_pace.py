@@ -225,12 +225,14 @@ def test_a_pace_is_forgotten_that_is_as_a_new_one_or_old() -> None:
     for webhook_id in ("shrunk", "new"):
         paces.of(webhook_id, is_slow=False).start(0, is_new=True)
     paces.of("shrunk", is_slow=False).end(1, 0, _answer(None, timed_out=True))
-    assert set(paces.known(2)) == {"shrunk", "new"}
-    assert set(paces.known(2 + TIDY_SECONDS)) == {"shrunk", "new"}, "an attempt is in flight"
+    assert set(paces.known(2, is_slow=False)) == {"shrunk", "new"}
+    assert set(paces.known(2 + TIDY_SECONDS, is_slow=False)) == {"shrunk", "new"}, (
+        "an attempt is in flight"
+    )
     paces.of("new", is_slow=False).end(20, 0, _answer(200))
-    assert set(paces.known(20 + TIDY_SECONDS)) == {"shrunk"}
-    assert set(paces.known(1 + FORGET_SECONDS)) == {"shrunk"}
-    assert set(paces.known(1 + FORGET_SECONDS + TIDY_SECONDS)) == set()
+    assert set(paces.known(20 + TIDY_SECONDS, is_slow=False)) == {"shrunk"}
+    assert set(paces.known(1 + FORGET_SECONDS, is_slow=False)) == {"shrunk"}
+    assert set(paces.known(1 + FORGET_SECONDS + TIDY_SECONDS, is_slow=False)) == set()
 
 
 def test_paces_open_when_a_rate_allows_an_event_that_may_wait() -> None:
@@ -238,11 +240,11 @@ def test_paces_open_when_a_rate_allows_an_event_that_may_wait() -> None:
     pace, other = (paces.of(name, is_slow=False) for name in ("slow", "other"))
     _attempt(other, 0, _answer(200))
     _attempt(pace, 0, _answer(429, 1_000))
-    assert paces.known(1.1)["slow"] == (FIRST // 2, 0)
+    assert paces.known(1.1, is_slow=False)["slow"] == (FIRST // 2, 0)
     assert pace.rate is not None
     assert paces.opens_at(1.1) == pytest.approx(1 + 1 / pace.rate.a_second)
     assert paces.opens_at(9) == 9, "it opened after the last claim"
-    assert paces.known(9)["slow"] == (FIRST // 2, 1)
+    assert paces.known(9, is_slow=False)["slow"] == (FIRST // 2, 1)
     assert paces.opens_at(9) is None, "that claim took nothing"
     pace.start(9, is_new=False)
     assert paces.opens_at(9) is None, "a retry needs no part"
@@ -288,10 +290,21 @@ def test_a_webhook_at_its_own_limit_is_known_until_it_opens() -> None:
     assert paces.opens_at(5.0) == 20.0
     # The second look is after a clean-up.
     for now in (6.0, 17.0):
-        assert paces.known(now) == {"wh_1": (FIRST, 0)}
+        assert paces.known(now, is_slow=False) == {"wh_1": (FIRST, 0)}
         assert paces.opens_at(now) == 20.0
-    assert paces.known(20.0) == {"wh_1": (FIRST, FIRST)}
+    assert paces.known(20.0, is_slow=False) == {"wh_1": (FIRST, FIRST)}
     assert paces.opens_at(20.0) is None
+
+
+@pytest.mark.parametrize("is_slow", [False, True])
+def test_a_claim_of_the_other_lane_takes_nothing_that_waits(*, is_slow: bool) -> None:
+    paces = Paces(100)
+    paces.of("wh_1", is_slow=is_slow).close(20.0)
+    for now, known in ((6.0, is_slow), (21.0, not is_slow)):
+        paces.known(now, is_slow=known)
+        assert paces.opens_at(now) is not None
+    paces.known(22.0, is_slow=is_slow)
+    assert paces.opens_at(22.0) is None
 
 
 def test_when_a_rate_opens_an_event_may_start_or_the_alarm_is_set_again() -> None:
@@ -299,10 +312,10 @@ def test_when_a_rate_opens_an_event_may_start_or_the_alarm_is_set_again() -> Non
         paces, now = Paces(100), 100_000 + start / 1000
         _attempt(paces.of("wh_1", is_slow=False), now, _answer(429, ms=1_000))
         now = round(now + 1, 3)
-        paces.known(now)
+        paces.known(now, is_slow=False)
         opens_at = paces.opens_at(now)
         assert opens_at is not None
         # A timer of the event loop fires at a whole millisecond.
         at = round(opens_at, 3)
-        [(_, news)] = paces.known(at).values()
+        [(_, news)] = paces.known(at, is_slow=False).values()
         assert news or paces.opens_at(at) is not None

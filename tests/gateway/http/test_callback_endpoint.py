@@ -1,7 +1,8 @@
-"""The network's callback: verified, stored unchanged, acknowledged at once, ingested later."""
+"""The network's callback: verified, and ingested or stored before its response."""
 
 import hashlib
 import hmac
+import json
 import sqlite3
 from collections.abc import Sequence
 from urllib.parse import urlencode
@@ -13,10 +14,12 @@ from contract_tests.stored import Stored
 from contract_tests.waiting import wait_for
 from gateway.api.operations import CALLBACK
 from gateway.http import endpoints
-from models.messages.callback import Callback
+from models.messages.callback import Callback, Reason, SetAside
+from services import receiving
 from tasks.queue import huey
 from tests.asgi import Answered, ask, edge_of, http_scope
 from tests.conftest import Configure
+from tests.tasks.callbacks import messages, status_of
 
 PLANS = {"starter": 3, "pro": 5, "anonymous": 2}
 HANDSHAKE = {
@@ -90,21 +93,30 @@ def test_another_method_gets_405_with_allow(method: str) -> None:
     assert answered.header("allow") == "GET, HEAD, POST"
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        pytest.param(b'{"entry": [ ] , "text":"ol\\u00e1 \\/"}', id="escaped in its own way"),
-        pytest.param(b"\xff\0 not json", id="unreadable"),
-        pytest.param(b"", id="empty"),
-        pytest.param(b"{}" * endpoints.LARGE, id="large"),
-    ],
-)
-def test_a_signed_callback_is_kept_as_it_came_and_queued(body: bytes) -> None:
-    answered = _post(body, _sign(body))
+def test_a_signed_callback_is_ingested_before_its_response() -> None:
+    body = json.dumps({"entry": [messages("9009", statuses=[status_of("wamid.1", "read")])]})
+    answered = _post(body.encode(), _sign(body.encode()))
     assert (answered.status, answered.body) == (200, b"")
+    assert Callback.select().count() == 0
+    assert [aside.reason for aside in SetAside.waiting()] == [Reason.FOREIGN_NUMBER]
+    # A thread puts the task on the queue.
+    wait_for(lambda: len(huey), "a task")
+    assert huey.dequeue().name == "wake_for_deliveries"
+
+
+@pytest.mark.parametrize("body", [b"\xff\0 not json", b""])
+def test_an_unreadable_callback_is_set_aside_as_it_came(body: bytes) -> None:
+    assert _post(body, _sign(body)).status == 200
+    [aside] = SetAside.waiting()
+    assert (aside.reason, bytes(aside.body)) == (Reason.UNREADABLE, body)
+
+
+@pytest.mark.parametrize("size", [receiving.MOST_BYTES + 1, endpoints.LARGE])
+def test_a_large_callback_is_stored_as_it_came_for_the_worker(size: int) -> None:
+    body = b'{"entry": [ ] , "text":"ol\\u00e1 \\/"}'.ljust(size)
+    assert _post(body, _sign(body)).status == 200
     [callback] = Callback.select()
     assert bytes(callback.body) == body
-    # A thread puts the task on the queue.
     wait_for(lambda: len(huey), "a task")
     assert huey.dequeue().name == "wake_for_callbacks"
 
@@ -120,12 +132,23 @@ def test_a_callback_that_is_not_signed_leaves_no_trace(
     assert len(huey) == 0
 
 
-def test_a_callback_that_cannot_be_stored_is_not_acknowledged(
+def test_a_callback_that_cannot_be_ingested_is_stored(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def fail(_body: bytes) -> str:
-        raise sqlite3.OperationalError("disk is full")
+    monkeypatch.setattr(receiving, "ingest_together", _fail)
+    assert _post(b"{ }", _sign(b"{ }")).status == 200
+    [callback] = Callback.select()
+    assert bytes(callback.body) == b"{ }"
 
-    monkeypatch.setattr(Callback, "store", fail)
+
+def test_a_callback_that_cannot_be_stored_either_is_not_acknowledged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(receiving, "ingest_together", _fail)
+    monkeypatch.setattr(Callback, "store", _fail)
     answered = _post(b"{}", _sign(b"{}"))
     assert (answered.status, answered.error["code"]) == (500, "INTERNAL_ERROR")
+
+
+def _fail(*_: object, **__: object) -> int:
+    raise sqlite3.OperationalError("disk is full")

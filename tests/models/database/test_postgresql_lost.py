@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -284,6 +285,71 @@ def test_work_that_has_committed_a_transaction_does_not_run_again(
     with pytest.raises(LostError):
         asyncio.run(commit(partial(work := _Interrupted(cut, lost=2), 27, 2)))
     assert (work.begun, _kept(connected, 27)) == (2, 1)
+
+
+def test_jobs_that_shared_a_lost_transaction_run_again(
+    connected: PostgresEngine, cut: Callable[[], None]
+) -> None:
+    runs = Counter[int]()
+
+    def insert(value: int) -> None:
+        runs[value] += 1
+        connected.put("INSERT INTO kept VALUES (%s)", [value])
+        if runs[81] == 1:
+            cut()
+
+    assert _all_together(connected, insert, 80, 81, 82) == [None] * 3
+    assert [_kept(connected, value) for value in (80, 81, 82)] == [1] * 3
+
+
+@pytest.mark.parametrize(
+    "error",
+    [UnsureError("lost", is_silent=False), OperationalError("silent")],
+)
+def test_jobs_whose_commit_has_no_response_do_not_run_again(
+    connected: PostgresEngine, monkeypatch: pytest.MonkeyPatch, error: OperationalError
+) -> None:
+    runs, finish = Counter[int](), connected.commit
+    if not isinstance(error, UnsureError):
+        error.__cause__ = psycopg.errors.ConnectionTimeout()
+
+    def insert(value: int) -> None:
+        runs[value] += 1
+        connected.put("INSERT INTO kept VALUES (%s)", [value])
+
+    def end() -> None:
+        if runs and threading.current_thread() is not threading.main_thread():
+            raise error
+        finish()
+
+    monkeypatch.setattr(connected, "commit", end)
+    assert _all_together(connected, insert, 90, 91) == [error] * 2
+    assert runs == {90: 1, 91: 1}
+
+
+def _all_together(
+    connected: PostgresEngine, work: Callable[[int], None], *values: int
+) -> list[BaseException | None]:
+    """Run these jobs in one transaction. Returns their errors."""
+
+    async def run() -> list[BaseException | None]:
+        with connected.writing(None):
+            # The thread waits with this one until the others are there.
+            waits = commit(lambda: write(lambda: None, "first"), "first")
+            first = asyncio.ensure_future(waits)
+            await asyncio.sleep(0.1)
+            jobs = [
+                asyncio.ensure_future(
+                    commit(partial(write, partial(work, each), f"{each}"), f"{each}")
+                )
+                for each in values
+            ]
+            await asyncio.sleep(0.1)
+        await first
+        errors: list[BaseException | None] = await asyncio.gather(*jobs, return_exceptions=True)
+        return errors
+
+    return asyncio.run(run())
 
 
 def test_an_append_for_an_event_loop_runs_again(

@@ -1,0 +1,140 @@
+"""Work with keys, for callers on an event loop: what waits shares a transaction, and nothing else."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from models import clock, database
+from models.accounts.account import Account
+from models.database import answers_at_once, write, writing
+from tests.another_writer import another_writer
+
+pytestmark = pytest.mark.usefixtures("state")
+Work = Callable[[], Any]
+NAMES = ["A", "B", "C", "D"]
+
+
+def _store(name: str) -> None:
+    Account.create(id=clock.new_id("acc"), name=name, plan="pro", created_at=clock.now())
+
+
+def _names() -> list[str]:
+    return sorted(account.name for account in Account.all())
+
+
+class Jobs:
+    """Jobs that wait at the same time, each with its name as its key."""
+
+    def __init__(self) -> None:
+        self.runs = Counter[str]()
+
+    def _job(self, name: str, work: Callable[[str], Any]) -> Work:
+        def run() -> Any:
+            self.runs[name] += 1
+            return work(name)
+
+        return lambda: write(run, name)
+
+    async def _results(self, works: dict[str, Callable[[str], Any]]) -> list[Any]:
+        jobs = [database.commit(self._job(name, work), name) for name, work in works.items()]
+        return await asyncio.gather(*jobs, return_exceptions=True)
+
+    def results(self, **works: Callable[[str], Any]) -> list[Any]:
+        """Their results, or errors."""
+
+        async def gathered() -> list[Any]:
+            with another_writer():
+                # It takes the thread until the others wait.
+                first = asyncio.create_task(self._results({"first": lambda _: None}))
+                await asyncio.sleep(0.1)
+                waiting = asyncio.create_task(self._results(works))
+                await asyncio.sleep(0.1)
+            await first
+            return await waiting
+
+        return asyncio.run(gathered())
+
+
+@pytest.fixture
+def jobs() -> Jobs:
+    return Jobs()
+
+
+@pytest.fixture
+def commits(monkeypatch: pytest.MonkeyPatch) -> list[None]:
+    """An item for each commit."""
+    found = list[None]()
+    commit = database.database.obj.commit
+
+    def count() -> None:
+        commit()
+        found.append(None)
+
+    monkeypatch.setattr(database.database.obj, "commit", count)
+    return found
+
+
+# The other writer, the first job, and those that waited.
+TOGETHER = 3
+
+
+def test_what_waits_shares_a_transaction(jobs: Jobs, commits: list[None]) -> None:
+    assert jobs.results(**dict.fromkeys(NAMES, _store)) == [None] * 4
+    assert (_names(), len(commits)) == (NAMES, TOGETHER)
+
+
+def test_an_error_before_the_first_change_disturbs_nothing(jobs: Jobs, commits: list[None]) -> None:
+    def refuse(name: str) -> None:
+        assert Account.by_id(name) is None
+        raise ValueError(name)
+
+    results = jobs.results(A=_store, B=refuse, C=_store)
+    assert [str(result) for result in results] == ["None", "B", "None"]
+    assert (_names(), len(commits)) == (["A", "C"], TOGETHER)
+    assert jobs.runs["A"] == 1
+
+
+def test_what_fails_after_a_change_leaves_nothing_and_the_others_run_again(jobs: Jobs) -> None:
+    def fail(name: str) -> None:
+        _store(name)
+        raise ValueError(name)
+
+    results = jobs.results(A=_store, B=fail, C=_store)
+    assert [str(result) for result in results] == ["None", "B", "None"]
+    assert _names() == ["A", "C"]
+
+
+def test_a_statement_that_fails_later_leaves_nothing_of_its_work(jobs: Jobs) -> None:
+    def fail(name: str) -> None:
+        # On PostgreSQL both are sent with the commit, or with a read of another job.
+        for _ in range(2):
+            Account.create(id="acc_same", name=name, plan="pro", created_at=0)
+
+    first, failed, last = jobs.results(A=_store, B=fail, C=_store)
+    assert (first, last) == (None, None)
+    assert "acc" in str(failed).lower()
+    assert _names() == ["A", "C"]
+
+
+def test_what_needs_to_be_exclusive_leaves_the_others(jobs: Jobs, commits: list[None]) -> None:
+    def exclude(name: str) -> None:
+        with writing():
+            _store(name)
+
+    assert jobs.results(A=_store, B=exclude, C=_store, D=exclude) == [None] * 4
+    assert _names() == NAMES
+    # Two are alone on PostgreSQL. SQLite has no transaction that is not exclusive.
+    assert len(commits) == TOGETHER + (0 if answers_at_once() else 2)
+
+
+def test_a_query_that_fails_disturbs_nothing(jobs: Jobs) -> None:
+    def fail(_: str) -> None:
+        database.database.execute_sql("SELECT nothing").fetchall()
+
+    first, failed, last = jobs.results(A=_store, B=fail, C=_store)
+    assert (first, last) == (None, None)
+    assert "nothing" in str(failed)
+    assert _names() == ["A", "C"]

@@ -1,0 +1,137 @@
+"""Callbacks at the door: those that come during a transaction share the next one."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from contextvars import ContextVar
+from typing import Any
+
+import psycopg
+import pytest
+from peewee import OperationalError
+
+from contract_tests.stored import Stored
+from models.messages.callback import Callback
+from models.messages.message import Message
+from models.numbers.number import Number
+from services import ingestion, receiving
+from services.ingestion import Read
+from services.receiving import MOST_WAITING, Door
+from tests.tasks.callbacks import kinds, messages, refusing_text, text
+
+
+def _body(wamid: str, **changes: Any) -> bytes:
+    return json.dumps({"entry": [messages(messages=[text(wamid, **changes)])]}).encode()
+
+
+def _take(*bodies: bytes) -> list[BaseException | None]:
+    """Take these callbacks at the same time. Returns the errors."""
+
+    async def take() -> list[BaseException | None]:
+        door = Door()
+        return await asyncio.gather(*map(door.take, bodies), return_exceptions=True)
+
+    return asyncio.run(take())
+
+
+@pytest.fixture
+def transactions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The callbacks of each transaction, which has time for all of them."""
+    monkeypatch.setattr(ingestion, "MOST_SECONDS", 60)
+    counts = list[int]()
+
+    def count(callbacks: Sequence[Read], *, are_stored: bool) -> int:
+        done = ingestion.ingest_together(callbacks, are_stored=are_stored)
+        counts.append(done)
+        return done
+
+    monkeypatch.setattr(receiving, "ingest_together", count)
+    return counts
+
+
+def test_callbacks_that_wait_share_a_transaction(number: Number, transactions: list[int]) -> None:
+    assert _take(*(_body(f"wamid.{n}") for n in range(5))) == [None] * 5
+    assert transactions == [5]
+    assert Message.select().where(Message.number == number).count() == 5
+    assert kinds() == ["message.received"] * 5
+    assert Callback.select().count() == 0
+
+
+@pytest.mark.usefixtures("number")
+def test_a_transaction_has_a_bounded_number_of_callbacks_and_a_bounded_time(
+    monkeypatch: pytest.MonkeyPatch, transactions: list[int]
+) -> None:
+    monkeypatch.setattr(receiving, "MOST_TOGETHER", 2)
+    assert _take(*(_body(f"wamid.{n}") for n in range(3))) == [None] * 3
+    assert transactions == [2, 1]
+    monkeypatch.setattr(ingestion, "MOST_SECONDS", 0)
+    assert _take(*(_body(f"wamid.{n}") for n in range(3, 5))) == [None] * 2
+    assert transactions[2:] == [1, 1]
+    assert kinds() == ["message.received"] * 5
+
+
+@pytest.mark.usefixtures("number")
+def test_callbacks_are_stored_while_many_wait(transactions: list[int]) -> None:
+    assert _take(*(_body(f"wamid.{n}") for n in range(MOST_WAITING + 2))) == [None] * (
+        MOST_WAITING + 2
+    )
+    assert sum(transactions) == MOST_WAITING
+    assert Callback.select().count() == 2
+
+
+@pytest.mark.usefixtures("number", "transactions")
+def test_callbacks_that_cannot_be_ingested_are_stored_with_those_beside_them() -> None:
+    bodies = [_body("wamid.A"), _body("wamid.B", text={"body": "bad"})]
+    with refusing_text("bad"):
+        assert _take(*bodies) == [None, None]
+    assert sorted(bytes(each.body) for each in Callback.select()) == sorted(bodies)
+    assert kinds() == []
+
+
+@pytest.mark.usefixtures("number")
+def test_in_an_outage_nothing_is_stored_and_the_network_repeats_the_callbacks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object, **__: object) -> int:
+        raise OperationalError("gone") from psycopg.OperationalError("gone")
+
+    monkeypatch.setattr(receiving, "ingest_together", fail)
+    errors = _take(_body("wamid.A"), _body("wamid.B"))
+    assert [type(error) for error in errors] == [OperationalError] * 2
+    assert Callback.select().count() == 0
+
+
+@pytest.mark.usefixtures("number")
+def test_a_request_that_ends_early_leaves_the_others(state: Stored) -> None:
+    assert state.environment
+
+    async def take() -> None:
+        door = Door()
+        first, second = (asyncio.create_task(door.take(_body(f"wamid.{n}"))) for n in range(2))
+        await asyncio.sleep(0)
+        first.cancel()
+        await second
+        await door.take(_body("wamid.LATER"))
+
+    asyncio.run(take())
+    assert kinds() == ["message.received"] * 3
+
+
+@pytest.mark.usefixtures("number")
+def test_no_callback_is_ingested_in_the_context_of_a_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    request: ContextVar[str] = ContextVar("request", default="none")
+    found = list[str]()
+
+    def note(callbacks: Sequence[Read], *, are_stored: bool) -> int:
+        found.append(request.get())
+        return ingestion.ingest_together(callbacks, are_stored=are_stored)
+
+    async def take() -> None:
+        request.set("req_1")
+        await Door().take(_body("wamid.A"))
+
+    monkeypatch.setattr(receiving, "ingest_together", note)
+    asyncio.run(take())
+    assert found == ["none"]
