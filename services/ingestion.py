@@ -69,12 +69,13 @@ def ingest_together(callbacks: Sequence[Read], *, are_stored: bool) -> int:
     """
 
     def ingest() -> int:
-        until = time.monotonic() + MOST_SECONDS
         done: list[str] = []
         all_parts = [part for _, parts in callbacks for part in parts]
         items = (part.item for part in all_parts)
         erased = ErasedPeople(all_parts)
         sent = SentMessages([item for item in items if isinstance(item, StatusUpdate)])
+        # Not before: the first query may have waited for locks.
+        until = time.monotonic() + MOST_SECONDS
         with counting() as count:
             for callback, parts in callbacks:
                 with ingesting(callback, parts):

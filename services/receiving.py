@@ -1,4 +1,4 @@
-"""Receives callbacks: they are ingested before their response, or stored for the worker (ADR 91)."""
+"""Receives callbacks: they are ingested before their response, or stored for the worker (ADR 89)."""
 
 import asyncio
 import logging
@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from contextvars import Context
 from functools import partial
 
-from models import clock
 from models.database import commit
 from models.database.outage import is_outage
 from models.errors import ForbiddenError, UnauthorizedError
@@ -53,9 +52,9 @@ class Door:
     async def take(self, body: bytes) -> None:
         """Ingest a callback. If that fails, or may take long, store it for the worker."""
         if len(body) > MOST_BYTES or len(self._waiting) >= MOST_WAITING:
-            await _store(body)
+            await _store(Callback.arrived(body))
         else:
-            callback = Callback(id=clock.new_id("cb"), body=body, received_at=clock.now())
+            callback = Callback.arrived(body)
             loop = asyncio.get_running_loop()
             taken = loop.create_future()
             self._waiting.append((callback, taken))
@@ -84,19 +83,19 @@ class Door:
 
 async def _ingest(callbacks: Sequence[Callback]) -> Exception | None:
     """Ingest or store these. Returns the error if neither is possible: the network repeats them."""
+    left = [*callbacks]
     try:
-        left = read(callbacks)
         try:
-            while left:
-                ingest = partial(ingest_together, left, are_stored=False)
-                left = left[await commit(ingest, *keys_of(left)) :]
+            while items := read(left):
+                ingest = partial(ingest_together, items, are_stored=False)
+                left = left[await commit(ingest, *keys_of(items)) :]
         except Exception as problem:
             if is_outage(problem):
                 raise
             logger.warning(
                 "%d callbacks are stored: ingesting them failed", len(left), exc_info=True
             )
-            await _store(*(bytes(callback.body) for callback, _ in left))
+            await _store(*left)
     except Exception as error:  # noqa: BLE001 - raised again in each request
         return error
     finally:
@@ -104,9 +103,9 @@ async def _ingest(callbacks: Sequence[Callback]) -> Exception | None:
     return None
 
 
-async def _store(*bodies: bytes) -> None:
+async def _store(*callbacks: Callback) -> None:
     """Store callbacks for the worker."""
-    await commit(partial(Callback.store, *bodies))
+    await commit(partial(Callback.keep, *callbacks))
     doorbells.callbacks.ring()
 
 

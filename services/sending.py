@@ -114,7 +114,9 @@ async def send(account_id: str, body: dict[str, Any], key: str | None) -> Answer
             )
         # Until its transaction has ended, another one with this lock waits.
         lock = clock.new_id("send") if key is None else f"idempotency {account_id} {key}"
-        begun = await _settle(partial(_begin, account_id, body, key, fingerprint, lock), lock)
+        # The person is a key too: two transactions may make the contacts of the same people.
+        locks = lock, str(body["to"])
+        begun = await _settle(partial(_begin, account_id, body, key, fingerprint, locks), locks)
     except _UndecidedError as undecided:
         raise _give_up(undecided.send) from None
     except _KeyTakenError as taken:
@@ -127,7 +129,7 @@ async def send(account_id: str, body: dict[str, Any], key: str | None) -> Answer
     return await _finish_sending(begun)
 
 
-async def _settle(begin: Callable[[Callable[[_Send], None]], _Send], lock: str) -> _Send:
+async def _settle(begin: Callable[[Callable[[_Send], None]], _Send], locks: Sequence[str]) -> _Send:
     """Commit ``begin``, which passes what it made to its argument before it commits.
 
     A commit whose response is lost may have succeeded. The network is not called yet, so the message is
@@ -137,12 +139,12 @@ async def _settle(begin: Callable[[Callable[[_Send], None]], _Send], lock: str) 
     for attempt in itertools.count(1):
         made: list[_Send] = []
         try:
-            return await commit(partial(begin, made.append), lock)
+            return await commit(partial(begin, made.append), *locks)
         except UNAVAILABLE:
             # SQLite has no response that could be lost.
             if not made or answers_at_once():
                 raise
-            if await _look_up(lock, made[-1]):
+            if await _look_up(locks[0], made[-1]):
                 return made[-1]
             if attempt == TRIES:
                 raise
@@ -166,7 +168,7 @@ def _begin(
     body: dict[str, Any],
     key: str | None,
     fingerprint: str,
-    lock: str,
+    locks: Sequence[str],
     note: Callable[[_Send], None],
 ) -> _Send:
     """Commit the message and the claim of its key. Raises DomainError, _KeyTakenError, and rolls back.
@@ -199,7 +201,7 @@ def _begin(
             count.store(message)
         return begun
 
-    return write(begin, lock)
+    return write(begin, *locks)
 
 
 def _is_stored(lock: str, send: _Send) -> bool:

@@ -313,7 +313,9 @@ class Engine:
         """Claim again when the rate of a webhook, or its ``max_rate``, allows it."""
         if self._alarm is not None:
             self._alarm.cancel()
-        at = self._paces.opens_at(self.loop.time())
+        # A lane without room claims when it has some.
+        lanes = [lane.slow for lane in self._lanes if lane.room > 0]
+        at = self._paces.opens_at(self.loop.time(), lanes)
         self._alarm = None if at is None else self.loop.call_at(at, self._wake_lanes)
 
     async def _serve_suspects(self) -> None:

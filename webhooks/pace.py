@@ -6,6 +6,7 @@ says that it cannot. A pace is kept in memory: each worker learns it alone. All 
 clock, in seconds.
 """
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from math import inf
@@ -252,6 +253,7 @@ class Paces:
             pace.may_wait = is_left or pace.is_waiting(now)
         return {id_: (pace.room, pace.news(now)) for id_, pace in self._known.items()}
 
-    def opens_at(self, now: float) -> float | None:
-        """When a rate next allows an event that may wait for it. None if there is none."""
-        return min((p.opens_at(now) for p in self._known.values() if p.may_wait), default=None)
+    def opens_at(self, now: float, slow: Collection[bool] = (False, True)) -> float | None:
+        """When a rate next allows an event that may wait for it, in these lanes. None if there is none."""
+        waiting = (p for p in self._known.values() if p.may_wait and p.is_slow in slow)
+        return min((p.opens_at(now) for p in waiting), default=None)

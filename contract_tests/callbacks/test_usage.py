@@ -71,7 +71,7 @@ def _exported(customer: Customer, **query: str) -> Counter[Kind]:
 
 
 def _tell_all(parts: Parts, told: list[dict[str, Any]]) -> None:
-    """Send all callbacks, signed and on several connections. Web or two workers ingest them."""
+    """Send all callbacks, signed and on several connections. The web process and two workers ingest them."""
     platform = Platform(parts.url)
     for _ in range(2):
         parts.start_worker()

@@ -38,7 +38,7 @@ from gateway.ops.rounds import Rounds
 from gateway.ops.watchdog import Watchdog
 from gateway.settings import Settings, get_settings
 from gateway.storage import be_sole_web, connect_state, leave_state
-from models.database import commits, known_time
+from models.database import commits, known_time, shared_commits
 from networks.registry import close_all
 from services import sending
 
@@ -118,6 +118,7 @@ def _watchdog(settings: Settings, loop: asyncio.AbstractEventLoop) -> Watchdog:
     watchdog = Watchdog(settings.watchdog_seconds)
     watchdog.watch_loop("the event loop", loop)
     watchdog.watch("the writer of the database", commits.since)
+    watchdog.watch("the writer of sends and callbacks", shared_commits.since)
     return watchdog
 
 

@@ -39,7 +39,7 @@ ON_SERVER = {
     "users": ("accounts", "People who sign in to the dashboard."),
     "web": ("web", "Serve API, dashboard, signup pages and callbacks."),
     "webhooks": ("webhooks", "Webhooks of all accounts."),
-    "worker": ("worker", "Deliver events and ingest callbacks."),
+    "worker": ("worker", "Deliver events and ingest stored callbacks."),
 }
 MODULES = OVER_API | ON_SERVER
 # In the order of the help.

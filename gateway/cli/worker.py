@@ -13,7 +13,7 @@ from gateway.worker import run_worker
 @click.command()
 @after_option
 def worker() -> None:
-    """Deliver events and ingest callbacks."""
+    """Deliver events and ingest stored callbacks."""
     configure_logging(get_settings().log_format)
     tracing.start("worker")
     try:

@@ -18,6 +18,7 @@ from models.database.queries import Rows as Rows
 from models.database.queries import Waiting as Waiting
 from models.database.queries import answers_at_once as answers_at_once
 from models.database.queries import appending as appending
+from models.database.queries import at_end as at_end
 from models.database.queries import commit as commit
 from models.database.queries import commits as commits
 from models.database.queries import database as database
@@ -30,5 +31,6 @@ from models.database.queries import read as read
 from models.database.queries import reading as reading
 from models.database.queries import reading_together as reading_together
 from models.database.queries import repeated as repeated
+from models.database.queries import shared_commits as shared_commits
 from models.database.queries import write as write
 from models.database.queries import writing as writing

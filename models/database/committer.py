@@ -1,4 +1,4 @@
-"""The thread that commits for the event loops of a process: the jobs that wait share one transaction.
+"""The thread that commits for an event loop: the jobs that wait share one transaction.
 
 A commit costs the database more than most changes (docs/decisions/0039-one-asynchronous-application.md).
 """
@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 MOST_TOGETHER = 64
 
 
-@dataclass
+@dataclass(eq=False)
 class Job:
     """A job, the keys that it works on (models.database.write), and the future of its caller."""
 
@@ -55,9 +55,9 @@ class Committer:
         job.waiting.set_running_or_notify_cancel()
         self._jobs.put(job)
         if not self._is_serving:
-            self._is_serving = True
             # A daemon thread: no caller has a result for work that is not committed.
             threading.Thread(target=self._serve, name="writer", daemon=True).start()
+            self._is_serving = True
         return asyncio.wrap_future(job.waiting)
 
     def stop(self) -> None:
@@ -73,4 +73,10 @@ class Committer:
                     self._jobs.put(None)
                     break
                 jobs.append(job)
-            self._commit(jobs)
+            try:
+                self._commit(jobs)
+            except BaseException as error:  # noqa: BLE001 - raised again in the callers
+                for job in jobs:
+                    if not job.waiting.done():
+                        job.error = error
+                        job.finish()

@@ -19,7 +19,13 @@ from hashlib import blake2b
 from typing import Any, TypeVar
 
 import psycopg
-from peewee import InterfaceError, InternalError, OperationalError, Psycopg3Adapter
+from peewee import (
+    DatabaseError,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+    Psycopg3Adapter,
+)
 from playhouse.pool import MaxConnectionsExceeded, PooledPostgresqlDatabase
 from psycopg import Binary, postgres
 from psycopg.adapt import Dumper
@@ -33,6 +39,8 @@ from models.database.pipeline import COMMIT, PLANNING, Answer, EndedError, Pipel
 from models.database.session import BOUNDS, TIMEOUTS, locally
 
 Result = TypeVar("Result")
+# A function, and a value for it (models.database.at_end).
+_AtEnd = tuple[Callable[[Sequence[Any]], None], Any]
 
 # The logger to which peewee writes each query.
 queries = logging.getLogger("peewee")
@@ -77,12 +85,14 @@ class _Held(threading.local):
     """The keys of the thread's transaction, None if it is exclusive.
 
     ``commits`` counts those that were sent, and that the server may have received. ``changes`` counts the
-    statements that may have changed something.
+    statements that may have changed something. ``at_end`` is what is written at the end of a transaction that
+    jobs share: functions, and values for them.
     """
 
     keys: Sequence[str] | None = None
     commits = 0
     changes = 0
+    at_end: list[_AtEnd] | None = None
 
 
 class _TextDumper(StrDumper):
@@ -237,7 +247,7 @@ class PostgresEngine(PooledPostgresqlDatabase):
         self._held.keys = keys
 
     def read(self, work: Callable[[], Result]) -> Awaitable[Result]:
-        """Run ``work``, which only reads, in one of the threads for event loops.
+        """Run ``work`` in one of the threads for event loops.
 
         It runs again if the connection of its first transaction is lost before the server reaches the commit.
         """
@@ -254,44 +264,67 @@ class PostgresEngine(PooledPostgresqlDatabase):
         self._committer.stop()
         self.close_all()
 
+    def at_end(self, write: Callable[[Sequence[Any]], None], value: Any) -> None:
+        """See models.database.at_end."""
+        if self._held.at_end is None:
+            write([value])
+        else:
+            self._held.at_end.append((write, value))
+
     def _commit(self, jobs: Sequence[Job]) -> None:
         """Run jobs in one transaction. Those that cannot share it run alone, in other threads."""
-        together, alone = [*jobs], list[Job]()
-        while together:
-            running = together[0]
-            try:
-                with self.writing(sorted({key for job in together for key in job.keys})):
-                    for running in together:
-                        self._try(running)
-                break
-            except NotAloneError:
-                together.remove(running)
-                alone.append(running)
-            except BaseException as error:  # noqa: BLE001 - raised again in the callers
-                # Nothing else may run again, and after a silence each would wait as long again.
-                if isinstance(error, UnsureError) or is_silence(error):
-                    for job in together:
-                        job.error = error
-                else:
-                    alone += together
-                    together = []
-                break
+        together, alone, error = [*jobs], list[Job](), None
+        try:
+            while together and not self._is_shared(together, alone):
+                together = [job for job in together if job not in alone]
+        except BaseException as problem:  # noqa: BLE001 - raised again in the callers
+            error = problem
+        together = [job for job in together if job not in alone]
+        # What may be committed must not run again. After a silence each would wait as long again.
+        if error and not (isinstance(error, UnsureError) or is_silence(error)):
+            alone, together = alone + together, []
         for job in together:
+            job.error = error or job.error
             job.finish()
         for job in alone:
             self._threads.submit(self._run_alone, job)
 
-    def _try(self, job: Job) -> None:
+    def _is_shared(self, jobs: Sequence[Job], alone: list[Job]) -> bool:
+        """Commit these jobs together, without those that cannot be among them, which are added to ``alone``.
+
+        Returns False if one of these has changed something, so that nothing is committed.
+        """
+        try:
+            with self.writing(sorted({key for job in jobs for key in job.keys})):
+                at_end = self._held.at_end = list[_AtEnd]()
+                for job in jobs:
+                    self._try(job, at_end, alone)
+                # Each function in one call, so that it locks its rows in order.
+                self._held.at_end = None
+                for write in dict.fromkeys(write for write, _ in at_end):
+                    write([value for each, value in at_end if each is write])
+        except NotAloneError:
+            return False
+        finally:
+            self._held.at_end = None
+        return True
+
+    def _try(self, job: Job, at_end: list[_AtEnd], alone: list[Job]) -> None:
         """Run a job. Raises its error only if the transaction cannot continue without it."""
-        changes = self._held.changes
+        changes, noted = self._held.changes, len(at_end)
         job.result, job.error = None, None
         try:
             job.result = job.run()
         except Exception as error:
-            # After an error of the database, the commit fails, and so does all work.
-            if self._held.changes != changes:
+            if self._held.changes != changes or isinstance(error, DatabaseError):
                 raise
             job.error = error
+            del at_end[noted:]
+        except NotAloneError:
+            alone.append(job)
+            if self._held.changes != changes:
+                raise
+            del at_end[noted:]
 
     def _run_alone(self, job: Job) -> None:
         job.result, job.error = None, None

@@ -55,7 +55,8 @@ class Waiting:
         return self._at if self._jobs else None
 
 
-commits = Waiting()
+# Those with keys have a thread of their own on PostgreSQL.
+commits, shared_commits = Waiting(), Waiting()
 
 
 def answers_at_once() -> bool:
@@ -165,11 +166,21 @@ async def commit(work: Callable[[], Result], *keys: str) -> Result:
     before it commits anything. So it must keep no state from an earlier run. Cancelling the caller does not
     stop it.
     """
-    commits.begin()
+    waiting = shared_commits if keys else commits
+    waiting.begin()
     try:
         return await engine().run(work, keys)
     finally:
-        commits.end()
+        waiting.end()
+
+
+def at_end(write: Callable[[Sequence[Row]], None], value: Row) -> None:
+    """Call ``write`` with the value, inside the caller's transaction.
+
+    If jobs share it, the call comes at its end and has the values of all jobs. So two such transactions can
+    lock the same rows in the same order.
+    """
+    engine().at_end(write, value)
 
 
 async def read(work: Callable[[], Result]) -> Result:

@@ -1,4 +1,4 @@
-"""Callbacks of the network: stored raw before they are answered, removed when they are ingested.
+"""Callbacks of the network that are not ingested when they arrive: stored raw, removed when they are.
 
 Items that cannot be ingested are set aside.
 """
@@ -67,12 +67,22 @@ class Callback(Work):
     @classmethod
     def store(cls, *bodies: bytes, received_at: int | None = None) -> list[Self]:
         """Keep raw bodies, all or none. They were received now, or at another time."""
-        at = clock.now() if received_at is None else received_at
+        made = [cls.arrived(body, received_at) for body in bodies]
+        cls.keep(*made)
+        return made
+
+    @classmethod
+    def arrived(cls, body: bytes, at: int | None = None) -> Self:
+        """A callback that is not stored, from now or another time."""
+        at = clock.now() if at is None else at
+        return cls(id=clock.new_id("cb"), body=body, received_at=at, due_at=AT_ONCE)
+
+    @classmethod
+    def keep(cls, *callbacks: Self) -> None:
+        """Store callbacks, all or none."""
         with appending():
-            return [
-                cls.create(id=clock.new_id("cb"), body=body, received_at=at, due_at=AT_ONCE)
-                for body in bodies
-            ]
+            for each in callbacks:
+                cls.create(**each.__data__)
 
     @classmethod
     def oldest_waiting(cls) -> int | None:

@@ -6,7 +6,7 @@ Retention removes messages, but no totals (docs/decisions/0031-totals-are-kept.m
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Self
@@ -24,7 +24,7 @@ from peewee import (
 )
 
 from models.accounts.account import Account
-from models.database import BaseModel, Prepared, fetch, reading
+from models.database import BaseModel, Prepared, at_end, fetch, reading
 from models.messages.message import Message
 
 KEY = ("account_id", "day", "number_id", "direction", "category", "billable")
@@ -116,8 +116,13 @@ def counting() -> Iterator[UsageCount]:
     """
     count = UsageCount()
     yield count
-    for key in sorted({*count, *count.sizes}):
-        change, size = count[key], count.sizes[key]
+    at_end(_write, count)
+
+
+def _write(counts: Sequence[UsageCount]) -> None:
+    for key in sorted({key for count in counts for key in (*count, *count.sizes)}):
+        change = sum(count[key] for count in counts)
+        size = sum(count.sizes[key] for count in counts)
         if change or size:
             _ADD.execute(*key, change, size)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any
@@ -14,9 +15,12 @@ from contract_tests.stored import Stored
 from models.messages.callback import Callback
 from models.messages.message import Message
 from models.numbers.number import Number
+from networks.items import StatusUpdate
 from services import ingestion, receiving
 from services.ingestion import Read
+from services.message_status import SentMessages
 from services.receiving import MOST_WAITING, Door
+from tests.conftest import Clock
 from tests.tasks.callbacks import kinds, messages, refusing_text, text
 
 
@@ -86,6 +90,36 @@ def test_callbacks_that_cannot_be_ingested_are_stored_with_those_beside_them() -
         assert _take(*bodies) == [None, None]
     assert sorted(bytes(each.body) for each in Callback.select()) == sorted(bodies)
     assert kinds() == []
+
+
+@pytest.mark.usefixtures("number")
+def test_a_stored_callback_keeps_the_time_of_its_arrival(
+    monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    """An erasure that begins later removes it, or what is about the person in it."""
+    arrived = clock.at
+
+    def fail(_: object) -> None:
+        clock.advance(seconds=1)
+        raise ValueError("no callback can be read")
+
+    monkeypatch.setattr(receiving, "read", fail)
+    assert _take(_body("wamid.A")) == [None]
+    assert [each.received_at for each in Callback.select()] == [arrived]
+
+
+@pytest.mark.usefixtures("number")
+def test_a_wait_for_locks_takes_no_time_from_the_callbacks(
+    monkeypatch: pytest.MonkeyPatch, transactions: list[int]
+) -> None:
+    def wait(updates: Sequence[StatusUpdate]) -> SentMessages:
+        time.sleep(0.3)
+        return SentMessages(updates)
+
+    monkeypatch.setattr(ingestion, "SentMessages", wait)
+    monkeypatch.setattr(ingestion, "MOST_SECONDS", 0.25)
+    assert _take(*(_body(f"wamid.{n}") for n in range(3))) == [None] * 3
+    assert transactions[0] > 1
 
 
 @pytest.mark.usefixtures("number")

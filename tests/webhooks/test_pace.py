@@ -303,6 +303,8 @@ def test_a_claim_of_the_other_lane_takes_nothing_that_waits(*, is_slow: bool) ->
     for now, known in ((6.0, is_slow), (21.0, not is_slow)):
         paces.known(now, is_slow=known)
         assert paces.opens_at(now) is not None
+    assert paces.opens_at(21.0, [is_slow]) == 21.0
+    assert paces.opens_at(21.0, [not is_slow]) is None, "its lane has no room"
     paces.known(22.0, is_slow=is_slow)
     assert paces.opens_at(22.0) is None
 

@@ -145,7 +145,7 @@ def test_a_callback_that_cannot_be_stored_either_is_not_acknowledged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(receiving, "ingest_together", _fail)
-    monkeypatch.setattr(Callback, "store", _fail)
+    monkeypatch.setattr(Callback, "keep", _fail)
     answered = _post(b"{}", _sign(b"{}"))
     assert (answered.status, answered.error["code"]) == (500, "INTERNAL_ERROR")
 

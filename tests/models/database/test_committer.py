@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -10,6 +10,7 @@ import pytest
 from models import clock, database
 from models.accounts.account import Account
 from models.database import answers_at_once, write, writing
+from models.database.committer import Committer, Job
 from tests.another_writer import another_writer
 
 pytestmark = pytest.mark.usefixtures("state")
@@ -126,8 +127,66 @@ def test_what_needs_to_be_exclusive_leaves_the_others(jobs: Jobs, commits: list[
 
     assert jobs.results(A=_store, B=exclude, C=_store, D=exclude) == [None] * 4
     assert _names() == NAMES
+    assert (jobs.runs["A"], jobs.runs["C"]) == (1, 1)
     # Two are alone on PostgreSQL. SQLite has no transaction that is not exclusive.
     assert len(commits) == TOGETHER + (0 if answers_at_once() else 2)
+
+
+def test_what_needs_to_be_exclusive_after_a_change_leaves_the_others_too(jobs: Jobs) -> None:
+    def exclude(name: str) -> None:
+        _store(name)
+        with writing():
+            assert Account.by_id(name) is None
+
+    assert jobs.results(A=_store, B=exclude, C=_store, D=exclude) == [None] * 4
+    assert _names() == NAMES
+
+
+def test_what_jobs_write_at_the_end_is_written_together_without_that_of_failed_ones(
+    jobs: Jobs,
+) -> None:
+    writes = list[list[str]]()
+
+    def write(names: Sequence[str]) -> None:
+        writes.append([*names])
+        for name in names:
+            _store(name)
+
+    def note(name: str) -> None:
+        database.at_end(write, name)
+
+    def fail(name: str) -> None:
+        if not answers_at_once():
+            note(name)
+        raise ValueError(name)
+
+    jobs.results(A=note, B=fail, C=note)
+    # SQLite has one writer, so that no transactions wait for rows of each other.
+    assert writes == ([["A"], ["C"]] if answers_at_once() else [["A", "C"]])
+    assert _names() == ["A", "C"]
+
+
+def test_a_thread_that_commits_goes_on_after_an_error_of_its_own() -> None:
+    def commit(jobs: Sequence[Job]) -> None:
+        for job in jobs:
+            job.run()
+            job.finish()
+
+    def fail() -> None:
+        raise RuntimeError("no thread")
+
+    async def run() -> list[Any]:
+        committer = Committer(commit)
+        try:
+            return [
+                await asyncio.gather(committer.run(each), return_exceptions=True)
+                for each in (fail, int)
+            ]
+        finally:
+            committer.stop()
+
+    [[error], [result]] = asyncio.run(run())
+    assert (str(error), result) == ("no thread", None)
 
 
 def test_a_query_that_fails_disturbs_nothing(jobs: Jobs) -> None:

@@ -302,6 +302,22 @@ def test_jobs_that_shared_a_lost_transaction_run_again(
     assert [_kept(connected, value) for value in (80, 81, 82)] == [1] * 3
 
 
+def test_jobs_that_only_read_when_their_transaction_was_lost_run_again(
+    connected: PostgresEngine, cut: Callable[[], None]
+) -> None:
+    runs = Counter[int]()
+
+    def look(value: int) -> None:
+        runs[value] += 1
+        if runs[83] == 1:
+            cut()
+        assert connected.put("SELECT 1").rows == [(1,)]
+        connected.put("INSERT INTO kept VALUES (%s)", [value])
+
+    assert _all_together(connected, look, 83, 84) == [None] * 2
+    assert [_kept(connected, value) for value in (83, 84)] == [1] * 2
+
+
 @pytest.mark.parametrize(
     "error",
     [UnsureError("lost", is_silent=False), OperationalError("silent")],
