@@ -15,7 +15,9 @@ def test_a_trial_without_a_sandbox_sends_and_receives(tmp_path: Path) -> None:
         wait_for(lambda: "Stop with Ctrl-C." in gateway.log(), "the greeting", 60)
         account, key, number = re.findall(r"(?:Account|API key|Number) +(\S+)", gateway.log())
         assert gateway.process is not None
-        assert len(children_of(gateway.process.pid)) == len(("web", "worker"))
+        up = gateway.process.pid
+        # The child that prepared the database may not have ended yet.
+        wait_for(lambda: len(children_of(up)) == len(("web", "worker")), "web and worker alone")
         customer = Customer(account, key, gateway.api, {"id": number})
         assert customer.send("15557654321", "Is it you?").status_code == 200
         assert customer.send("15550100001").status_code == 400

@@ -12,10 +12,11 @@ import pytest
 import requests
 
 from contract_tests.harness import START_SECONDS, WAIT_SECONDS, Gateway, Receiver, wait_for
-from contract_tests.processes import children_of, is_alive
+from contract_tests.processes import is_alive
 
 # Their log lines fill a pipe of 4 KiB many times.
 REQUESTS = 60
+PARTS = ("web", "worker", "sandbox")
 
 
 class Piped(Gateway):
@@ -77,12 +78,12 @@ def test_the_service_works_and_stops_while_nobody_reads_its_log(
     piped: Piped, receiver: Receiver
 ) -> None:
     _use(piped, receiver)
-    for part in ("web", "worker", "sandbox"):
+    for part in PARTS:
         piped.kill(part)
     wait_for(piped.is_ready, "a ready service", START_SECONDS)
     _use(piped, receiver)
     assert piped.process is not None
-    parts = children_of(piped.process.pid)
+    parts = [*map(piped.part, PARTS)]
     assert piped.stop() == 0
     assert not any(map(is_alive, parts))
     os.close(piped.reading)
@@ -91,9 +92,9 @@ def test_the_service_works_and_stops_while_nobody_reads_its_log(
 def test_a_reader_that_ended_stops_nothing(piped: Piped, receiver: Receiver) -> None:
     os.close(piped.reading)
     assert piped.process is not None
-    parts = children_of(piped.process.pid)
+    parts = [*map(piped.part, PARTS)]
     _use(piped, receiver)
     wait_for(lambda: _dropped(piped) > REQUESTS, "lines that are counted as dropped")
-    assert children_of(piped.process.pid) == parts
+    assert [*map(piped.part, PARTS)] == parts
     piped.process.send_signal(signal.SIGTERM)
     assert piped.process.wait(START_SECONDS) == 0
