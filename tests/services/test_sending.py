@@ -9,7 +9,7 @@ import pytest
 from peewee import OperationalError
 
 from models.accounts.account import Account
-from models.database import database, writing
+from models.database import commit, database, writing
 from models.deliveries.event import Event
 from models.errors import ConflictError, DomainError, ForbiddenError, NotFoundError
 from models.messages.idempotency import IdempotencyKey
@@ -287,3 +287,19 @@ def test_a_foreign_or_missing_number_sends_nothing(number: Number, network: Netw
     for caught in (forbidden, unknown):
         assert caught.value.details == {"field": "/number_id"}
     assert asked == []
+
+
+def test_the_person_is_a_key_of_the_first_transaction(
+    number: Number, network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two transactions with several sends may make the contacts of the same people."""
+    network(lambda _: "wamid.1")
+    keys = list[tuple[str, ...]]()
+
+    async def note(work: Callable[[], Any], *given: str) -> Any:
+        keys.append(given)
+        return await commit(work, *given)
+
+    monkeypatch.setattr(sending, "commit", note)
+    assert _send(number).status == 200
+    assert "15551234567" in keys[0]
