@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import signal
-import sys
+from typing import NoReturn
 
 from aiohttp import web
 
@@ -18,6 +18,14 @@ from sandbox.settings import GRAPH_HOST, Settings, SettingsError, load
 STOPS = (signal.SIGTERM, signal.SIGINT)
 # A response that is still delayed must not delay the stop.
 SHUTDOWN = 0.2
+
+
+def run() -> NoReturn:
+    """Exit with the code of ``main``.
+
+    Python's own end restores the default of each signal, and a second signal would kill the process.
+    """
+    os._exit(main())
 
 
 def main() -> int:
@@ -38,8 +46,14 @@ def main() -> int:
 async def _serve(settings: Settings, printer: Printer) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+
+    def end(*_: object) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(stop.set)
+
+    # A handler of asyncio is removed with the loop, and a second signal would kill the process.
     for number in STOPS:
-        loop.add_signal_handler(number, stop.set)
+        signal.signal(number, end)
     app, journal = build(settings)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=SHUTDOWN)
     try:
@@ -53,11 +67,6 @@ async def _serve(settings: Settings, printer: Printer) -> None:
     finally:
         await runner.cleanup()
         journal.close()
-        # asyncio closes its wakeup descriptor before it removes its handlers.
-        # A second signal in between would print a traceback.
-        for number in STOPS:
-            loop.remove_signal_handler(number)
-            signal.signal(number, signal.SIG_IGN)
 
 
 async def _listen(runner: web.AppRunner, settings: Settings) -> str:
@@ -96,4 +105,4 @@ async def _listen_with_tls(runner: web.AppRunner, settings: Settings, port: int)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

@@ -111,5 +111,5 @@ def test_a_stop_ignores_further_signals(tmp_path: Path) -> None:
     while process.poll() is None:
         assert time.monotonic() < deadline
         process.send_signal(signal.SIGTERM)
-        time.sleep(0.0003)
+        time.sleep(0.00005)
     assert (process.returncode, process.communicate()[1]) == (0, "")
