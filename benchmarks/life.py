@@ -1,7 +1,8 @@
 """Measures whether the whole service keeps up with complete lives of messages, 100 a second.
 
 ``make bench ARGS=life`` runs it. BENCH_LIFE_SECONDS=60 sets the duration (600 for the documented figures),
-BENCH_LIFE_RATE=100 the messages a second, and BENCH_LIFE_BACKENDS=SQLite,PostgreSQL+Redis the backends.
+BENCH_LIFE_RATE=100 the messages a second, and BENCH_LIFE_BACKENDS=SQLite,PostgreSQL+Redis the backends. The
+receiver answers after BENCH_LIFE_AFTER=0 milliseconds.
 """
 
 import os
@@ -31,6 +32,7 @@ from models.messages.callback import Callback
 
 SECONDS = float(os.environ.get("BENCH_LIFE_SECONDS", "60"))
 RATE = float(os.environ.get("BENCH_LIFE_RATE", "100"))
+AFTER_MS = int(os.environ.get("BENCH_LIFE_AFTER", "0"))
 BACKENDS = os.environ.get("BENCH_LIFE_BACKENDS", "SQLite,PostgreSQL+Redis").split(",")
 WARM_UP, CONNECTIONS = 5.0, 32
 SAMPLE_SECONDS = 0.5
@@ -44,7 +46,8 @@ PARTS = ("sandbox", "web", "worker")
 METHOD = (
     f"{RATE:.0f} sends a second for {SECONDS:.0f} s, evenly spaced, each with a fresh recipient and"
     " Idempotency-Key. The sandbox responds at once and sends three statuses, 50 ms apart (sent,"
-    " delivered, read). The three events go to one webhook. One process each of web, worker,"
+    f" delivered, read). The three events go to one webhook, whose receiver answers after {AFTER_MS} ms. The"
+    " lag of an event lasts from its timestamp to its arrival. One process each of web, worker,"
     " sandbox, receiver and load generator. Database and queue servers run on the same machine. A life"
     " lasts from the message's creation to the arrival of its last event. The backlog is due and"
     " unclaimed deliveries, and callbacks that are stored and not ingested."
@@ -71,6 +74,7 @@ class Sample:
 class Course:
     """The result of a run. ``lives`` are pairs of creation and end in Unix seconds. CPU times are in seconds.
 
+    ``sent_lags`` are the lags of ``message.sent`` in ms.
     ``idle`` is the idle share of all cores during the load, from 0 to 1.
     """
 
@@ -80,6 +84,7 @@ class Course:
     lives: list[tuple[float, float]]
     cpu: dict[str, float]
     idle: float
+    sent_lags: list[float]
 
     def backlogs(self, tenth: int) -> list[int]:
         """The backlogs sampled in a tenth of the time, from 0 to 9."""
@@ -132,7 +137,7 @@ def make_load(gateway: Parts, receiver: str) -> Load:
     """Sends of a new customer whose webhook subscribes to the three events."""
     gateway.behave(latency_ms=0)
     customer = gateway.customer()
-    webhook = {"url": f"{receiver}/ok/0", "events": EVENTS}
+    webhook = {"url": f"{receiver}/after/{AFTER_MS}", "events": EVENTS}
     customer.request("POST", "/webhooks", json=webhook).raise_for_status()
     number_id = str(customer.number["id"])
     load = load_of_sends(f"{gateway.api}/messages/send", number_id, customer.key)
@@ -192,7 +197,8 @@ def _observe(
     cpu = {name: cpu_seconds(pid) - used[name] for name, pid in pids.items()}
     samples = sampler.stop()
     lives = _lives(receiver, round(RATE * (WARM_UP + SECONDS))) or []
-    return Course(begin, answers, samples, lives, cpu, idle)
+    lags = requests.get(f"{receiver}/lags/0", timeout=PATIENCE_SECONDS).json()
+    return Course(begin, answers, samples, lives, cpu, idle, lags)
 
 
 def run(_rounds: int) -> Iterator[Table]:
@@ -220,6 +226,9 @@ def _figures(
 ) -> Iterator[tuple[str, str, tuple[float, ...]]]:
     yield "answer to a send, p50", "ms", (course.answers.p50,)
     yield "answer to a send, p99", "ms", (course.answers.p99,)
+    for share in (0.5, 0.99):
+        lag = percentile(course.sent_lags, share)
+        yield f"lag of message.sent, p{share * 100:.0f}", "ms", (lag,)
     for half, name in enumerate(("first half", "second half")):
         for share in (0.5, 0.99):
             lag = percentile(course.lags(half), share)
@@ -227,6 +236,8 @@ def _figures(
     for name, seen in (("first", first), ("last", last)):
         yield f"least backlog of the {name} tenth", "", (min(seen),)
         yield f"mean backlog of the {name} tenth", "", (mean(seen),)
+    last_end = max((end for _, end in course.lives), default=course.begin)
+    yield "last arrival, after the load", "s", (last_end - course.begin - SECONDS,)
     yield "largest backlog", "", (max(each.backlog for each in course.samples),)
     for name, seconds in course.cpu.items():
         yield f"CPU of {name}, for each life", "ms", (1000 * seconds / max(1, len(course.lives)),)

@@ -2,13 +2,15 @@
 
 A life is complete when the message's three events have arrived, in any order and any number of times.
 ``GET /arrivals/N`` responds when at least N lives are complete, with the time of each end in Unix seconds.
-Its key is the message's identifier and time of creation.
+Its key is the message's identifier and time of creation. ``GET /lags/0`` responds with the milliseconds from
+the timestamp of each ``message.sent`` to its arrival.
 """
 
 import asyncio
 import json
 import re
 import sys
+import time
 from datetime import datetime
 from functools import partial
 
@@ -17,6 +19,7 @@ from benchmarks.receivers import Arrivals, Receiver
 STEPS = {b"message.sent", b"message.delivered", b"message.read"}
 _KIND = re.compile(rb'"event": ?"([^"]+)"')
 _IDENTIFIER = re.compile(rb'"id": ?"([^"]+)"')
+_TIMESTAMP = re.compile(rb'"timestamp": ?"([^"]+)"')
 _CREATED_AT = re.compile(rb'"createdAt": ?"([^"]+)"')
 
 
@@ -26,6 +29,7 @@ class Lives(Arrivals):
     def __init__(self) -> None:
         super().__init__()
         self._missing: dict[bytes, set[bytes]] = {}
+        self.lags: list[float] = []
 
     def note(self, body: bytes) -> None:
         """Record an event that arrived."""
@@ -34,11 +38,22 @@ class Lives(Arrivals):
         )
         if kind is None or identifier is None or created_at is None:
             return
+        timestamp = _TIMESTAMP.search(body)
+        if kind[1] == b"message.sent" and timestamp is not None:
+            self.lags.append(1000 * (time.time() - _unix(timestamp[1])))
         missing = self._missing.setdefault(identifier[1], set(STEPS))
         missing.discard(kind[1])
         if not missing:
-            moment = datetime.fromisoformat(created_at[1].decode()).timestamp()
+            moment = _unix(created_at[1])
             super().note(json.dumps({"id": f"{identifier[1].decode()} {moment}"}).encode())
+
+    def shown(self, kind: bytes) -> bytes | None:
+        """The response to a request for figures of this kind. None if it is no such request."""
+        return json.dumps(self.lags).encode() if kind == b"lags" else super().shown(kind)
+
+
+def _unix(timestamp: bytes) -> float:
+    return datetime.fromisoformat(timestamp.decode()).timestamp()
 
 
 async def serve(port: int) -> None:

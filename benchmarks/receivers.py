@@ -52,6 +52,10 @@ class Arrivals:
         if self.waiting:
             self.tell()
 
+    def shown(self, kind: bytes) -> bytes | None:
+        """The response to a request for figures of this kind. None if it is no such request."""
+        return b"%d" % self.refused if kind == b"refused" else None
+
     def tell(self) -> None:
         """Respond to the requests whose number has been reached."""
         ready = [asker for count, asker in self.waiting if count <= len(self.times)]
@@ -93,8 +97,8 @@ class Receiver(asyncio.Protocol):
             self._arrivals.waiting.append((int(argument), self._transport))
             self._arrivals.tell()
             return
-        if kind == b"refused":
-            self._transport.write(_answer(b"%d" % self._arrivals.refused))
+        if (shown := self._arrivals.shown(kind)) is not None:
+            self._transport.write(_answer(shown))
             return
         if kind == b"limit":
             limit, _, seconds = argument.partition(b"/")

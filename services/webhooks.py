@@ -277,10 +277,10 @@ def count_test(webhook: Webhook, size: int) -> None:
         minute = Minute(now, [webhook.account_id], outgoing_limits())
         rooms = minute.rooms(webhook)
         fresh = Webhook.by_id(webhook.id) or webhook
-        tried = minute.trial_rooms([fresh])[0] if fresh.on_trial else []
-        if any(room.is_full for room in (*rooms, *tried)):
+        is_full = any(room.is_full for room in rooms)
+        if is_full or (fresh.on_trial and minute.trial_news([fresh]) == [0]):
             seconds = -(-(minute.ends_at - now) // 1000)
-            limit = ON_TRIAL if not any(room.is_full for room in rooms) else AT_LIMIT
+            limit = AT_LIMIT if is_full else ON_TRIAL
             raise RateLimitedError(f"{limit} Try again in {seconds} seconds.", retry_after=seconds)
         if fresh.on_trial:
             fresh.note_trial(now, 1)

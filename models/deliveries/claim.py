@@ -541,12 +541,11 @@ def _trials(webhooks: Sequence[Webhook], minute: Minute) -> dict[str, int]:
     tried = [webhook for webhook in webhooks if webhook.on_trial]
     if not tried:
         return {}
-    parts = divide(minute.trial_rooms(tried))
-    news = {webhook.id: part.deliveries for webhook, part in zip(tried, parts, strict=True)}
-    for webhook in tried:
-        if not news[webhook.id]:
+    news = minute.trial_news(tried)
+    for webhook, events in zip(tried, news, strict=True):
+        if not events:
             webhook.use_up_trial(minute.ends_at - MINUTE_MS)
-    return news
+    return {webhook.id: events for webhook, events in zip(tried, news, strict=True)}
 
 
 def claim_suspect(last_try: int, lease_ms: int, worker: str = "") -> ClaimedDelivery | None:

@@ -2,7 +2,7 @@
 
 A claim reads and counts in its transaction, and so does a test (services.webhooks). A url that has never
 responded with 2xx is on trial, with a small room for new events. All urls on trial at a host that has never
-responded with 2xx to anybody share one such room, over all accounts.
+responded with 2xx to anybody share one such room, over all accounts. Each account gets at least one event.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,13 +15,12 @@ from peewee import (
     CompositeKey,
     IntegerField,
     TextField,
-    fn,
 )
 
 from models.accounts.account import Account
 from models.database import BaseModel, Prepared, is_in
 from models.deliveries.host import ProvenHost
-from models.deliveries.room import Room
+from models.deliveries.room import Room, divide
 from models.deliveries.webhook import MINUTE_MS, MOST_ON_TRIAL, Webhook
 from models.work import NO_LIMIT
 
@@ -99,14 +98,32 @@ class Minute:
             self._hosts[place] = self._of_host(webhook.account_id)
         return [self._accounts[webhook.account_id], self._hosts[place]]
 
-    def trial_rooms(self, webhooks: Sequence[Webhook]) -> list[list[Room]]:
-        """What is left for new events of each of these webhooks, whose urls are on trial."""
+    def trial_news(self, webhooks: Sequence[Webhook]) -> list[int]:
+        """How many new events each of these webhooks may get, whose urls are on trial.
+
+        If others used up the room of a host, an account still gets one there: its 2xx proves the host.
+        """
         hosts = sorted({webhook.host for webhook in webhooks})
         proven = ProvenHost.among(hosts)
         unproven = [host for host in hosts if host not in proven]
-        used = dict(_TRIALS.execute(self._minute, unproven)) if unproven else {}
-        shared = {host: [Room(MOST_ON_TRIAL - used.get(host, 0))] for host in unproven}
-        return [[Room(each.trial_room(self._now)), *shared.get(each.host, [])] for each in webhooks]
+        shared = {host: [Room(MOST_ON_TRIAL)] for host in unproven}
+        tried: set[tuple[str, str]] = set()
+        for account_id, host, events in _TRIALS.execute(self._minute, unproven) if unproven else ():
+            shared[host][0].deliveries -= events
+            tried.add((account_id, host))
+        own = [webhook.trial_room(self._now) for webhook in webhooks]
+        rooms = [
+            [Room(events), *shared.get(webhook.host, [])]
+            for webhook, events in zip(webhooks, own, strict=True)
+        ]
+        news = [part.deliveries for part in divide(rooms)]
+        places = [(webhook.account_id, webhook.host) for webhook in webhooks]
+        tried |= {place for place, events in zip(places, news, strict=True) if events}
+        for index, place in enumerate(places):
+            if place not in tried and own[index] > 0:
+                news[index] = 1
+                tried.add(place)
+        return news
 
     def _of_host(self, account_id: str) -> Room:
         """A part of what its account may send, rounded up."""
@@ -145,10 +162,8 @@ _OF_ACCOUNTS = Prepared(
     )
 )
 _TRIALS = Prepared(
-    lambda minute, hosts: (
-        Outgoing.select(Outgoing.host, fn.SUM(Outgoing.trial))
-        .where(Outgoing.minute == minute, is_in(Outgoing.host, hosts))
-        .group_by(Outgoing.host)
+    lambda minute, hosts: Outgoing.select(Outgoing.account_id, Outgoing.host, Outgoing.trial).where(
+        Outgoing.minute == minute, is_in(Outgoing.host, hosts), Outgoing.trial > 0
     )
 )
 _KEY = [Outgoing.account_id, Outgoing.minute, Outgoing.host]

@@ -220,6 +220,35 @@ def test_all_urls_on_trial_at_a_host_share_ten_events_a_minute(
     assert len({each.webhook.account_id for each in claimed}) == 2
 
 
+def test_an_account_gets_an_event_at_a_host_whose_room_others_used_up(
+    account: Account, starter: Account, clock: Clock
+) -> None:
+    """Otherwise dead paths of one account would keep another's receiver from ever responding."""
+    assert clock.at % MINUTE_MS == 0
+    _tried(starter, *(f"https://new.example/{path}" for path in range(20)))
+    assert len(_claim_all(Limits())) == MOST_ON_TRIAL
+    [good, _] = _tried(account, "https://new.example/good", "https://new.example/other")
+    [claimed] = _claim_all(Limits())
+    assert claimed.webhook.id == good.id
+    assert _claim_all(Limits()) == []
+    record_outcomes([replace(factories.success(claimed), proven_url=good.url)], lambda _: None, 10)
+    counts = Counter(each.webhook.account_id for each in _claim_all(Limits()))
+    assert counts[account.id] > MOST_ON_TRIAL
+
+
+def test_each_account_of_a_claim_gets_an_event_at_a_host_without_room(
+    account: Account, starter: Account, clock: Clock
+) -> None:
+    assert clock.at % MINUTE_MS == 0
+    third = Account.open("Third", "starter")
+    _tried(third, *(f"https://new.example/{path}" for path in range(20)))
+    assert len(_claim_all(Limits())) == MOST_ON_TRIAL
+    for owner in (account, starter):
+        _tried(owner, *(f"https://new.example/{owner.id}/{path}" for path in range(2)))
+    claimed = _claim_all(Limits())
+    assert Counter(each.webhook.account_id for each in claimed) == {account.id: 1, starter.id: 1}
+
+
 def test_at_a_host_that_responded_each_url_on_trial_has_a_room_of_its_own(
     account: Account, starter: Account, clock: Clock
 ) -> None:
