@@ -5,6 +5,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextvars import Context
 from functools import partial
+from typing import NamedTuple
 
 from models.database import commit
 from models.database.outage import is_outage
@@ -12,13 +13,16 @@ from models.errors import ForbiddenError, UnauthorizedError
 from models.messages.callback import Callback
 from networks.registry import all_networks
 from services import doorbells, telemetry
-from services.ingestion import MOST_TOGETHER, ingest_together, keys_of, read
+from services.ingestion import MOST_TOGETHER, Read, ingest_together, keys_of, read
 
 logger = logging.getLogger(__name__)
 
 # Larger ones are stored, and so are all while many wait: the network waits for the response. To store them
 # costs more in all, so a lower number makes an overload worse.
-MOST_BYTES, MOST_WAITING = 16 << 10, 4 * MOST_TOGETHER
+# The longest text of a message is below MOST_BYTES, so that shorter ones do not overtake it.
+MOST_BYTES, MOST_WAITING = 32 << 10, 4 * MOST_TOGETHER
+# The most keys of a transaction (models.database.write). A send has two.
+MOST_KEYS = 200
 
 
 def verify(query: Mapping[str, str]) -> str:
@@ -47,7 +51,7 @@ class Door:
     """Takes the callbacks of an event loop. Those that come during a transaction share the next one."""
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[Callback, asyncio.Future[None]]] = []
+        self._waiting: list[_Waiting] = []
         self._task: asyncio.Task[None] | None = None
 
     async def take(self, body: bytes) -> None:
@@ -58,7 +62,7 @@ class Door:
             callback = Callback.arrived(body)
             loop = asyncio.get_running_loop()
             taken = loop.create_future()
-            self._waiting.append((callback, taken))
+            self._waiting.append(_Waiting(callback, taken))
             if self._task is None:
                 # Not in the context of this request: the task serves others too.
                 self._task = loop.create_task(self._work_off(), context=Context())
@@ -70,38 +74,58 @@ class Door:
             while self._waiting:
                 batch = self._waiting[:MOST_TOGETHER]
                 del self._waiting[:MOST_TOGETHER]
-                error = await _ingest([callback for callback, _ in batch])
-                for _, taken in batch:
-                    if taken.cancelled():
-                        continue
-                    if error is None:
-                        taken.set_result(None)
-                    else:
-                        taken.set_exception(error)
+                await _ingest(batch)
         finally:
             self._task = None
 
 
-async def _ingest(callbacks: Sequence[Callback]) -> Exception | None:
-    """Ingest or store these. Returns the error if neither is possible: the network repeats them."""
-    left = [*callbacks]
+class _Waiting(NamedTuple):
+    """A callback, and the future of its request."""
+
+    callback: Callback
+    taken: asyncio.Future[None]
+
+
+async def _ingest(left: Sequence[_Waiting]) -> None:
+    """Ingest or store these callbacks. If neither is possible, the network repeats them."""
     try:
         try:
-            while items := read(left):
-                ingest = partial(ingest_together, items, are_stored=False)
-                left = left[await commit(ingest, *keys_of(items)) :]
+            items = read(each.callback for each in left)
+            while items:
+                some = _with_few_keys(items)
+                ingest = partial(ingest_together, some, are_stored=False)
+                done = await commit(ingest, *keys_of(some))
+                doorbells.deliveries.ring()
+                _end(left[:done])
+                items, left = items[done:], left[done:]
         except Exception as problem:
             if is_outage(problem):
                 raise
             logger.warning(
                 "%d callbacks are stored: ingesting them failed", len(left), exc_info=True
             )
-            await _store(*left)
+            await _store(*(each.callback for each in left))
+            _end(left)
     except Exception as error:  # noqa: BLE001 - raised again in each request
-        return error
-    finally:
-        doorbells.deliveries.ring()
-    return None
+        _end(left, error)
+
+
+def _with_few_keys(items: Sequence[Read]) -> Sequence[Read]:
+    """The first callbacks, at least one. With many keys their transaction would exclude all others."""
+    while len(items) > 1 and len(keys_of(items)) > MOST_KEYS:
+        items = items[: len(items) // 2]
+    return items
+
+
+def _end(waiting: Sequence[_Waiting], error: Exception | None = None) -> None:
+    """Let the requests of these callbacks respond."""
+    for _, taken in waiting:
+        if taken.cancelled():
+            continue
+        if error is None:
+            taken.set_result(None)
+        else:
+            taken.set_exception(error)
 
 
 async def _store(*callbacks: Callback) -> None:

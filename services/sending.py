@@ -156,7 +156,8 @@ async def _look_up(lock: str, send: _Send) -> bool:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
-            return await commit(partial(_is_stored, lock, send), lock)
+            # Not with others: its lock may be held until the server notices that a connection is lost.
+            return await commit(partial(_is_stored, lock, send))
         except UNAVAILABLE:
             if time.monotonic() > deadline:
                 raise _UndecidedError(send) from None
@@ -179,6 +180,9 @@ def _begin(
 
     def begin() -> _Send:
         stored = storage.look_up(account_id)
+        # Before the first change: an error after it also undoes what shares the transaction.
+        if key is not None and (known := IdempotencyKey.find(account_id, key)):
+            raise _KeyTakenError(known)
         number = _check_sender(account_id, body["number_id"])
         storage.check(stored)
         sender = _sender(number)

@@ -9,7 +9,6 @@ import redis
 
 from models.database import outage
 from models.database.outage import driver_error
-from models.database.sqlite import BusyError
 
 # Seconds between two identical messages of a logger about an outage.
 OUTAGE_SECONDS = 10
@@ -39,11 +38,11 @@ def limit_outages(record: logging.LogRecord) -> bool:
 
 def _is_repeated(error: object) -> bool:
     """Whether each use of the database or Redis currently fails in the same way."""
-    return is_outage(error) or _is_full(error) or isinstance(error, BusyError)
+    return is_outage(error) or _is_full(error)
 
 
 def is_outage(error: object) -> bool:
-    """Whether an error means that PostgreSQL or Redis is unreachable."""
+    """Whether an error means that the database or Redis is unavailable."""
     return outage.is_outage(error) or isinstance(
         driver_error(error), redis.ConnectionError | redis.TimeoutError
     )

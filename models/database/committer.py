@@ -40,25 +40,32 @@ class Job:
 class Committer:
     """Calls ``commit`` with the jobs that wait, in its thread. It must finish each of them.
 
-    One event loop uses it. The thread begins with the first job.
+    Any thread with an event loop may use it. Its own thread begins with the first job.
     """
 
     def __init__(self, commit: Callable[[Sequence[Job]], None]) -> None:
         self._commit = commit
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
-        self._is_serving = False
+        self._begin_lock = threading.Lock()
+        self._thread: threading.Thread | None = None
 
     def run(self, work: Callable[[], Result], keys: Sequence[str] = ()) -> Awaitable[Result]:
         """Run ``work`` in the thread, with the caller's context."""
         job = Job(partial(copy_context().run, work), keys)
         # From here on it cannot be cancelled.
         job.waiting.set_running_or_notify_cancel()
+        # Not after the job: if no thread can start, the caller has the error, and nothing may run later.
+        self._begin()
         self._jobs.put(job)
-        if not self._is_serving:
-            # A daemon thread: no caller has a result for work that is not committed.
-            threading.Thread(target=self._serve, name="writer", daemon=True).start()
-            self._is_serving = True
         return asyncio.wrap_future(job.waiting)
+
+    def _begin(self) -> None:
+        with self._begin_lock:
+            if self._thread is None:
+                # A daemon thread: no caller has a result for work that is not committed.
+                thread = threading.Thread(target=self._serve, name="writer", daemon=True)
+                thread.start()
+                self._thread = thread
 
     def stop(self) -> None:
         """End the thread after the jobs that wait."""

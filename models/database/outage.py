@@ -1,6 +1,6 @@
-"""Whether an error means that PostgreSQL is unreachable, and not that a statement or its data are wrong.
+"""Whether an error means that the database is unavailable, and not that a statement or its data are wrong.
 
-The same work succeeds once the server, or its successor, is there again.
+The same work succeeds once the server, or its successor, is there again, or SQLite's lock is free.
 """
 
 import psycopg
@@ -15,6 +15,13 @@ _AWAY = ("08", "53300", "57", "55P03", "25P03", "25006")
 UNAVAILABLE = (OperationalError, InterfaceError, InternalError)
 
 
+class BusyError(OperationalError):
+    """Another writer kept SQLite's lock for too long. Nothing was written."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"another writer has kept the database locked for {seconds} s")
+
+
 def driver_error(error: object) -> object:
     """The error of the driver that peewee's error wraps."""
     while isinstance(error, DatabaseError):
@@ -23,13 +30,16 @@ def driver_error(error: object) -> object:
     return error
 
 
-def is_silence(error: object) -> bool:
-    """Whether an error of peewee or psycopg means that the server did not respond in time."""
-    return isinstance(driver_error(error), psycopg.errors.ConnectionTimeout)
+def has_waited(error: object) -> bool:
+    """Whether a wait for the server or for a lock was too long: other work would wait as long again."""
+    waits = psycopg.errors.ConnectionTimeout, psycopg.errors.LockNotAvailable
+    return isinstance(driver_error(error), waits)
 
 
 def is_outage(error: object) -> bool:
-    """Whether an error of peewee or psycopg means that the server is unreachable."""
+    """Whether an error of peewee or psycopg means that the database is unavailable."""
+    if isinstance(error, BusyError):
+        return True
     error = driver_error(error)
     # psycopg itself raises InternalError if the connection ends in the response to a COMMIT.
     if isinstance(error, psycopg.OperationalError | psycopg.InternalError):

@@ -34,7 +34,7 @@ from psycopg.types.string import StrDumper
 
 from models.clock import server_time
 from models.database.committer import Committer, Job
-from models.database.outage import driver_error, is_silence
+from models.database.outage import driver_error, has_waited
 from models.database.pipeline import COMMIT, PLANNING, Answer, EndedError, Pipeline, is_read
 from models.database.session import BOUNDS, TIMEOUTS, locally
 
@@ -50,6 +50,8 @@ queries = logging.getLogger("peewee")
 _EVERYBODY = "pg_advisory_xact_lock%s(20977, 1)"
 # With more keys than this a transaction is exclusive.
 MOST_KEYS = 500
+# The time in seconds after which a transaction takes no further job: its keys exclude other processes.
+MOST_SECONDS = 0.05
 # Threads that run queries for event loops, besides the one that commits.
 THREADS = 7
 # How long a thread waits for a connection of the pool.
@@ -272,42 +274,59 @@ class PostgresEngine(PooledPostgresqlDatabase):
             self._held.at_end.append((write, value))
 
     def _commit(self, jobs: Sequence[Job]) -> None:
-        """Run jobs in one transaction. Those that cannot share it run alone, in other threads."""
-        together, alone, error = [*jobs], list[Job](), None
+        """Run jobs in as few transactions as their keys and their time allow."""
+        left = [*jobs]
+        while left:
+            left = self._commit_first(left)
+
+    def _commit_first(self, jobs: Sequence[Job]) -> list[Job]:
+        """Run the first jobs in one transaction. Those that cannot share it run alone, in other threads.
+
+        Returns those that are left.
+        """
+        together, alone, error = _with_few_keys(jobs), list[Job](), None
+        left, late = jobs[len(together) :], None
         try:
-            while together and not self._is_shared(together, alone):
+            while together and (late := self._share(together, alone)) is None:
                 together = [job for job in together if job not in alone]
         except BaseException as problem:  # noqa: BLE001 - raised again in the callers
             error = problem
-        together = [job for job in together if job not in alone]
-        # What may be committed must not run again. After a silence each would wait as long again.
-        if error and not (isinstance(error, UnsureError) or is_silence(error)):
+        late = late or list[Job]()
+        together = [job for job in together if job not in alone and job not in late]
+        # What may be committed must not run again, and neither must what would wait as long again.
+        if error and not (isinstance(error, UnsureError) or has_waited(error)):
             alone, together = alone + together, []
         for job in together:
             job.error = error or job.error
             job.finish()
         for job in alone:
             self._threads.submit(self._run_alone, job)
+        return [*late, *left]
 
-    def _is_shared(self, jobs: Sequence[Job], alone: list[Job]) -> bool:
+    def _share(self, jobs: Sequence[Job], alone: list[Job]) -> list[Job] | None:
         """Commit these jobs together, without those that cannot be among them, which are added to ``alone``.
 
-        Returns False if one of these has changed something, so that nothing is committed.
+        Returns those for which no time was left. None if one that is alone has changed something, so that
+        nothing is committed.
         """
+        late = [*jobs[1:]]
         try:
             with self.writing(sorted({key for job in jobs for key in job.keys})):
                 at_end = self._held.at_end = list[_AtEnd]()
-                for job in jobs:
-                    self._try(job, at_end, alone)
+                self._try(jobs[0], at_end, alone)
+                # Not before: the first job waited for the locks.
+                until = time.monotonic() + MOST_SECONDS
+                while late and time.monotonic() < until:
+                    self._try(late.pop(0), at_end, alone)
                 # Each function in one call, so that it locks its rows in order.
                 self._held.at_end = None
                 for write in dict.fromkeys(write for write, _ in at_end):
                     write([value for each, value in at_end if each is write])
         except NotAloneError:
-            return False
+            return None
         finally:
             self._held.at_end = None
-        return True
+        return late
 
     def _try(self, job: Job, at_end: list[_AtEnd], alone: list[Job]) -> None:
         """Run a job. Raises its error only if the transaction cannot continue without it."""
@@ -449,6 +468,16 @@ class PostgresEngine(PooledPostgresqlDatabase):
             conn.close()
             return True
         return False
+
+
+def _with_few_keys(jobs: Sequence[Job]) -> list[Job]:
+    """The first jobs, at least one, that have no more keys together than a transaction may lock."""
+    keys = set[str]()
+    for index, job in enumerate(jobs):
+        keys.update(job.keys)
+        if index and len(keys) > MOST_KEYS:
+            return [*jobs[:index]]
+    return [*jobs]
 
 
 def _number_of(key: str) -> int:

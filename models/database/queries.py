@@ -33,22 +33,25 @@ _used_at: dict[int, float] = {}
 
 
 class Waiting:
-    """Work that waits for other threads, and how long none of it has ended. One event loop uses it."""
+    """Work that waits for other threads, and how long none of it has ended. Any thread may use it."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._jobs = 0
         self._at = 0.0
 
     def begin(self) -> None:
         """A job begins to wait."""
-        if not self._jobs:
-            self._at = time.monotonic()
-        self._jobs += 1
+        with self._lock:
+            if not self._jobs:
+                self._at = time.monotonic()
+            self._jobs += 1
 
     def end(self) -> None:
         """A job has ended."""
-        self._jobs -= 1
-        self._at = time.monotonic()
+        with self._lock:
+            self._jobs -= 1
+            self._at = time.monotonic()
 
     def since(self) -> float | None:
         """Since when no job has ended, by time.monotonic(). None if none waits."""

@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from peewee import OperationalError, SqliteDatabase
+from peewee import SqliteDatabase
 
 from models.database.committer import Committer, Job
+from models.database.outage import BusyError
 from models.file_lock import lock_within
 
 Result = TypeVar("Result")
@@ -33,13 +34,6 @@ LOCK_SECONDS = 10
 READERS_MS = 50
 # The page cache in KiB of each thread's connection, and of the writers'. A web process has up to 60 threads.
 READERS_KIB, WRITERS_KIB = 1_000, 16_000
-
-
-class BusyError(OperationalError):
-    """Another writer kept the lock for too long. Nothing was written."""
-
-    def __init__(self) -> None:
-        super().__init__(f"another writer has kept the database locked for {LOCK_SECONDS} s")
 
 
 @dataclass(slots=True)
@@ -261,7 +255,7 @@ class SqliteEngine(SqliteDatabase):
         again and again between two looks of the others.
         """
         if not self._thread_lock.acquire(timeout=LOCK_SECONDS):
-            raise BusyError
+            raise BusyError(LOCK_SECONDS)
         try:
             self._lock_in_turn()
             self._writing_thread = threading.get_ident()
@@ -275,10 +269,10 @@ class SqliteEngine(SqliteDatabase):
         """Lock the lock file. Raises BusyError."""
         until = time.monotonic() + LOCK_SECONDS
         if not lock_within(LOCK_SECONDS, self._turn_file):
-            raise BusyError
+            raise BusyError(LOCK_SECONDS)
         try:
             if not lock_within(until - time.monotonic(), self._lock_file):
-                raise BusyError
+                raise BusyError(LOCK_SECONDS)
         finally:
             fcntl.flock(self._turn_file, fcntl.LOCK_UN)
 

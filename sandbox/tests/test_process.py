@@ -103,13 +103,14 @@ def test_the_sandbox_stops_quickly_in_any_state(
     answered.join(PATIENCE)
 
 
-def test_a_stop_ignores_further_signals(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_ignores_further_signals(tmp_path: Path, number: signal.Signals) -> None:
     process = run_sandbox(SANDBOX_PORT="0", SANDBOX_DATA_DIR=str(tmp_path))
     assert process.stdout is not None
     process.stdout.readline()
     deadline = time.monotonic() + PATIENCE
     while process.poll() is None:
         assert time.monotonic() < deadline
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(number)
         time.sleep(0.00005)
     assert (process.returncode, process.communicate()[1]) == (0, "")

@@ -56,9 +56,9 @@ def _claims(wait: Callable[[], object], engine: deliver.Engine) -> None:
     engine.wake()
 
 
-def _writer(wait: Callable[[], object], _: deliver.Engine) -> None:
+def _writer(wait: Callable[[], object], _: deliver.Engine, *keys: str) -> None:
     def run() -> None:
-        asyncio.run(commit(lambda: write(wait)))
+        asyncio.run(commit(lambda: write(wait, *keys), *keys))
 
     threading.Thread(target=run, daemon=True).start()
 
@@ -130,9 +130,13 @@ def test_an_empty_queue_is_asked_again_at_once_only_if_it_waits_itself(
     assert worker.run_task() is blocking
 
 
+@pytest.mark.parametrize(
+    ("keys", "name"),
+    [((), "the writer of the database"), (("a",), "the writer of sends and callbacks")],
+)
 def test_a_writer_that_hangs_is_named_in_web(
-    engine: deliver.Engine, release: threading.Event
+    engine: deliver.Engine, release: threading.Event, keys: tuple[str, ...], name: str
 ) -> None:
     watchdog = app._watchdog(get_settings(), engine.loop)
-    _writer(release.wait, engine)
-    _check_named(watchdog, "the writer of the database", release)
+    _writer(release.wait, engine, *keys)
+    _check_named(watchdog, name, release)

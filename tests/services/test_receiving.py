@@ -12,6 +12,7 @@ import pytest
 from peewee import OperationalError
 
 from contract_tests.stored import Stored
+from models.database.outage import BusyError
 from models.messages.callback import Callback
 from models.messages.message import Message
 from models.numbers.number import Number
@@ -36,6 +37,19 @@ def _take(*bodies: bytes) -> list[BaseException | None]:
         return await asyncio.gather(*map(door.take, bodies), return_exceptions=True)
 
     return asyncio.run(take())
+
+
+def _fail_after(monkeypatch: pytest.MonkeyPatch, turns: int, error: Exception) -> None:
+    """Let the first transactions succeed, and the others fail."""
+    left = [*range(turns)]
+
+    def ingest(callbacks: Sequence[Read], *, are_stored: bool) -> int:
+        if not left:
+            raise error
+        left.pop()
+        return ingestion.ingest_together(callbacks, are_stored=are_stored)
+
+    monkeypatch.setattr(receiving, "ingest_together", ingest)
 
 
 @pytest.fixture
@@ -120,6 +134,62 @@ def test_a_wait_for_locks_takes_no_time_from_the_callbacks(
     monkeypatch.setattr(ingestion, "MOST_SECONDS", 0.25)
     assert _take(*(_body(f"wamid.{n}") for n in range(3))) == [None] * 3
     assert transactions[0] > 1
+
+
+@pytest.mark.usefixtures("number")
+def test_callbacks_of_an_earlier_transaction_have_their_responses_and_are_not_stored(
+    monkeypatch: pytest.MonkeyPatch, transactions: list[int]
+) -> None:
+    monkeypatch.setattr(ingestion, "MOST_SECONDS", 0)
+    answered = list[str]()
+
+    async def take_noting(door: Door, body: bytes, name: str) -> None:
+        await door.take(body)
+        answered.append(name)
+
+    async def take() -> None:
+        door = Door()
+        calls = [take_noting(door, _body(f"wamid.{n}"), n) for n in "AB"]
+        bad = take_noting(door, _body("wamid.C", text={"body": "bad"}), "C")
+        await asyncio.gather(*calls, bad)
+
+    with refusing_text("bad"):
+        asyncio.run(take())
+    assert (transactions, answered) == ([1, 1], ["A", "B", "C"])
+    assert kinds() == ["message.received"] * 2
+    assert Callback.select().count() == 1
+
+
+@pytest.mark.usefixtures("number")
+def test_an_outage_after_a_transaction_is_no_error_of_its_callbacks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ingestion, "MOST_SECONDS", 0)
+    outage = OperationalError("gone")
+    outage.__cause__ = psycopg.OperationalError("gone")
+    _fail_after(monkeypatch, 1, outage)
+    first, second = _take(_body("wamid.A"), _body("wamid.B"))
+    assert (first, second) == (None, outage)
+
+
+@pytest.mark.usefixtures("number")
+def test_after_a_wait_for_the_lock_a_callback_does_not_wait_again_to_be_stored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    busy = BusyError(10)
+    _fail_after(monkeypatch, 0, busy)
+    assert _take(_body("wamid.A")) == [busy]
+    assert Callback.select().count() == 0
+
+
+@pytest.mark.usefixtures("number")
+def test_callbacks_with_many_keys_do_not_share_a_transaction(
+    monkeypatch: pytest.MonkeyPatch, transactions: list[int]
+) -> None:
+    monkeypatch.setattr(receiving, "MOST_KEYS", 4)
+    assert _take(*(_body(f"wamid.{n}", **{"from": f"1555000{n}"}) for n in range(4))) == [None] * 4
+    assert {len(ingestion.keys_of(ingestion.read([Callback.arrived(_body("wamid.X"))])))} == {2}
+    assert transactions == [2, 2]
 
 
 @pytest.mark.usefixtures("number")

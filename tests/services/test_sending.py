@@ -12,6 +12,7 @@ from models.accounts.account import Account
 from models.database import commit, database, writing
 from models.deliveries.event import Event
 from models.errors import ConflictError, DomainError, ForbiddenError, NotFoundError
+from models.messages.contact import Contact
 from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number, NumberStatus
@@ -199,6 +200,16 @@ def test_a_repeated_request_gets_the_same_answer_and_sends_nothing(
     assert first.retry_after == second.retry_after
     assert (first.is_replayed, second.is_replayed) == (False, True)
     assert (len(asked), Message.select().count()) == (1, 1)
+
+
+def test_a_repeated_request_changes_nothing_before_its_key_is_found(
+    number: Number, network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So it undoes no work that shares its transaction (models.database.committer)."""
+    network(lambda _: "wamid.1")
+    first = _send(number)
+    monkeypatch.setattr(Contact, "of_recipient", lambda *_: pytest.fail("a contact was written"))
+    assert _json(_send(number)) == _json(first)
 
 
 @pytest.mark.parametrize(

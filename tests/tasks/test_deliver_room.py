@@ -188,3 +188,16 @@ def test_a_webhook_has_at_most_the_part_of_an_account_in_flight() -> None:
     engine = _engine(31)
     assert engine._lanes[0].max_per_account == 5
     assert engine._paces.of("wh", is_slow=False).window == 5
+
+
+@pytest.mark.usefixtures("state")
+def test_a_lane_without_room_is_woken_by_no_rate() -> None:
+    """It claims when it has some: until then the wake-ups would follow each other without a pause."""
+    engine = make_engine()
+    [_, slow] = engine._lanes
+    engine._paces.of("wh_1", is_slow=True).close(engine.loop.time() + 1)
+    engine._set_alarm()
+    assert engine._alarm is not None
+    slow.max_in_flight = 0
+    engine._set_alarm()
+    assert engine._alarm is None

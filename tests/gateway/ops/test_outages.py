@@ -12,7 +12,7 @@ from redis import ConnectionError as RedisConnectionError
 
 from gateway.ops import outages
 from gateway.ops.outages import OUTAGE_SECONDS, limit_outages
-from models.database.sqlite import BusyError
+from models.database.outage import BusyError
 
 REFUSED = psycopg.OperationalError("connection failed:\n\tis it running?")
 
@@ -67,7 +67,7 @@ def _record(error: Exception, message: str = "%s failed") -> logging.LogRecord:
         _peewee_error(REFUSED),
         _raised_again(_peewee_error(REFUSED)),
         _peewee_error(_peewee_error(REFUSED)),
-        BusyError(),
+        BusyError(10),
         psycopg.errors.AdminShutdown("it goes"),
         psycopg.errors.CannotConnectNow("it comes"),
         psycopg.errors.LockNotAvailable("another holds the lock"),

@@ -1,15 +1,20 @@
 """Work with keys, for callers on an event loop: what waits shares a transaction, and nothing else."""
 
 import asyncio
+import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from peewee import OperationalError
+from psycopg.errors import LockNotAvailable
 
 from models import clock, database
 from models.accounts.account import Account
-from models.database import answers_at_once, write, writing
+from models.database import answers_at_once, postgresql, write, writing
 from models.database.committer import Committer, Job
 from tests.another_writer import another_writer
 
@@ -85,6 +90,28 @@ TOGETHER = 3
 def test_what_waits_shares_a_transaction(jobs: Jobs, commits: list[None]) -> None:
     assert jobs.results(**dict.fromkeys(NAMES, _store)) == [None] * 4
     assert (_names(), len(commits)) == (NAMES, TOGETHER)
+
+
+@pytest.mark.parametrize("limit", [("MOST_SECONDS", -1), ("MOST_KEYS", 1)])
+def test_what_has_no_time_or_too_many_keys_goes_into_the_next_transaction(
+    jobs: Jobs, commits: list[None], monkeypatch: pytest.MonkeyPatch, limit: tuple[str, int]
+) -> None:
+    monkeypatch.setattr(postgresql, *limit)
+    assert jobs.results(**dict.fromkeys(NAMES, _store)) == [None] * 4
+    assert {*jobs.runs.values()} == {1}
+    assert (_names(), len(commits)) == (NAMES, TOGETHER + (0 if answers_at_once() else 3))
+
+
+def test_after_a_wait_for_a_lock_that_was_too_long_no_other_work_waits_as_long(jobs: Jobs) -> None:
+    def wait(name: str) -> None:
+        _store(name)
+        raise OperationalError(name) from LockNotAvailable(name)
+
+    results = jobs.results(A=_store, B=wait, C=_store)
+    # On SQLite it is an error like others: its own one is a BusyError.
+    left = ["None", "B", "None"] if answers_at_once() else ["B"] * 3
+    assert [str(result) for result in results] == left
+    assert _names() == (["A", "C"] if answers_at_once() else [])
 
 
 def test_an_error_before_the_first_change_disturbs_nothing(jobs: Jobs, commits: list[None]) -> None:
@@ -187,6 +214,55 @@ def test_a_thread_that_commits_goes_on_after_an_error_of_its_own() -> None:
 
     [[error], [result]] = asyncio.run(run())
     assert (str(error), result) == ("no thread", None)
+
+
+def _run(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        job.result = job.run()
+        job.finish()
+
+
+def test_the_first_two_callers_start_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = list[str]()
+    start = threading.Thread.start
+
+    def start_slowly(thread: threading.Thread) -> None:
+        if thread.name == "writer":
+            started.append(thread.name)
+            time.sleep(0.1)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_slowly)
+    committer = Committer(_run)
+
+    async def call() -> int:
+        return await committer.run(int)
+
+    with ThreadPoolExecutor(2) as pool:
+        calls = [pool.submit(asyncio.run, call()) for _ in range(2)]
+        assert [each.result() for each in calls] == [0, 0]
+    committer.stop()
+    assert started == ["writer"]
+
+
+def test_what_gets_no_thread_never_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = list[int]()
+    start = threading.Thread.start
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("no thread")
+
+    async def run() -> None:
+        monkeypatch.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(RuntimeError):
+            await committer.run(lambda: ran.append(1))
+        monkeypatch.setattr(threading.Thread, "start", start)
+        await committer.run(lambda: ran.append(2))
+
+    committer = Committer(_run)
+    asyncio.run(run())
+    committer.stop()
+    assert ran == [2]
 
 
 def test_a_query_that_fails_disturbs_nothing(jobs: Jobs) -> None:

@@ -14,7 +14,8 @@ import pytest
 from peewee import OperationalError
 
 from models.database import sqlite
-from models.database.sqlite import BusyError, SqliteEngine
+from models.database.outage import BusyError
+from models.database.sqlite import SqliteEngine
 from tests.programs import begun
 
 # The threads of a web process with the default settings, and what their caches may take of its memory budget
