@@ -13,6 +13,7 @@ from typing import Any
 from peewee import PostgresqlDatabase
 
 from models.database import database, reading
+from tests import sqlite_statements
 
 # Tables that grow with the messages. A scan of the others costs little.
 GROWING = {
@@ -66,6 +67,13 @@ class Query:
             return [step for step in self.steps() if _is_slow_on_postgresql(step)]
         names = dict(map(reversed, _NAMED.findall(self.sql)))
         return [step for step in self.steps() if _is_slow_on_sqlite(step, names)]
+
+    def times_planned(self) -> int:
+        """How often SQLite plans it again if it runs several times with the same values.
+
+        It does so for a parameter that decides whether a partial index serves, and takes longer than to run.
+        """
+        return sqlite_statements.times_planned(self.sql, self.values)
 
     def steps(self) -> list[str]:
         """The steps of its plan, in the database's words."""

@@ -8,7 +8,6 @@ One thread writes for all event loops. It batches the waiting work in one transa
 """
 
 import fcntl
-import json
 import os
 import sqlite3
 import threading
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
+import orjson
 from peewee import SqliteDatabase
 
 from models.database.committer import Committer, Job
@@ -114,7 +114,9 @@ class SqliteEngine(SqliteDatabase):
 
         Its rows are read at once: an unfinished result would keep its transaction open.
         """
-        given = [json.dumps(value) if isinstance(value, list) else value for value in values]
+        given = [
+            orjson.dumps(value).decode() if isinstance(value, list) else value for value in values
+        ]
         cursor: sqlite3.Cursor = self.execute_sql(sql, given)  # type: ignore[no-untyped-call]
         return Answer(cursor.fetchall(), cursor.rowcount)
 

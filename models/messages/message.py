@@ -53,6 +53,8 @@ UNARRIVED = (*UNSETTLED, MessageStatus.SENT, MessageStatus.FAILED)
 IS_UNSETTLED = SQL("status IN ('pending', 'unknown')")
 IS_UNARRIVED = SQL("status IN ('pending', 'unknown', 'sent', 'failed')")
 IS_INBOUND = SQL("direction = 'INBOUND'")
+# As a parameter, it would make SQLite plan the query again each time.
+IS_OUTBOUND = SQL("direction = 'OUTBOUND'")
 FREQUENT_TYPES = ("text", "template")
 IS_RARE_TYPE = SQL("type NOT IN ('text', 'template')")
 IS_PERSONS = SQL("contact_id IS NOT NULL")
@@ -340,8 +342,9 @@ def is_identifier(text: str) -> bool:
 
 
 def _sent(identifier: Any) -> Prepared:
-    outbound = Message.select().where(Message.direction == Direction.OUTBOUND)
-    return Prepared(lambda values: outbound.where(is_in(identifier, values)), Message)
+    return Prepared(
+        lambda values: Message.select().where(IS_OUTBOUND, is_in(identifier, values)), Message
+    )
 
 
 _SENT_BY_NETWORK_ID, _SENT_BY_ID = _sent(Message.wa_message_id), _sent(Message.id)

@@ -235,16 +235,18 @@ def read_json(body: bytes) -> Any:
     Apps that cut a text may leave half of a surrogate pair, which can be neither stored nor sent. It becomes
     a replacement character.
     """
+    # Most bodies can have none.
+    has_halves = not body.isascii() or b"\\u" in body
     try:
         value = json.loads(body)
-        text = json.dumps(value, ensure_ascii=False)
+        text = json.dumps(value, ensure_ascii=False) if has_halves else ""
     except ValueError:
         raise ValueError("The body is not JSON.") from None
     except RecursionError:
         raise ValueError(TOO_DEEP) from None
     if is_too_deep(body, value):
         raise ValueError(TOO_DEEP)
-    # Halves of a pair are not printable. Most bodies are, and need no second pass.
+    # Halves of a pair are not printable.
     return value if text.isprintable() else json.loads(text.encode("utf-8", "replace"))
 
 

@@ -535,3 +535,11 @@ def test_a_query_without_an_index_is_detected() -> None:
     [sorted_] = queries_of(lambda: list(Message.select().order_by(Message.to_number)))
     assert len(query.complaints()) == 1
     assert len(sorted_.complaints()) == 2
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("name", HOT_PATHS)
+def test_no_query_of_a_hot_path_is_planned_again(world: World, name: str) -> None:
+    found = queries_of(lambda: HOT_PATHS[name](world))
+    assert found
+    assert [query.sql for query in found if query.times_planned()] == []
