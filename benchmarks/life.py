@@ -197,7 +197,8 @@ def _observe(
     cpu = {name: cpu_seconds(pid) - used[name] for name, pid in pids.items()}
     samples = sampler.stop()
     lives = _lives(receiver, round(RATE * (WARM_UP + SECONDS))) or []
-    lags = requests.get(f"{receiver}/lags/0", timeout=PATIENCE_SECONDS).json()
+    arrivals = requests.get(f"{receiver}/lags/0", timeout=PATIENCE_SECONDS).json()
+    lags = [lag for at, lag in arrivals if at >= begin]
     return Course(begin, answers, samples, lives, cpu, idle, lags)
 
 

@@ -2,8 +2,8 @@
 
 A life is complete when the message's three events have arrived, in any order and any number of times.
 ``GET /arrivals/N`` responds when at least N lives are complete, with the time of each end in Unix seconds.
-Its key is the message's identifier and time of creation. ``GET /lags/0`` responds with the milliseconds from
-the timestamp of each ``message.sent`` to its arrival.
+Its key is the message's identifier and time of creation. ``GET /lags/0`` responds with the arrival of each
+``message.sent`` in Unix seconds, and the milliseconds since its timestamp.
 """
 
 import asyncio
@@ -29,7 +29,8 @@ class Lives(Arrivals):
     def __init__(self) -> None:
         super().__init__()
         self._missing: dict[bytes, set[bytes]] = {}
-        self.lags: list[float] = []
+        # By message: when its event arrived, in Unix seconds, and the milliseconds since its timestamp.
+        self._lags: dict[str, tuple[float, float]] = {}
 
     def note(self, body: bytes) -> None:
         """Record an event that arrived."""
@@ -40,7 +41,9 @@ class Lives(Arrivals):
             return
         timestamp = _TIMESTAMP.search(body)
         if kind[1] == b"message.sent" and timestamp is not None:
-            self.lags.append(1000 * (time.time() - _unix(timestamp[1])))
+            now = time.time()
+            lag = now, 1000 * (now - _unix(timestamp[1]))
+            self._lags.setdefault(identifier[1].decode(), lag)
         missing = self._missing.setdefault(identifier[1], set(STEPS))
         missing.discard(kind[1])
         if not missing:
@@ -49,7 +52,9 @@ class Lives(Arrivals):
 
     def shown(self, kind: bytes) -> bytes | None:
         """The response to a request for figures of this kind. None if it is no such request."""
-        return json.dumps(self.lags).encode() if kind == b"lags" else super().shown(kind)
+        if kind == b"lags":
+            return json.dumps([*self._lags.values()]).encode()
+        return super().shown(kind)
 
 
 def _unix(timestamp: bytes) -> float:

@@ -36,7 +36,7 @@ OTHER_WEB_SECONDS = 5
 
 
 class AwayError(SettingsError):
-    """A server does not respond. Its setting may be correct, and the outage short."""
+    """A server does not respond, or SQLite is locked. The setting may be right and the outage short."""
 
 
 def connect_state(settings: Settings) -> None:

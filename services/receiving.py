@@ -19,8 +19,8 @@ logger = logging.getLogger(__name__)
 
 # Larger ones are stored, and so are all while many wait: the network waits for the response. To store them
 # costs more in all, so a lower number makes an overload worse.
-# The longest text of a message is below MOST_BYTES, so that shorter ones do not overtake it.
-MOST_BYTES, MOST_WAITING = 32 << 10, 4 * MOST_TOGETHER
+# No text of a message is larger: 4,096 emoji have 12 bytes each as JSON. A stored one could be overtaken.
+MOST_BYTES, MOST_WAITING = 64 << 10, 4 * MOST_TOGETHER
 # The most keys of a transaction (models.database.write). A send has two.
 MOST_KEYS = 200
 

@@ -157,6 +157,7 @@ async def _look_up(lock: str, send: _Send) -> bool:
     while True:
         try:
             # Not with others: its lock may be held until the server notices that a connection is lost.
+            # Meanwhile it takes one of the threads that also read.
             return await commit(partial(_is_stored, lock, send))
         except UNAVAILABLE:
             if time.monotonic() > deadline:
@@ -180,10 +181,11 @@ def _begin(
 
     def begin() -> _Send:
         stored = storage.look_up(account_id)
-        # Before the first change: an error after it also undoes what shares the transaction.
-        if key is not None and (known := IdempotencyKey.find(account_id, key)):
-            raise _KeyTakenError(known)
+        rows = () if key is None else IdempotencyKey.look_up(account_id, key)
         number = _check_sender(account_id, body["number_id"])
+        # Before the first change: an error after it also undoes what shares the transaction.
+        if known := IdempotencyKey.current(rows):
+            raise _KeyTakenError(known)
         storage.check(stored)
         sender = _sender(number)
         target = quoted(body, number)

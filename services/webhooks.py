@@ -278,7 +278,7 @@ def count_test(webhook: Webhook, size: int) -> None:
         rooms = minute.rooms(webhook)
         fresh = Webhook.by_id(webhook.id) or webhook
         is_full = any(room.is_full for room in rooms)
-        if is_full or (fresh.on_trial and minute.trial_news([fresh]) == [0]):
+        if is_full or (fresh.on_trial and not minute.trials([fresh])[0].events):
             seconds = -(-(minute.ends_at - now) // 1000)
             limit = AT_LIMIT if is_full else ON_TRIAL
             raise RateLimitedError(f"{limit} Try again in {seconds} seconds.", retry_after=seconds)

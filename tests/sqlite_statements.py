@@ -13,8 +13,8 @@ RUNS = 3
 
 def times_planned(sql: str, values: Sequence[Any]) -> int:
     """How often SQLite plans a statement again while it runs RUNS times, and changes nothing."""
-    # The library of Python's own module.
-    library = ctypes.CDLL(_sqlite3.__file__)
+    # The library of Python's own module, which may be built in.
+    library = ctypes.CDLL(getattr(_sqlite3, "__file__", None))
     connection, statement = ctypes.c_void_p(), ctypes.c_void_p()
     assert library.sqlite3_open(database.obj.database.encode(), ctypes.byref(connection)) == OK
     try:

@@ -284,16 +284,18 @@ class PostgresEngine(PooledPostgresqlDatabase):
 
         Returns those that are left.
         """
-        together, alone, error = _with_few_keys(jobs), list[Job](), None
-        left, late = jobs[len(together) :], None
+        together, alone, late, error = _with_few_keys(jobs), list[Job](), list[Job](), None
+        left = jobs[len(together) :]
         try:
-            while together and (late := self._share(together, alone)) is None:
+            while together and not self._is_shared(together, alone, late):
                 together = [job for job in together if job not in alone]
         except BaseException as problem:  # noqa: BLE001 - raised again in the callers
             error = problem
-        late = late or list[Job]()
+        if error and has_waited(error):
+            # The others would wait as long again.
+            together, late, left = [*together, *left], [], []
         together = [job for job in together if job not in alone and job not in late]
-        # What may be committed must not run again, and neither must what would wait as long again.
+        # What may be committed must not run again.
         if error and not (isinstance(error, UnsureError) or has_waited(error)):
             alone, together = alone + together, []
         for job in together:
@@ -303,13 +305,13 @@ class PostgresEngine(PooledPostgresqlDatabase):
             self._threads.submit(self._run_alone, job)
         return [*late, *left]
 
-    def _share(self, jobs: Sequence[Job], alone: list[Job]) -> list[Job] | None:
+    def _is_shared(self, jobs: Sequence[Job], alone: list[Job], late: list[Job]) -> bool:
         """Commit these jobs together, without those that cannot be among them, which are added to ``alone``.
 
-        Returns those for which no time was left. None if one that is alone has changed something, so that
-        nothing is committed.
+        ``late`` becomes those for which no time was left. Returns False if one that is alone has changed
+        something, so that nothing is committed.
         """
-        late = [*jobs[1:]]
+        late[:] = jobs[1:]
         try:
             with self.writing(sorted({key for job in jobs for key in job.keys})):
                 at_end = self._held.at_end = list[_AtEnd]()
@@ -323,10 +325,10 @@ class PostgresEngine(PooledPostgresqlDatabase):
                 for write in dict.fromkeys(write for write, _ in at_end):
                     write([value for each, value in at_end if each is write])
         except NotAloneError:
-            return None
+            return False
         finally:
             self._held.at_end = None
-        return late
+        return True
 
     def _try(self, job: Job, at_end: list[_AtEnd], alone: list[Job]) -> None:
         """Run a job. Raises its error only if the transaction cannot continue without it."""

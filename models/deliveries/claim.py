@@ -541,11 +541,11 @@ def _trials(webhooks: Sequence[Webhook], minute: Minute) -> dict[str, int]:
     tried = [webhook for webhook in webhooks if webhook.on_trial]
     if not tried:
         return {}
-    news = minute.trial_news(tried)
-    for webhook, events in zip(tried, news, strict=True):
-        if not events:
+    trials = minute.trials(tried)
+    for webhook, trial in zip(tried, trials, strict=True):
+        if trial.is_over:
             webhook.use_up_trial(minute.ends_at - MINUTE_MS)
-    return {webhook.id: events for webhook, events in zip(tried, news, strict=True)}
+    return {webhook.id: trial.events for webhook, trial in zip(tried, trials, strict=True)}
 
 
 def claim_suspect(last_try: int, lease_ms: int, worker: str = "") -> ClaimedDelivery | None:

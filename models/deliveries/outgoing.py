@@ -7,6 +7,7 @@ responded with 2xx to anybody share one such room, over all accounts. Each accou
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from peewee import (
     EXCLUDED,
@@ -40,6 +41,13 @@ class Limits:
         """The room of an account at the beginning of a minute."""
         mib = self.mib.get(plan)
         return Room(self.requests.get(plan, NO_LIMIT), NO_LIMIT if mib is None else mib * MIB)
+
+
+class Trial(NamedTuple):
+    """How many new events a url on trial may get now, and whether it gets no more until the minute ends."""
+
+    events: int
+    is_over: bool
 
 
 class Outgoing(BaseModel):
@@ -98,8 +106,8 @@ class Minute:
             self._hosts[place] = self._of_host(webhook.account_id)
         return [self._accounts[webhook.account_id], self._hosts[place]]
 
-    def trial_news(self, webhooks: Sequence[Webhook]) -> list[int]:
-        """How many new events each of these webhooks may get, whose urls are on trial.
+    def trials(self, webhooks: Sequence[Webhook]) -> list[Trial]:
+        """What each of these webhooks may get, whose urls are on trial.
 
         If others used up the room of a host, an account still gets one there: its 2xx proves the host.
         """
@@ -107,10 +115,10 @@ class Minute:
         proven = ProvenHost.among(hosts)
         unproven = [host for host in hosts if host not in proven]
         shared = {host: [Room(MOST_ON_TRIAL)] for host in unproven}
-        tried: set[tuple[str, str]] = set()
+        counted: set[tuple[str, str]] = set()
         for account_id, host, events in _TRIALS.execute(self._minute, unproven) if unproven else ():
             shared[host][0].deliveries -= events
-            tried.add((account_id, host))
+            counted.add((account_id, host))
         own = [webhook.trial_room(self._now) for webhook in webhooks]
         rooms = [
             [Room(events), *shared.get(webhook.host, [])]
@@ -118,12 +126,16 @@ class Minute:
         ]
         news = [part.deliveries for part in divide(rooms)]
         places = [(webhook.account_id, webhook.host) for webhook in webhooks]
-        tried |= {place for place, events in zip(places, news, strict=True) if events}
+        tried = counted | {place for place, events in zip(places, news, strict=True) if events}
         for index, place in enumerate(places):
             if place not in tried and own[index] > 0:
                 news[index] = 1
                 tried.add(place)
-        return news
+        return [
+            # If a retry takes what the account may get in this claim, the next claim decides.
+            Trial(events, is_over=not events and place in counted)
+            for place, events in zip(places, news, strict=True)
+        ]
 
     def _of_host(self, account_id: str) -> Room:
         """A part of what its account may send, rounded up."""

@@ -5,7 +5,7 @@ the message (ADR 5). The response of an accepted message is built from the
 message, so only other responses are stored here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from peewee import BigAutoField, BigIntegerField, ForeignKeyField, IntegerField, TextField
 
@@ -46,8 +46,19 @@ class IdempotencyKey(BaseModel):
     @classmethod
     def find(cls, account_id: str, key: str) -> "IdempotencyKey | None":
         """The row of a key that is still within its 24 hours, or None."""
-        row = _BY_KEY.first(account_id, key)
-        return row if row is not None and clock.certain() - row.created_at < WINDOW_MS else None
+        return cls.current(_BY_KEY.read(account_id, key))
+
+    @classmethod
+    def look_up(cls, account_id: str, key: str) -> "Iterable[IdempotencyKey]":
+        """The query of a key, for ``current``. In a transaction it is sent with the next one."""
+        found: Iterable[IdempotencyKey] = _BY_KEY.execute(account_id, key)
+        return found
+
+    @staticmethod
+    def current(rows: "Iterable[IdempotencyKey]") -> "IdempotencyKey | None":
+        """The row of a key if it is still within its 24 hours, or None."""
+        since = clock.certain() - WINDOW_MS
+        return next((row for row in rows if row.created_at > since), None)
 
     @classmethod
     def keys_of(cls, message_id: str) -> set[str]:

@@ -235,8 +235,8 @@ def read_json(body: bytes) -> Any:
     Apps that cut a text may leave half of a surrogate pair, which can be neither stored nor sent. It becomes
     a replacement character.
     """
-    # Most bodies can have none.
-    has_halves = not body.isascii() or b"\\u" in body
+    # Most bodies can have none. One with NUL is UTF-16 or UTF-32.
+    has_halves = not body.isascii() or b"\\u" in body or b"\0" in body
     try:
         value = json.loads(body)
         text = json.dumps(value, ensure_ascii=False) if has_halves else ""

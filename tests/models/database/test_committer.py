@@ -14,7 +14,7 @@ from psycopg.errors import LockNotAvailable
 
 from models import clock, database
 from models.accounts.account import Account
-from models.database import answers_at_once, postgresql, write, writing
+from models.database import UnsureError, answers_at_once, postgresql, write, writing
 from models.database.committer import Committer, Job
 from tests.another_writer import another_writer
 
@@ -112,6 +112,19 @@ def test_after_a_wait_for_a_lock_that_was_too_long_no_other_work_waits_as_long(j
     left = ["None", "B", "None"] if answers_at_once() else ["B"] * 3
     assert [str(result) for result in results] == left
     assert _names() == (["A", "C"] if answers_at_once() else [])
+
+
+def test_what_had_no_time_gets_no_error_of_the_others(
+    jobs: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgresql, "MOST_SECONDS", -1)
+
+    def lose(name: str) -> None:
+        raise UnsureError(name, is_silent=False)
+
+    results = jobs.results(A=lose, B=_store, C=_store)
+    assert [str(result) for result in results] == ["A", "None", "None"]
+    assert _names() == ["B", "C"]
 
 
 def test_an_error_before_the_first_change_disturbs_nothing(jobs: Jobs, commits: list[None]) -> None:

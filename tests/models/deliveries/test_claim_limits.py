@@ -236,6 +236,24 @@ def test_an_account_gets_an_event_at_a_host_whose_room_others_used_up(
     assert counts[account.id] > MOST_ON_TRIAL
 
 
+def test_a_retry_does_not_take_the_event_that_an_account_gets_at_a_host_without_room(
+    account: Account, starter: Account, clock: Clock
+) -> None:
+    assert clock.at % MINUTE_MS == 0
+    [dead] = _tried(account, "https://new.example/dead", count=1)
+    record_outcomes(map(factories.failure, _claim_all(Limits())), lambda _: 0.0, 10)
+    clock.advance(milliseconds=MINUTE_MS)
+    _tried(starter, *(f"https://new.example/{path}" for path in range(10)))
+    assert len(_claim_all(Limits())) == MOST_ON_TRIAL
+    claim.bring_back(LEAST_TRIES)
+    [good] = _tried(account, "https://new.example/good")
+    claimed = [each for _ in range(3) for each in _claim_all(Limits())]
+    assert [(each.webhook.id, each.is_new) for each in claimed] == [
+        (dead.id, False),
+        (good.id, True),
+    ]
+
+
 def test_each_account_of_a_claim_gets_an_event_at_a_host_without_room(
     account: Account, starter: Account, clock: Clock
 ) -> None:
