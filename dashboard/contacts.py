@@ -19,7 +19,7 @@ from models.messages.message import Direction
 from models.numbers.number import Number
 from models.page import Page
 from resources.contact import window_open_until
-from services import accounts, doorbells, erasing
+from services import accounts, erasing
 from services import contacts as service
 
 PATH = "/dashboard/contacts"
@@ -146,7 +146,6 @@ def _opt(contact_id: str, *, out: bool) -> Response:
     with writing():
         row = mine(Contact.find(contact_id))
         service.opt(row, out=out, because=Source.API, at=clock.now())
-    doorbells.deliveries.ring()
     return go(_path_of(row), say="opted-out" if out else "opted-in")
 
 

@@ -1,7 +1,6 @@
 """Updates contacts from the network's information about people, and emits contact.updated.
 
-Except ``update_contact``, everything runs in the caller's transaction, and the caller rings
-services.doorbells.deliveries after the commit.
+Except ``update_contact``, everything runs in the caller's transaction.
 """
 
 from typing import Any
@@ -17,7 +16,6 @@ from models.messages.message import Message
 from models.numbers.number import Number
 from networks.items import InboundMessage, PersonUpdate
 from resources.contact import contact_object
-from services import doorbells
 from webhooks.kinds import EventKind
 
 
@@ -87,9 +85,7 @@ def update_contact(account_id: str, contact_id: str, **changes: Any) -> Contact:
             opt(contact, out=changes["opted_out"], because=Source.API, at=clock.now())
         return contact
 
-    contact = update()
-    doorbells.deliveries.ring()
-    return contact
+    return update()
 
 
 def _write_note(contact: Contact, note: str | None) -> None:

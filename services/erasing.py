@@ -25,7 +25,6 @@ from models.messages.message import Message
 from models.numbers.notice import Notice
 from networks.items import Part
 from networks.registry import parse
-from services import doorbells
 from services.mentions import Person, is_in_text, people_of
 
 logger = logging.getLogger(__name__)
@@ -53,7 +52,6 @@ Replaced = Sequence[tuple[Any, list[Part]]]
 def erase(contact: Contact) -> None:
     """Erase a person. The contact is gone on return. The worker removes the rest."""
     Erasure.begin(contact)
-    doorbells.erasures.ring()
 
 
 def erase_now(contact: Contact) -> Counter[str]:

@@ -31,7 +31,7 @@ from networks.items import (
     Unreadable,
 )
 from networks.registry import parse
-from services import contacts, doorbells, number_status, telemetry, template_copy
+from services import contacts, number_status, telemetry, template_copy
 from services.mentions import ErasedPeople, people_of
 from services.message_status import SentMessages, emit_message, record_status
 from webhooks.kinds import EventKind
@@ -125,7 +125,6 @@ def replay(aside: SetAside) -> bool:
     are_in, _ = ingest_each(aside, parts, is_last=True)
     if are_in or len(parts) > 1:
         aside.settle()
-        doorbells.deliveries.ring()
     return are_in
 
 

@@ -20,7 +20,7 @@ from networks.interface import Acceptance
 from networks.items import StatusUpdate
 from networks.registry import network_of
 from resources.message import message_object
-from services import contacts, doorbells, number_status
+from services import contacts, number_status
 from webhooks.kinds import EventKind
 
 STATUS_OF = {
@@ -93,7 +93,7 @@ class SentMessages:
 def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -> bool:
     """Record a status of the network, with its event and its price, in the caller's transaction.
 
-    Returns False if its message is unknown. The caller rings services.doorbells.deliveries after the commit.
+    Returns False if its message is unknown.
     """
     message = sent.find(update)
     if message is None:
@@ -164,7 +164,6 @@ def give_up(message_id: str) -> None:
         if message is not None and message.status in UNSETTLED:
             message.advance(MessageStatus.FAILED, at=now, error=error)
             emit_message(EventKind.MESSAGE_FAILED, message, now)
-    doorbells.deliveries.ring()
 
 
 def emit_message(

@@ -23,7 +23,7 @@ from networks import exceptions as network
 from networks.interface import Sender
 from networks.registry import described, network_of, offered
 from resources.number import status_reason
-from services import doorbells, number_status
+from services import number_status
 
 logger = logging.getLogger(__name__)
 
@@ -160,8 +160,7 @@ async def asking(
     try:
         yield offered(capability, network_of(number)), sender
     except network.NetworkError as error:
-        if await commit(partial(number_status.apply_error, number, error)):
-            doorbells.deliveries.ring()
+        await commit(partial(number_status.apply_error, number, error))
         raise answer_to(number, asked, error) from None
 
 

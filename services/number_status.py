@@ -26,7 +26,6 @@ from networks.interface import BETWEEN_REASONS, Health, NumberState, Sender
 from networks.items import AccountEffect, AccountUpdate
 from networks.registry import described, network_of, offered, wait_for
 from resources.number import number_object
-from services import doorbells
 from webhooks.kinds import EventKind
 
 logger = logging.getLogger(__name__)
@@ -69,40 +68,36 @@ _CHECKED_AFTER = {
 }
 
 
-def change_status(number: Number, status: NumberStatus, reason: str | None = None) -> bool:
+def change_status(number: Number, status: NumberStatus, reason: str | None = None) -> None:
     """Move a number to ``status`` and emit the event, once for each transition.
 
-    ``reason`` says why it is no longer connected, in the network's words.
-
-    Returns False if it has this status already. Joins a transaction of the caller, who rings
-    services.doorbells.deliveries after the commit.
+    ``reason`` says why it is no longer connected, in the network's words. Joins a transaction of the caller.
     """
     before = {"status": str(number.status)}
     with writing():
-        changed = number.move_to(status, _next_check_at(status), reason)
-        if changed:
+        if number.move_to(status, _next_check_at(status), reason):
             after = {"status": status, "reason": number.reason}
             Audit.record(number.account_id, EVENT_OF[status], number.id, before=before, after=after)
             _emit(EVENT_OF[status], number)
-    return changed
 
 
-def apply_error(number: Number, error: network.NetworkError) -> bool:
+def apply_error(number: Number, error: network.NetworkError) -> None:
     """Change a number's status after an error of the network. Joins a transaction of the caller.
 
     The error is of a call or of a ``failed`` status. One that leaves the status in doubt only requests a
-    check. Returns whether the status changed.
+    check.
     """
     if isinstance(error, network.NumberInDoubtError):
         request_checks([number])
-        return False
+        return
     status = _STATUS_AFTER.get(type(error))
     if status is None:
-        return False
+        return
     with writing(), acting(NETWORK):
         # The caller read the row before its call. A late error does not change a number that is lost by now.
         fresh = Number.get_by_id(number.id)
-        return fresh.status in CONNECTED and change_status(fresh, status, described(error))
+        if fresh.status in CONNECTED:
+            change_status(fresh, status, described(error))
 
 
 def apply_account_update(update: AccountUpdate) -> None:
@@ -227,7 +222,6 @@ def _carry_out(number: Number) -> bool:
                 _update(number, news)
                 if status is not None:
                     change_status(number, status, reason or _reason_of(number, status, word))
-        doorbells.deliveries.ring()
     except NumberTakenError:
         # Another account connected it during the check. Its number stays unchanged.
         number.complete(tries=0)

@@ -21,7 +21,6 @@ from networks.exceptions import NetworkError
 from networks.interface import Health, NumberProfile, NumberState, ProblemKind, Sender
 from networks.interface import Signup as SignupCalls
 from networks.registry import get_network, offered, wait_for
-from services import doorbells
 from services.number_status import change_status
 
 
@@ -102,13 +101,11 @@ def connect_number(link: SignupLink, claim: SignupClaim) -> Number:
     Number.refuse_if_taken(link.account_id, claim.phone_number_id)
     try:
         with acting(_owner(link)):
-            number = _connect(link, claim)
+            return _connect(link, claim)
     except NetworkError as error:
         if known_error := translate(error):
             raise known_error from None
         raise
-    doorbells.deliveries.ring()
-    return number
 
 
 def _owner(link: SignupLink) -> Actor:

@@ -12,7 +12,7 @@ from models.database.outage import is_outage
 from models.errors import ForbiddenError, UnauthorizedError
 from models.messages.callback import Callback
 from networks.registry import all_networks
-from services import doorbells, telemetry
+from services import telemetry
 from services.ingestion import MOST_TOGETHER, Read, ingest_together, keys_of, read
 
 logger = logging.getLogger(__name__)
@@ -44,7 +44,6 @@ def receive(body: bytes) -> None:
     """Store a callback that came from inside this process."""
     Callback.store(body)
     telemetry.CALLBACKS.labels(outcome="accepted").inc()
-    doorbells.callbacks.ring()
 
 
 class Door:
@@ -95,7 +94,6 @@ async def _ingest(left: Sequence[_Waiting]) -> None:
                 some = _with_few_keys(items)
                 ingest = partial(ingest_together, some, are_stored=False)
                 done = await commit(ingest, *keys_of(some))
-                doorbells.deliveries.ring()
                 _end(left[:done])
                 items, left = items[done:], left[done:]
         except Exception as problem:
@@ -131,7 +129,6 @@ def _end(waiting: Sequence[_Waiting], error: Exception | None = None) -> None:
 async def _store(*callbacks: Callback) -> None:
     """Store callbacks for the worker."""
     await commit(partial(Callback.keep, *callbacks))
-    doorbells.callbacks.ring()
 
 
 door = Door()

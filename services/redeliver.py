@@ -14,7 +14,6 @@ from models.deliveries.bulk_redelivery import MAX_REDELIVERIES, Redelivery
 from models.deliveries.delivery import UNDELIVERED, Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
 from models.errors import ConflictError, RateLimitedError
-from services import doorbells
 from services.fair_share import RETRY_AFTER
 
 # Parts of a webhook in a round. Deliveries that were redelivered meanwhile do not count against the rate.
@@ -33,7 +32,6 @@ def redeliver_one(delivery: Delivery) -> None:
         Audit.record(account_id, "delivery.redelivered", delivery_id)
 
     schedule()
-    doorbells.deliveries.ring()
 
 
 def redeliver_many(
@@ -52,9 +50,7 @@ def redeliver_many(
     _check(webhook)
     undelivered = [state for state in UNDELIVERED if state in states]
     wanted = repeatable(undelivered, include_delivered=include_delivered)
-    chosen = Redelivery.request(webhook.id, states=wanted, since=since, until=until)
-    doorbells.redeliveries.ring()
-    return chosen
+    return Redelivery.request(webhook.id, states=wanted, since=since, until=until)
 
 
 def repeatable(
@@ -77,7 +73,6 @@ def redeliver_chosen(
     for webhook in wanted:
         states = repeatable(include_delivered=include_delivered)
         Redelivery.record(webhook.id, states, sorted(chosen[webhook.id]))
-    doorbells.redeliveries.ring()
 
 
 def _require_active(webhook: Webhook) -> None:

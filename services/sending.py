@@ -36,7 +36,7 @@ from networks import exceptions as network
 from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.registry import network_of
 from resources.error import STATUS, error_text
-from services import contacts, doorbells, number_status, storage, telemetry, templates
+from services import contacts, number_status, storage, telemetry, templates
 from services.message_status import record_acceptance
 from services.network_failures import Asked, answer_to, inactive, unreadable_token
 
@@ -367,13 +367,11 @@ async def _hand_over(send: _Send) -> Answer:
         keys = [message.id, accepted.wa_message_id]
         record = partial(_record_success, send.contact, message, accepted, keys)
     try:
-        response = await _record_at_once(record, keys)
+        return await _record_at_once(record, keys)
     except UNAVAILABLE:
         # The client is not kept waiting any longer: a try takes up to half a minute.
         _start(_record_later(message.id, record))
         raise
-    doorbells.deliveries.ring()
-    return response
 
 
 async def _record_at_once(record: Callable[[], Answer], keys: Sequence[str] = ()) -> Answer:
@@ -404,7 +402,6 @@ async def _record_later(message_id: str, record: Callable[[], Answer]) -> None:
             return
         else:
             logger.info("the outcome of message %s is recorded", message_id)
-            doorbells.deliveries.ring()
             return
 
 

@@ -21,7 +21,7 @@ from networks.interface import Sender, TemplateDefinition, Templates
 from networks.items import TemplateChange
 from networks.registry import network_of, offered, wait_for
 from resources.template import template_object
-from services import doorbells, number_status
+from services import number_status
 from services.number_status import JITTER, TRY_AGAIN, varied
 from webhooks.kinds import EventKind
 
@@ -73,10 +73,8 @@ def _read(known: TemplateList) -> bool:
         with writing():
             known.back_off(varied(min(BACK_OFF_MS * 2 ** min(known.tries, 10), MAX_AGE_MS)))
             number_status.apply_error(number, error)
-        doorbells.deliveries.ring()
         return not isinstance(error, TRY_AGAIN)
     update_list(known, listed)
-    doorbells.deliveries.ring()
     return True
 
 

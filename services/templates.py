@@ -18,7 +18,7 @@ from models.page import Page
 from networks.exceptions import ContentError, NotOfferedError
 from networks.interface import TemplateDefinition, Templates
 from networks.registry import network_of, offered
-from services import doorbells, template_copy
+from services import template_copy
 from services.network_failures import Asked, active_number, answer_to, asking
 
 MARKETING = "MARKETING"
@@ -67,7 +67,6 @@ async def create_template(
     async with asking(Templates, number, CREATING) as (network, sender):
         made = await network.create_template(sender, number.waba_id, dict(submitted))
     template = await commit(partial(_add, number, made))
-    doorbells.deliveries.ring()
     return template, await read(partial(template_copy.number_ids_of, number))
 
 
@@ -83,7 +82,6 @@ async def delete_template(
     async with asking(Templates, number, DELETING) as (network, sender):
         await network.delete_template(sender, number.waba_id, name, template_id)
     await commit(partial(_remove, number, rows))
-    doorbells.deliveries.ring()
 
 
 @exclusively
@@ -176,7 +174,6 @@ async def _up_to_date(account_id: str, number_id: str) -> Number:
         async with asking(Templates, number, READING) as (network, sender):
             listed = await network.list_templates(sender, number.waba_id)
         if await commit(partial(template_copy.update_list, known, listed)):
-            doorbells.deliveries.ring()
             break
     return number
 

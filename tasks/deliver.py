@@ -69,7 +69,7 @@ MAX_BYTES_IN_FLIGHT, MAX_SLOW_BYTES_IN_FLIGHT = 16 << 20, 4 << 20
 ACCOUNT_PART = 5
 # The time between two claims of a lane while they follow each other, and between two records of outcomes
 # (ADR 6). It is shorter while deliveries wait for room.
-CLAIM_SECONDS, SLOW_CLAIM_SECONDS = 0.02, 0.2
+CLAIM_SECONDS, SLOW_CLAIM_SECONDS = 0.015, 0.2
 RECORD_PAUSE_SECONDS, CROWDED_PAUSE_SECONDS = 0.05, 0.005
 # The most outcomes in a transaction. Smaller batches cost throughput. Larger ones delay the next claim.
 # Attempts at slow receivers tend to end at the same time, so their batches are smaller.

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 from opentelemetry.trace import StatusCode
 
+from models import doorbells
 from models.database import reading, writing
 from models.database.outage import is_outage
 from models.deliveries.attempt import NO_OUTCOME
 from models.messages.callback import LEASE_MS, MAX_TRIES, Callback, Reason, SetAside
 from models.messages.erasure import Erasure
 from networks.items import Part
-from services import doorbells
 from services.ingestion import (
     MOST_TOGETHER,
     GoneError,
@@ -42,7 +42,6 @@ def work_off() -> None:
             are_new = all(each.tries == 1 for each in claimed)
             if claimed:
                 _ingest(claimed)
-                doorbells.deliveries.ring()
             if are_new and not is_full:
                 # No callback is left, except those of dead workers that Callback.recall_dead has yet to put
                 # first. A smaller claim with a retried callback does not prove that, because a retried one

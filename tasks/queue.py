@@ -18,10 +18,10 @@ import psycopg
 from huey import MemoryHuey
 from huey.storage import BaseStorage, PostgresStorage, PriorityRedisStorage, SqliteStorage
 
+from models import doorbells
 from models.database.redis_pool import open_pool
 from models.database.session import BOUNDS, TIMEOUTS, Session, is_ready
 from models.database.sqlite import path_of
-from services import doorbells
 from tasks.spacing import Spacing
 
 logger = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ REDIS_TIMEOUT_SECONDS = 1
 WAIT_SECONDS = 0.5
 
 # The time between two wake-ups for a kind of work while they follow each other.
-RING_SECONDS = 0.02
+RING_SECONDS = 0.015
 
 # PostgreSQL as the queue. A wake-up is not worth a longer wait.
 SERVER_ANSWER_SECONDS = 5

@@ -11,9 +11,18 @@ from collections.abc import Sequence
 
 from peewee import ForeignKeyField, TextField, fn
 
+from models import doorbells
 from models.accounts.audit import Audit
 from models.clock import new_id
-from models.database import BaseModel, database_now, exclusively, fetch, reading, write
+from models.database import (
+    BaseModel,
+    database,
+    database_now,
+    exclusively,
+    fetch,
+    reading,
+    write,
+)
 from models.deliveries.delivery import CLAIMS, IS_PENDING, Delivery, DeliveryState
 from models.deliveries.delivery_filter import DeliveryFilter
 from models.deliveries.webhook import Webhook
@@ -67,6 +76,7 @@ class Redelivery(BaseModel):
         if chosen:
             after = {"count": len(chosen)}
             Audit.record(webhook.account_id, "deliveries.redelivered", webhook_id, after=after)
+            database.after_commit(doorbells.redeliveries.ring)
         return chosen
 
     @classmethod

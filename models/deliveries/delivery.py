@@ -18,8 +18,15 @@ from peewee import (
     Value,
 )
 
-from models import clock
-from models.database import Prepared, database_now, exclusively, fetch, reading
+from models import clock, doorbells
+from models.database import (
+    Prepared,
+    database,
+    database_now,
+    exclusively,
+    fetch,
+    reading,
+)
 from models.deliveries.event import Event
 from models.deliveries.webhook import Webhook, webhooks_of
 from models.work import Lease
@@ -93,6 +100,8 @@ class Delivery(Lease):
         now, size = event.created_at, len(event.sent_payload.encode())
         for webhook in webhooks:
             if webhook.wants(event.kind, event.number_id, *number_ids):
+                if webhook.active:
+                    database.after_commit(doorbells.deliveries.ring)
                 _schedule.execute(
                     clock.new_id("dlv"),
                     webhook.id,
@@ -191,6 +200,7 @@ class Delivery(Lease):
         if not self.schedule_anew([self.id], list(DeliveryState), clock.now(), due=True):
             Delivery.update(tries=0).where(Delivery.id == self.id).execute()
         self.__data__.update(Delivery.get_by_id(self.id).__data__)
+        database.after_commit(doorbells.deliveries.ring)
 
     @classmethod
     def schedule_anew(

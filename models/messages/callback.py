@@ -19,11 +19,12 @@ from peewee import (
     fn,
 )
 
-from models import clock
+from models import clock, doorbells
 from models.database import (
     BaseModel,
     Prepared,
     appending,
+    database,
     database_now,
     exclusively,
     fetch,
@@ -83,6 +84,7 @@ class Callback(Work):
         with appending():
             for each in callbacks:
                 cls.create(**each.__data__)
+            database.after_commit(doorbells.callbacks.ring)
 
     @classmethod
     def oldest_waiting(cls) -> int | None:

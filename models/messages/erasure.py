@@ -12,12 +12,13 @@ from typing import Any, Self
 
 from peewee import BigIntegerField, CompositeKey, ForeignKeyField, TextField
 
-from models import clock
+from models import clock, doorbells
 from models.accounts.account import Account, Owned
 from models.accounts.audit import Audit
 from models.database import (
     BaseModel,
     Prepared,
+    database,
     database_now,
     database_time,
     exclusively,
@@ -101,6 +102,8 @@ class Erasure(Owned, Work):
         )
         for identifier in known_ids:
             ErasedPerson.create(identifier=identifier, erasure=erasure.id)
+        if not lease_ms:
+            database.after_commit(doorbells.erasures.ring)
         Audit.record(contact.account_id, "contact.erased", contact.id)
         Contact.delete().where(Contact.id.in_(contact_ids)).execute()
         ContactChange.delete().where(ContactChange.contact_id.in_(contact_ids)).execute()

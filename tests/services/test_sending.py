@@ -25,7 +25,6 @@ from networks.whatsapp.rules import Rules
 from services import sending
 from services.message_status import SentMessages, record_status
 from services.sending import Answer
-from tasks.queue import huey
 from tests import factories
 
 ACTIVE, BANNED, DISCONNECTED = NumberStatus.ACTIVE, NumberStatus.BANNED, NumberStatus.DISCONNECTED
@@ -97,7 +96,6 @@ def test_an_accepted_message_is_sent(number: Number, network: Network) -> None:
     assert _json(response) == {"id": message.id, "wa_message_id": "wamid.1", "status": "sent"}
     assert asked == [OutboundMessage("15551234567", "text", {"body": "Hello"}, message.id)]
     assert (message.status, _kinds()) == (MessageStatus.SENT, ["message.sent"])
-    assert huey.dequeue().name == "wake_for_deliveries"
 
 
 def test_the_message_and_its_key_are_committed_before_the_network_is_asked(

@@ -137,7 +137,7 @@ def test_an_outcome_is_recorded_once_the_database_is_writable_again(
 
     told, again = asyncio.run(send_and_repeat())
     [message] = Message.select()
-    assert huey.dequeue().name == "wake_for_deliveries"
+    assert (huey.dequeue() is not None) == bool(events)
     assert told.details == {"messageId": message.id}
     assert f"Read message {message.id}" in told.message
     assert (again.status, again.is_replayed) == (response, True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from services import doorbells
+from models import doorbells
 from tasks import queue
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from contract_tests.waiting import wait_for
-from services import doorbells
+from models import doorbells
 from tasks.queue import RING_SECONDS, Doorbell
 from tasks.spacing import AT_ONCE
 from tests import factories
@@ -125,7 +125,7 @@ def test_the_worker_of_the_process_needs_no_queue() -> None:
 def test_a_process_that_ends_has_queued_its_last_ring() -> None:
     program = (
         "from time import sleep\n"
-        "from services import doorbells\n"
+        "from models import doorbells\n"
         "from tasks.queue import Doorbell\n"
         "bell = Doorbell(doorbells.Doorbell(), 'test')\n"
         "bell.put = lambda: sleep(0.3) or print('rung')\n"

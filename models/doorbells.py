@@ -1,4 +1,4 @@
-"""Doorbells that services ring after a commit. The worker's queue connects them (tasks.queue).
+"""Doorbells that rows for the worker ring when they are committed. Its queue connects them (tasks.queue).
 
 In a process that does not import it, a ring does nothing: the worker finds the work a little later.
 """
@@ -11,7 +11,8 @@ from dataclasses import dataclass
 class Doorbell:
     """Signals that there is work of one kind.
 
-    ``ring`` is called after the commit, from any thread. It never waits, and never fails.
+    ``ring`` is called after the commit (peewee's after_commit), from any thread. It never waits, and
+    never fails.
     """
 
     ring: Callable[[], None] = lambda: None
