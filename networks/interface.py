@@ -230,6 +230,10 @@ class Network(Protocol):
     def recognizes(self, body: bytes) -> bool:
         """Whether the network wrote this callback."""
 
+    def owner(self, body: bytes) -> bytes:
+        """The platform's account that a callback is about, empty if unknown. Found without parsing it."""
+        return b""
+
     def parse(self, body: bytes, now: int) -> list[Part]:
         """All items of a callback, of which some may be Unreadable.
 

@@ -66,6 +66,11 @@ def parse(body: bytes, now: int) -> list[Part]:
     return network.parse(body, now)
 
 
+def owner_of(body: bytes) -> bytes:
+    """The platform's account that a callback of any network is about, empty if unknown."""
+    return next(filter(None, (each.owner(body) for each in all_networks())), b"")
+
+
 @cache
 def _open(name: str) -> Network:
     return NETWORKS[name]()

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Mapping, Sequence
 from contextvars import Context
 from functools import partial
@@ -11,16 +12,18 @@ from models.database import commit
 from models.database.outage import is_outage
 from models.errors import ForbiddenError, UnauthorizedError
 from models.messages.callback import Callback
-from networks.registry import all_networks
+from networks.registry import all_networks, owner_of
 from services import telemetry
 from services.ingestion import MOST_TOGETHER, Read, ingest_together, keys_of, read
 
 logger = logging.getLogger(__name__)
 
-# Larger ones are stored, and so are all while many wait: the network waits for the response. To store them
-# costs more in all, so a lower number makes an overload worse.
+# Larger ones are stored, and so are others while many wait: the network waits for the response. To store them
+# costs more in all, so lower numbers make an overload worse.
 # No text of a message is larger: 4,096 emoji have 12 bytes each as JSON. A stored one could be overtaken.
-MOST_BYTES, MOST_WAITING = 64 << 10, 4 * MOST_TOGETHER
+MOST_BYTES = 64 << 10
+# The most that wait of one account of the platform, and of all.
+MOST_OF_ONE, MOST_WAITING = 4 * MOST_TOGETHER, 16 * MOST_TOGETHER
 # The most keys of a transaction (models.database.write). A send has two.
 MOST_KEYS = 200
 
@@ -47,35 +50,53 @@ def receive(body: bytes) -> None:
 
 
 class Door:
-    """Takes the callbacks of an event loop. Those that come during a transaction share the next one."""
+    """Takes the callbacks of an event loop. Those that come during a transaction share the next one.
+
+    Accounts of the platform take turns, so that the many callbacks of one do not delay those of others.
+    """
 
     def __init__(self) -> None:
-        self._waiting: list[_Waiting] = []
+        # By account. The first one is next.
+        self._waiting: dict[bytes, deque[_Waiting]] = {}
         self._task: asyncio.Task[None] | None = None
 
     async def take(self, body: bytes) -> None:
         """Ingest a callback. If that fails, or may take long, store it for the worker."""
-        if len(body) > MOST_BYTES or len(self._waiting) >= MOST_WAITING:
+        owner = owner_of(body)
+        if len(body) > MOST_BYTES or self._is_full(owner):
             await _store(Callback.arrived(body))
         else:
             callback = Callback.arrived(body)
             loop = asyncio.get_running_loop()
             taken = loop.create_future()
-            self._waiting.append(_Waiting(callback, taken))
+            self._waiting.setdefault(owner, deque()).append(_Waiting(callback, taken))
             if self._task is None:
                 # Not in the context of this request: the task serves others too.
                 self._task = loop.create_task(self._work_off(), context=Context())
             await taken
         telemetry.CALLBACKS.labels(outcome="accepted").inc()
 
+    def _is_full(self, owner: bytes) -> bool:
+        counts = [len(each) for each in self._waiting.values()]
+        return sum(counts) >= MOST_WAITING or len(self._waiting.get(owner, ())) >= MOST_OF_ONE
+
     async def _work_off(self) -> None:
         try:
             while self._waiting:
-                batch = self._waiting[:MOST_TOGETHER]
-                del self._waiting[:MOST_TOGETHER]
-                await _ingest(batch)
+                await _ingest(self._next())
         finally:
             self._task = None
+
+    def _next(self) -> list["_Waiting"]:
+        """The next callbacks: the oldest of each account, then the second ones."""
+        batch = list[_Waiting]()
+        while self._waiting and len(batch) < MOST_TOGETHER:
+            owner = next(iter(self._waiting))
+            theirs = self._waiting.pop(owner)
+            batch.append(theirs.popleft())
+            if theirs:
+                self._waiting[owner] = theirs
+        return batch
 
 
 class _Waiting(NamedTuple):

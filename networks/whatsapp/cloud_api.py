@@ -5,6 +5,7 @@ Each coroutine makes one call over networks.whatsapp.graph.
 
 import hashlib
 import hmac
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,6 +22,8 @@ from networks.whatsapp.rules import Rules
 from networks.whatsapp.templates import TemplateCalls
 
 SIGNATURE = "X-Hub-Signature-256"
+# The start of a callback with the id of its first entry, and the bytes that are searched.
+OWNER, OWNER_WITHIN = re.compile(rb'"entry"\s*:\s*\[\s*\{\s*"id"\s*:\s*"(\w+)"'), 200
 MANAGEMENT = "whatsapp_business_management"
 NEEDED_SCOPES = (MANAGEMENT, "whatsapp_business_messaging")
 NUMBER_FIELDS = "id,display_phone_number,verified_name,status"
@@ -87,6 +90,11 @@ class CloudApi(Rules, BusinessCalls, CheckupCalls, MediaCalls, TemplateCalls):
     def recognizes(self, body: bytes) -> bool:
         """Whether it names the object of the platform's callbacks."""
         return b"whatsapp_business_account" in body
+
+    def owner(self, body: bytes) -> bytes:
+        """The id of the business account. The platform writes it first."""
+        found = OWNER.search(body, 0, OWNER_WITHIN)
+        return found[1] if found else b""
 
     def parse(self, body: bytes, now: int) -> list[Part]:
         return callbacks.parse(body, now, self._app_id)

@@ -20,13 +20,18 @@ from networks.items import StatusUpdate
 from services import ingestion, receiving
 from services.ingestion import Read
 from services.message_status import SentMessages
-from services.receiving import MOST_WAITING, Door
+from services.receiving import MOST_OF_ONE, Door
 from tests.conftest import Clock
 from tests.tasks.callbacks import kinds, messages, refusing_text, text
 
 
 def _body(wamid: str, **changes: Any) -> bytes:
     return json.dumps({"entry": [messages(messages=[text(wamid, **changes)])]}).encode()
+
+
+def _of_account(account: str, wamid: str) -> bytes:
+    """Like _body, for a business account with this id."""
+    return _body(wamid).replace(b'"2001"', json.dumps(account).encode(), 1)
 
 
 def _take(*bodies: bytes) -> list[BaseException | None]:
@@ -89,12 +94,30 @@ def test_a_transaction_has_a_bounded_number_of_callbacks_and_a_bounded_time(
 
 
 @pytest.mark.usefixtures("number")
-def test_callbacks_are_stored_while_many_wait(transactions: list[int]) -> None:
-    assert _take(*(_body(f"wamid.{n}") for n in range(MOST_WAITING + 2))) == [None] * (
-        MOST_WAITING + 2
-    )
-    assert sum(transactions) == MOST_WAITING
+def test_callbacks_are_stored_while_many_of_their_account_wait(transactions: list[int]) -> None:
+    bodies = [_body(f"wamid.{n}") for n in range(MOST_OF_ONE + 2)]
+    assert _take(*bodies, _of_account("other", "wamid.other")) == [None] * (MOST_OF_ONE + 3)
+    assert sum(transactions) == MOST_OF_ONE + 1
+    assert [bytes(each.body) for each in Callback.select()] == bodies[-2:]
+
+
+@pytest.mark.usefixtures("number")
+def test_callbacks_are_stored_while_many_of_all_accounts_wait(
+    monkeypatch: pytest.MonkeyPatch, transactions: list[int]
+) -> None:
+    monkeypatch.setattr(receiving, "MOST_WAITING", 3)
+    _take(*(_of_account(f"account{n}", f"wamid.{n}") for n in range(5)))
+    assert sum(transactions) == 3
     assert Callback.select().count() == 2
+
+
+@pytest.mark.usefixtures("number", "transactions")
+def test_accounts_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(receiving, "MOST_TOGETHER", 2)
+    theirs = [_of_account("one", f"wamid.1{n}") for n in range(4)]
+    _take(*theirs, *(_of_account("two", f"wamid.2{n}") for n in range(2)))
+    ingested = [message.wa_message_id for message in Message.select().order_by(Message.id)]
+    assert ingested == [f"wamid.{name}" for name in ("10", "20", "11", "21", "12", "13")]
 
 
 @pytest.mark.usefixtures("number", "transactions")
