@@ -16,10 +16,10 @@ from models.accounts.account import owned
 from models.database import read
 from models.errors import ConflictError, TooLargeError, UnsupportedTypeError
 from models.messages.message import Direction, Message
-from models.numbers.number import Number, NumberStatus
+from models.numbers.number import Number
 from networks.interface import FileTypes, Media, MediaDownload, MediaUpload
 from networks.registry import network_of
-from services.network_failures import Asked, asking, inactive
+from services.network_failures import Asked, asking, require_active
 
 UPLOADING = Asked(
     verb="upload",
@@ -43,8 +43,7 @@ async def upload(number: Number, given: MediaUpload, name: str) -> tuple[str, Me
     Returns the network's identifier, the file with its type, and its SHA-256 in hexadecimal.
     """
     file, sha256 = await to_thread.run_sync(_examine, given, name, network_of(number).files)
-    if number.status != NumberStatus.ACTIVE:
-        raise inactive(number, "upload")
+    require_active(number, UPLOADING.verb)
     async with asking(Media, number, UPLOADING) as (network, sender):
         media_id = await network.upload_media(sender, file)
     return media_id, file, sha256

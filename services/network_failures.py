@@ -116,35 +116,40 @@ def answer_to(
     )
 
 
-def unreadable_token(number: Number, error: SecretUnreadableError, done: str) -> FailedError:
-    """The error for a number whose token this process cannot decrypt. Logs it for the operator."""
-    logger.error(
-        "number %s cannot be used: %s Put back the GATEWAY_SECRET_KEY or secret.key that encrypted it.",
-        number.id,
-        error,
-    )
-    return FailedError(
-        f"The gateway cannot decrypt the access token of the number {number.id}: GATEWAY_SECRET_KEY is not"
-        f" the one that encrypted it. Nothing was {done}. The operator of the gateway must put back that key."
-    )
+def sender_of(number: Number, done: str) -> Sender:
+    """The number of a call. Raises FailedError, and logs it, if this process cannot decrypt its token."""
+    try:
+        return Sender(number.phone_number_id, number.access_token)
+    except SecretUnreadableError as error:
+        logger.error(  # noqa: TRY400 - the operator needs no trace
+            "number %s cannot be used: %s Put back the GATEWAY_SECRET_KEY or secret.key that encrypted it.",
+            number.id,
+            error,
+        )
+        raise FailedError(
+            f"The gateway cannot decrypt the access token of the number {number.id}: GATEWAY_SECRET_KEY is"
+            f" not the one that encrypted it. Nothing was {done}. The operator of the gateway must put back"
+            " that key."
+        ) from None
 
 
-def inactive(number: Number, action: str) -> ConflictError:
-    """The error for an action of a number that is not ACTIVE, with the network's reason and what to do."""
+def require_active(number: Number, action: str) -> None:
+    """Raise ConflictError, with the network's reason and what to do, unless the number is ACTIVE."""
+    if number.status == NumberStatus.ACTIVE:
+        return
     reason, remedy = status_reason(number) or "", REMEDIES[NumberStatus(number.status)]
     sentences = (
         f"The number {number.id} is {number.status} and cannot {action}.",
         f"Reason: {reason.rstrip('.')}." if reason else "",
         "" if remedy in reason else remedy,
     )
-    return ConflictError(" ".join(filter(None, sentences)))
+    raise ConflictError(" ".join(filter(None, sentences)))
 
 
-def active_number(number_id: str, account_id: str, action: str) -> Number:
+def active_number(number_id: str, account_id: str, action: str, field: str | None = None) -> Number:
     """The account's number, for an action. Raises DomainError, also if it is not ACTIVE."""
-    number = owned(Number, number_id, account_id)
-    if number.status != NumberStatus.ACTIVE:
-        raise inactive(number, action)
+    number = owned(Number, number_id, account_id, field)
+    require_active(number, action)
     return number
 
 
@@ -153,10 +158,7 @@ async def asking(
     capability: type[Capability], number: Number, asked: Asked
 ) -> AsyncIterator[tuple[Capability, Sender]]:
     """Call the network for a number inside. Its errors may change the number's status. Raises DomainError."""
-    try:
-        sender = Sender(number.phone_number_id, number.access_token)
-    except SecretUnreadableError as error:
-        raise unreadable_token(number, error, asked.done) from None
+    sender = sender_of(number, asked.done)
     try:
         yield offered(capability, network_of(number)), sender
     except network.NetworkError as error:

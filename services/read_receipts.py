@@ -6,9 +6,9 @@ from models.accounts.account import owned
 from models.database import read
 from models.errors import ConflictError
 from models.messages.message import Direction, Message
-from models.numbers.number import Number, NumberStatus
+from models.numbers.number import Number
 from networks.interface import Receipts
-from services.network_failures import Asked, asking, inactive
+from services.network_failures import Asked, asking, require_active
 
 MARKING = Asked(
     verb="mark messages",
@@ -36,6 +36,5 @@ def _to_mark(account_id: str, message_id: str) -> tuple[Message, Number]:
             f"The message {message.id} is not inbound. Only inbound messages can be marked."
         )
     number = Number.get_by_id(message.number_id)
-    if number.status != NumberStatus.ACTIVE:
-        raise inactive(number, "mark messages")
+    require_active(number, MARKING.verb)
     return message, number

@@ -20,9 +20,7 @@ from opentelemetry.trace import SpanKind
 
 from gateway.settings import get_settings
 from models import clock
-from models.accounts import secret
-from models.accounts.account import no_access, owned
-from models.accounts.secret import SecretUnreadableError
+from models.accounts.account import owned
 from models.database import UnsureError, answers_at_once, commit, read, write, writing
 from models.database.outage import UNAVAILABLE
 from models.deliveries.backlog import pressure
@@ -30,7 +28,7 @@ from models.errors import ConflictError, DomainError, FailedError, RateLimitedEr
 from models.messages.contact import Contact
 from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message, MessageStatus, check_size
-from models.numbers.number import Number, NumberStatus
+from models.numbers.number import Number
 from models.reports.usage import counting
 from networks import exceptions as network
 from networks.interface import Acceptance, OutboundMessage, Sender
@@ -38,7 +36,7 @@ from networks.registry import network_of
 from resources.error import STATUS, error_text
 from services import contacts, number_status, storage, telemetry, templates
 from services.message_status import record_acceptance
-from services.network_failures import Asked, answer_to, inactive, unreadable_token
+from services.network_failures import Asked, active_number, answer_to, sender_of
 
 logger = logging.getLogger(__name__)
 
@@ -182,12 +180,12 @@ def _begin(
     def begin() -> _Send:
         stored = storage.look_up(account_id)
         rows = () if key is None else IdempotencyKey.look_up(account_id, key)
-        number = _check_sender(account_id, body["number_id"])
+        number = active_number(body["number_id"], account_id, "send", "/number_id")
         # Before the first change: an error after it also undoes what shares the transaction.
         if known := IdempotencyKey.current(rows):
             raise _KeyTakenError(known)
         storage.check(stored)
-        sender = _sender(number)
+        sender = sender_of(number, "sent")
         target = quoted(body, number)
         contact = Contact.of_recipient(number, to)
         if type_ == "template":
@@ -232,23 +230,6 @@ def _give_up(send: _Send) -> FailedError:
         f" Idempotency-Key in {RETRY_AFTER_PRESSURE} seconds.",
         retry_after=RETRY_AFTER_PRESSURE,
     )
-
-
-def _check_sender(account_id: str, number_id: str) -> Number:
-    """The number that sends. Raises DomainError."""
-    number = Number.by_id(number_id)
-    if number is None or number.account_id != account_id:
-        raise no_access("number", number_id, exists=number is not None, field="/number_id")
-    if number.status != NumberStatus.ACTIVE:
-        raise inactive(number, "send")
-    return number
-
-
-def _sender(number: Number) -> Sender:
-    try:
-        return Sender(number.phone_number_id, secret.decrypt(number.sealed_token))
-    except SecretUnreadableError as error:
-        raise unreadable_token(number, error, "sent") from None
 
 
 def as_stored(body: dict[str, Any]) -> dict[str, Any]:

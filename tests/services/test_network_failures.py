@@ -5,11 +5,11 @@ import re
 import pytest
 
 from models.accounts.account import Account, owned
-from models.errors import ForbiddenError, NotFoundError
+from models.errors import ConflictError, ForbiddenError, NotFoundError
 from models.numbers.number import Number, NumberStatus
 from networks.exceptions import NumberBannedError, NumberLostError
 from networks.registry import described
-from services.network_failures import REMEDIES, inactive
+from services.network_failures import REMEDIES, require_active
 from tests import factories
 
 
@@ -46,7 +46,9 @@ def test_the_error_of_an_inactive_number_says_what_to_do(
     number: Number, status: NumberStatus, reason: str | None
 ) -> None:
     number.status, number.reason = status, reason
-    message = inactive(number, "send").message
+    with pytest.raises(ConflictError) as error:
+        require_active(number, "send")
+    message = error.value.message
     assert set(re.findall(r"\w+", message)) >= {number.id, status, reason or number.id}
     assert message.endswith(f" {REMEDIES[status]}")
 
@@ -66,4 +68,6 @@ def test_a_reason_that_says_what_to_do_is_not_repeated(
     number: Number, status: NumberStatus, error: NumberLostError | NumberBannedError, remedy: str
 ) -> None:
     number.status, number.reason = status, described(error)
-    assert inactive(number, "send").message.count(remedy) == 1
+    with pytest.raises(ConflictError) as refused:
+        require_active(number, "send")
+    assert refused.value.message.count(remedy) == 1
