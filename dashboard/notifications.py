@@ -14,7 +14,7 @@ from models.accounts.invitation import LinkClosedError
 from models.errors import RateLimitedError, UnavailableError
 from models.reports.incident import AlertTarget, Incident
 from models.reports.recipient import Recipient
-from services import mailing, notify, outbox, recipients
+from services import mailing, notify, recipients
 from services import webhooks as service
 from webhooks.address import AddressRefusedError
 
@@ -129,6 +129,6 @@ def _page(results: dict[str, str] | None) -> Response:
         has_target=bool(notify.names_of(target)),
         has_mail=mailing.is_possible(),
         max_addresses=MAX_ADDRESSES,
-        max_mails=outbox.OF_ADDRESS,
+        max_mails=mailing.OF_ADDRESS,
         results=results,
     )

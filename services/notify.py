@@ -23,8 +23,9 @@ from models.numbers.number import Number, NumberStatus
 from models.reports.incident import AlertTarget, Incident, IncidentKind
 from networks.registry import network_of
 from resources.number import status_reason
-from services import mailing, outbox, recipients
+from services import mailing, recipients
 from services.fair_share import Share
+from services.mailing import MOST_IN_A_ROUND, PAUSES
 from services.webhooks import post_once
 from webhooks.mail import MailError
 
@@ -34,10 +35,6 @@ logger = logging.getLogger(__name__)
 CHAT = "chat"
 # Longer than it takes to notify all targets of one account.
 LEASE_MS = 10 * 60_000
-# Back-off between two tries, in seconds. Only recipients without the notification are retried.
-PAUSES = (30, 120, 600, 1_800, 3_600, 3 * 3_600)
-# Bounds a round, so that a worker that gets SIGTERM can stop in time.
-MOST_IN_A_ROUND = 20
 TESTS = Share("tests of notifications", 2)
 # Debounce for webhooks that fail intermittently: their incident ends after this time without a failure.
 # The other kinds do not flap.
@@ -80,7 +77,7 @@ def _test(target: AlertTarget, name: str, title: str, text: str) -> str:
     if name != CHAT and mailing.is_possible():
         try:
             with writing():
-                if not outbox.admit(target.account_id, name):
+                if not mailing.admit(target.account_id, name):
                     return ""
                 Mail.note(target.account_id, Purpose.TEST, name)
         except RateLimitedError as error:
@@ -94,7 +91,7 @@ def names_of(target: AlertTarget) -> list[str]:
 
 
 def _notify(incident: Incident) -> None:
-    """Notify the recipients of a claimed incident who have no notification of it yet."""
+    """Notify the recipients of a claimed incident who have no notification of it yet, also in a retry."""
     target = AlertTarget.of(incident.account_id)
     is_over = incident.ended_at is not None
     # A recipient without the first notification does not get the second one.

@@ -10,7 +10,7 @@ from models.accounts.mail import Mail, Purpose
 from models.database import writing
 from models.reports.incident import AlertTarget
 from models.reports.recipient import Recipient
-from services import mailing, outbox
+from services import mailing
 
 CONFIRM, UNSUBSCRIBE = "confirm", "unsubscribe"
 _ASKING = """{name} wants to send notifications of incidents to this address: of webhooks that fail, \
@@ -46,7 +46,7 @@ def ask(account_id: str, email: str) -> None:
         row = Recipient.enter(account_id, email)
         row.amend(asked_at=clock.now(), confirmed_at=None, unsubscribed_at=None)
         Audit.record(account_id, "account.recipient_asked", account_id, after={"email": email})
-        if mailing.is_possible() and outbox.admit(account_id, email):
+        if mailing.is_possible() and mailing.admit(account_id, email):
             name = Account.get_by_id(account_id).name
             text = _ASKING.format(name=name, url=_link(CONFIRM, row))
             subject = f"Confirm notifications of {name}"

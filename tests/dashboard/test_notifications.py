@@ -14,7 +14,7 @@ from models.database import writing
 from models.numbers.number import Number, NumberStatus
 from models.reports.incident import AlertTarget, Incident
 from models.reports.recipient import Recipient
-from services import mailing, notify, outbox, recipients
+from services import mailing, notify, recipients
 from services.webhooks import NOT_AN_ADDRESS, NOT_CHECKED
 from tests import factories
 from tests.conftest import Configure
@@ -41,7 +41,7 @@ def mail(configure: Configure) -> Iterator[MailServer]:
 
 def _link(mail: MailServer) -> str:
     """The path of the link in the newest mail."""
-    outbox.send_due()
+    mailing.send_due()
     found = re.search(r"http://127.0.0.1:8080(/dashboard/\S+)", mail.mails[-1].get_content())
     assert found is not None
     return found[1]
@@ -104,7 +104,7 @@ def test_too_many_mails_are_an_error_at_the_form(submit: Submit, account: Accoun
     AlertTarget.record(account.id, [], SLACK)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mailing, "is_possible", lambda: True)
-        for _ in range(outbox.OF_ADDRESS):
+        for _ in range(mailing.OF_ADDRESS):
             recipients.ask(account.id, ADA)
         assert 'id="problem"' in submit("notifications/ask", 429, email=ADA).text
         submit("notifications", emails="")

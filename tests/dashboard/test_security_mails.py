@@ -17,7 +17,7 @@ from models.accounts.mail import Mail
 from models.accounts.password import PasswordReset
 from models.accounts.sign_in import Client
 from models.accounts.user import Role, User
-from services import notices, outbox
+from services import mailing, notices
 from tests.conftest import Clock, Configure
 from tests.dashboard.world import browser_of, form_token
 from tests.mail_server import MailServer
@@ -39,7 +39,7 @@ def mail(configure: Configure) -> Iterator[MailServer]:
 
 def _titles(mail: MailServer) -> list[str]:
     """What the mails since the last call say."""
-    outbox.send_due()
+    mailing.send_due()
     titles = [str(each["Subject"]).removeprefix("[Messaging Gateway] ") for each in mail.mails]
     mail.mails.clear()
     return titles
@@ -63,7 +63,7 @@ def test_a_sign_in_from_a_new_browser_is_told_once(
 ) -> None:
     browser, colleague = browser_of(None), member(account, Role.AGENT)
     _sign_in(browser, user)
-    outbox.send_due()
+    mailing.send_due()
     [told] = mail.mails
     assert told["To"] == user.email
     for said in ("Firefox on Linux", "127.0.0.1", account.name, YOU):

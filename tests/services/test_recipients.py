@@ -12,8 +12,8 @@ from models.errors import RateLimitedError
 from models.numbers.number import Number, NumberStatus
 from models.reports.incident import AlertTarget
 from models.reports.recipient import Recipient
-from services import notify, outbox, recipients
-from services.outbox import OF_ACCOUNT, OF_ADDRESS
+from services import mailing, notify, recipients
+from services.mailing import OF_ACCOUNT, OF_ADDRESS
 from tests.conftest import Clock, Configure
 from tests.mail_server import MailServer
 
@@ -33,7 +33,7 @@ def mail(account: Account, configure: Configure) -> Iterator[MailServer]:
 
 def _token(mail: MailServer) -> str:
     """The token of the link in the newest mail."""
-    outbox.send_due()
+    mailing.send_due()
     found = re.search(r"http://a\.test/dashboard/\S+/(\S+)", mail.mails[-1].get_content())
     assert found is not None
     return found[1]
@@ -86,12 +86,12 @@ def test_a_saved_address_is_asked_once_and_its_links_change_with_nothing(
 ) -> None:
     recipients.save(account.id, [ADA, BOB], None)
     recipients.save(account.id, [ADA], "http://127.0.0.1:9/chat")
-    outbox.send_due()
+    mailing.send_due()
     assert [to for to, _ in mail.subjects] == [ADA, BOB]
     [row] = Recipient.of(account.id)
     assert recipients.confirm(row.token)
     recipients.save(account.id, [ADA], None)
-    outbox.send_due()
+    mailing.send_due()
     assert len(mail.mails) == 2
     assert AlertTarget.of(account.id).addresses == [ADA]
     assert row.token not in str(row.__data__)
@@ -143,12 +143,12 @@ def test_an_address_gets_few_mails_a_day_and_no_account_notices_the_others(
             recipients.ask(asking.id, ADA)
         with pytest.raises(RateLimitedError):
             recipients.ask(asking.id, ADA.upper())
-    outbox.send_due()
+    mailing.send_due()
     assert len(mail.mails) == OF_ADDRESS
     recipients.ask(other.id, BOB)
     clock.advance(days=1, milliseconds=1)
     recipients.ask(other.id, ADA)
-    outbox.send_due()
+    mailing.send_due()
     assert len(mail.mails) == OF_ADDRESS + 2
 
 

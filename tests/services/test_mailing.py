@@ -7,7 +7,7 @@ import pytest
 
 from models.accounts.account import Account
 from models.accounts.mail import Mail, Purpose
-from services import outbox
+from services import mailing
 from tests.conftest import Clock, Configure
 from tests.mail_server import MailServer
 
@@ -30,7 +30,7 @@ def test_a_mail_is_encrypted_until_it_is_sent_once(account: Account, mail: MailS
     _queue(account)
     assert "secret link" not in str(Mail.get().__data__)
     for _ in range(2):
-        outbox.send_due()
+        mailing.send_due()
     assert mail.subjects == [(ADA, "[Messaging Gateway] Hello")]
     assert mail.mails[0].get_content().strip() == "a secret link"
     assert mail.mails[0]["List-Unsubscribe"] is None
@@ -43,13 +43,13 @@ def test_a_mail_is_retried_until_the_server_takes_it(
 ) -> None:
     _queue(account)
     mail.refused.add(ADA)
-    outbox.send_due()
+    mailing.send_due()
     assert "550" in str(Mail.get().error)
     mail.refused.clear()
-    outbox.send_due()
+    mailing.send_due()
     assert mail.mails == [], "not before the pause is over"
-    clock.advance(seconds=outbox.PAUSES[0])
-    outbox.send_due()
+    clock.advance(seconds=mailing.PAUSES[0])
+    mailing.send_due()
     assert len(mail.mails) == 1
 
 
@@ -58,11 +58,11 @@ def test_a_mail_that_is_always_refused_is_given_up(
 ) -> None:
     _queue(account)
     mail.refused.add(ADA)
-    for _ in outbox.PAUSES:
-        outbox.send_due()
+    for _ in mailing.PAUSES:
+        mailing.send_due()
         assert Mail.get().due_at is not None
-        clock.advance(seconds=max(outbox.PAUSES))
-    outbox.send_due()
+        clock.advance(seconds=max(mailing.PAUSES))
+    mailing.send_due()
     row = Mail.get()
     assert (row.due_at, row.sealed_text) == (None, None)
     assert row.id in caplog.text
@@ -73,11 +73,11 @@ def test_a_mail_of_a_worker_that_died_is_sent_by_another(
     account: Account, mail: MailServer, clock: Clock
 ) -> None:
     _queue(account)
-    assert Mail.claim(outbox.LEASE_MS) is not None
-    outbox.send_due()
+    assert Mail.claim(mailing.LEASE_MS) is not None
+    mailing.send_due()
     assert mail.mails == []
-    clock.advance(milliseconds=outbox.LEASE_MS)
-    outbox.send_due()
+    clock.advance(milliseconds=mailing.LEASE_MS)
+    mailing.send_due()
     assert len(mail.mails) == 1
 
 
@@ -89,7 +89,7 @@ def test_a_silent_mail_server_loses_no_mail(
         port = silent.getsockname()[1]
         configure(SMTP_URL=f"smtp://127.0.0.1:{port}", SMTP_FROM="gateway@example.com")
         _queue(account)
-        outbox.send_due()
+        mailing.send_due()
     row = Mail.get()
     assert row.error
-    assert row.due_at == clock.at + outbox.PAUSES[0] * 1_000
+    assert row.due_at == clock.at + mailing.PAUSES[0] * 1_000
