@@ -21,7 +21,7 @@ from models.accounts.actor import SERVICE, acting
 from models.accounts.user import Role
 from models.accounts.user_session import UserSession
 from models.errors import RateLimitedError
-from services.proof import prove
+from services.credentials import prove
 
 # The edge looks up the session, because the rate limit needs the user too. It is above this package, so the
 # application injects a function that reads the session from the request's WSGI environment.

@@ -12,7 +12,7 @@ from models.accounts import two_factor as factor
 from models.accounts.user import User
 from models.accounts.user_session import UserSession
 from services import credentials
-from services.proof import knows_code, knows_password
+from services.credentials import knows_code, knows_password
 
 PATH = "/dashboard/you"
 TWO_FACTOR = f"{PATH}/two-factor"

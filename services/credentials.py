@@ -1,14 +1,14 @@
-"""New passwords and second factors. The user gets a mail about each."""
+"""Passwords and second factors of users: new ones, about which the user gets a mail, and their checks."""
 
+from models import clock
 from models.accounts import two_factor
 from models.accounts.password import PasswordReset, replace_password
 from models.accounts.user import User, hash_password
+from models.accounts.user_session import CODE, PASSWORD, SignInAttempt, UserSession
 from models.database import writing
-from services.notices import tell
+from services.notices import report_refused_code, tell
 
 PASSWORD_CHANGED = "Your password was changed"  # noqa: S105 - a title
-FACTOR_ON = "Two-factor authentication was turned on"
-FACTOR_OFF = "Two-factor authentication was turned off"
 # Who made a change, where it is not the address of a client.
 OPERATOR = "the operator"
 
@@ -39,7 +39,7 @@ def turn_on_two_factor(user: User, code: str, by: str) -> list[str] | None:
     with writing():
         codes = two_factor.turn_on(user, code)
         if codes is not None:
-            tell(user, FACTOR_ON, by)
+            tell(user, "Two-factor authentication was turned on", by)
         return codes
 
 
@@ -47,4 +47,44 @@ def turn_off_two_factor(user: User, by: str) -> None:
     """Turn it off."""
     with writing():
         two_factor.turn_off(user)
-        tell(user, FACTOR_OFF, by)
+        tell(user, "Two-factor authentication was turned off", by)
+
+
+def knows_password(user: User, typed: str, address: str, *, or_code: bool = False) -> bool:
+    """Whether it is the user's password, or with ``or_code`` a code of the second factor.
+
+    Wrong ones from a client address count like those of a sign-in. Raises TooManyAttemptsError.
+    """
+    SignInAttempt.begin(user.email, address)
+    # A stolen session must not guess from many addresses.
+    SignInAttempt.begin_proof(user, PASSWORD)
+    may_be_code = or_code and user.has_two_factor
+    if not (user.has_password(typed) or (may_be_code and knows_code(user, typed, address))):
+        return False
+    SignInAttempt.forget_proof(user, PASSWORD)
+    SignInAttempt.forget(user.email, address)
+    return True
+
+
+def knows_code(user: User, code: str, address: str) -> bool:
+    """Whether it is a code of the user's second factor, which is then used up.
+
+    Raises TooManyAttemptsError.
+    """
+    SignInAttempt.begin_proof(user, CODE)
+    if not two_factor.accept(user, code):
+        report_refused_code(user, code, address)
+        return False
+    SignInAttempt.forget_proof(user, CODE)
+    return True
+
+
+def prove(session: UserSession, typed: str, address: str) -> bool:
+    """Record that the user gave the password, or a code of the second factor. Returns False if it is wrong.
+
+    Raises TooManyAttemptsError.
+    """
+    is_proven = knows_password(session.user, typed, address, or_code=True)
+    if is_proven:
+        session.amend(proved_at=clock.now())
+    return is_proven
