@@ -53,24 +53,11 @@ MAX_DESCRIPTION, MOST_HEADERS, MAX_RATE = 200, 5, 1000
 MAX_BATCH, MAX_BATCH_WAIT_MS = 100, LONGEST_BATCH_MS
 HEADER_FORM = re.compile(r"[A-Za-z0-9_-]{3,64}: [!-~]([ -~]{0,1022}[!-~])?")
 # The headers that the service sets itself, or that describe the connection or the body. In lower case.
-OWN_HEADERS = frozenset(
-    {
-        "accept",
-        "accept-encoding",
-        "connection",
-        "content-encoding",
-        "content-length",
-        "content-type",
-        "expect",
-        "host",
-        "keep-alive",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-        "user-agent",
-    }
+OWN_HEADER = re.compile(
+    "accept|accept-encoding|connection|content-(encoding|length|type)|expect|host|keep-alive|trailer"
+    "|transfer-encoding|upgrade|user-agent|(proxy|webhook|x-service)-.*",
+    re.DOTALL,
 )
-OWN_PREFIXES = ("proxy-", "webhook-", "x-service-")
 # Concurrent look-ups of an account. A name server that does not respond occupies one for five seconds.
 LOOK_UPS = Share("look-ups of host names", 3)
 # Concurrent tests of an account. A receiver that hangs occupies a test for ten seconds.
@@ -80,17 +67,6 @@ BEGUN_SECONDS = STALE_SECONDS + 0.1
 POLL_SECONDS = 0.01
 MASKED = "****"
 NOT_AN_ADDRESS = "The url is not an address such as https://hooks.example.com/messaging."
-AT_LIMIT = (
-    "The webhooks of this account, or of this host, got as much in this minute as the plan allows."
-)
-ON_TRIAL = (
-    f"This URL has never responded to an event with 2xx. It gets {MOST_ON_TRIAL} events and tests a minute,"
-    " and shares them with all URLs of the host if that has never done so."
-)
-OTHER_SERVER = (
-    "This webhook has headers, and the url is another server. Give headers in the same request: the values"
-    " for that server, or an empty list."
-)
 NOT_CHECKED = (
     "This service cannot check the url at the moment, and nothing was changed."
     " Try again in a minute."
@@ -129,9 +105,11 @@ def merged_headers(given: Sequence[tuple[str, str]]) -> dict[str, str]:
     found: dict[str, tuple[str, str]] = {}
     for place, (name, value) in enumerate(given):
         plain = name.lower().replace("_", "-")
-        if plain in OWN_HEADERS or plain.startswith(OWN_PREFIXES):
-            problem = "is a header that the service sets itself. Choose another name."
-            raise InvalidError(f"{name} {problem}", field=f"/headers/{place}/name")
+        if OWN_HEADER.fullmatch(plain):
+            raise InvalidError(
+                f"{name} is a header that the service sets itself. Choose another name.",
+                field=f"/headers/{place}/name",
+            )
         found[plain] = name, value
     return dict(found.values())
 
@@ -188,7 +166,11 @@ def change(webhook: Webhook, *, active: bool | None = None, **changes: Any) -> N
             and "headers" not in changes
             and not is_same_server(known.url, changes.get("url", known.url))
         ):
-            raise ConflictError(OTHER_SERVER, field="/url")
+            raise ConflictError(
+                "This webhook has headers, and the url is another server. Give headers in the same request:"
+                " the values for that server, or an empty list.",
+                field="/url",
+            )
         # A copy, because a run that is rolled back must not leave its changes for the next run.
         changed = Webhook(**webhook.__data__)
         changed.change(**changes)
@@ -279,8 +261,14 @@ def count_test(webhook: Webhook, size: int) -> None:
         fresh = Webhook.by_id(webhook.id) or webhook
         is_full = any(room.is_full for room in rooms)
         if is_full or (fresh.on_trial and not minute.trials([fresh])[0].events):
+            limit = (
+                "The webhooks of this account, or of this host, got as much in this minute as the plan"
+                " allows."
+                if is_full
+                else f"This URL has never responded to an event with 2xx. It gets {MOST_ON_TRIAL} events and"
+                " tests a minute, and shares them with all URLs of the host if that has never done so."
+            )
             seconds = -(-(minute.ends_at - now) // 1000)
-            limit = AT_LIMIT if is_full else ON_TRIAL
             raise RateLimitedError(f"{limit} Try again in {seconds} seconds.", retry_after=seconds)
         if fresh.on_trial:
             fresh.note_trial(now, 1)
