@@ -6,8 +6,7 @@ They have no id. A browser that reconnects receives the events that it missed, b
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import partial
 from typing import Any, NamedTuple
@@ -43,6 +42,8 @@ class Block(NamedTuple):
     text: str
 
 
+# A block with its account.
+Owned = tuple[str, Block]
 Blocks = dict[tuple[Source, str], list[Block]]
 
 
@@ -53,40 +54,33 @@ class LiveBlocks:
     """
 
     def __init__(self) -> None:
-        self._attempts = Latest(Attempt, "att")
-        self._notices = Latest(Notice, "ntc")
+        # What finds the new rows of a source, reads those of some accounts, and makes the block of a row.
+        self._sources: dict[Source, tuple[Latest, Callable[..., Any], Callable[[Any], Owned]]] = {
+            Source.ATTEMPTS: (Latest(Attempt, "att"), recorded_attempts, _of_attempt),
+            Source.NOTICES: (Latest(Notice, "ntc"), recorded_notices, _of_notice),
+        }
         # Sources whose last read failed.
         self._failing: set[Source] = set()
 
     def read(self, wanted: Mapping[Source, set[str]]) -> Blocks:
         """The new blocks by source and account. ``wanted`` are the accounts by source."""
         blocks: Blocks = defaultdict(list)
-        with self._guarded(Source.ATTEMPTS):
-            accounts = wanted.get(Source.ATTEMPTS, set())
-            for row in self._attempts.read(partial(recorded_attempts, account_ids=accounts)):
-                blocks[Source.ATTEMPTS, row.account_id].append(_of_attempt(row))
-        with self._guarded(Source.NOTICES):
-            accounts = wanted.get(Source.NOTICES, set())
-            for notice, number in self._notices.read(
-                partial(recorded_notices, account_ids=accounts)
-            ):
-                blocks[Source.NOTICES, number.account_id].append(_of_notice(notice, number))
+        for source, (latest, recorded, block) in self._sources.items():
+            try:
+                for row in latest.read(partial(recorded, account_ids=wanted.get(source, set()))):
+                    account_id, made = block(row)
+                    blocks[source, account_id].append(made)
+            except Exception:
+                # Only the first error until it works again, because polls are frequent.
+                if source not in self._failing:
+                    logger.exception("%ss cannot be read for the Live page", source)
+                self._failing.add(source)
+            else:
+                self._failing.discard(source)
         return blocks
 
-    @contextmanager
-    def _guarded(self, source: Source) -> Iterator[None]:
-        """Log an error inside, but only the first until it works again, because polls are frequent."""
-        try:
-            yield
-        except Exception:
-            if source not in self._failing:
-                logger.exception("%ss cannot be read for the Live page", source)
-            self._failing.add(source)
-        else:
-            self._failing.discard(source)
 
-
-def _of_attempt(row: RecordedAttempt) -> Block:
+def _of_attempt(row: RecordedAttempt) -> Owned:
     end = "succeeded" if row.success else "failed"
     data = {
         "id": row.id,
@@ -99,10 +93,11 @@ def _of_attempt(row: RecordedAttempt) -> Block:
         "error": row.error,
         "durationMs": row.duration_ms,
     }
-    return block_of(f"{Source.ATTEMPTS}.{end}", data)
+    return row.account_id, block_of(f"{Source.ATTEMPTS}.{end}", data)
 
 
-def _of_notice(notice: Notice, number: Number) -> Block:
+def _of_notice(row: tuple[Notice, Number]) -> Owned:
+    notice, number = row
     data = {
         "id": notice.id,
         "timestamp": timestamp(notice.at),
@@ -112,7 +107,7 @@ def _of_notice(notice: Notice, number: Number) -> Block:
         "field": notice.field,
         "event": notice.event,
     }
-    return block_of(Source.NOTICES, data)
+    return str(number.account_id), block_of(Source.NOTICES, data)
 
 
 def block_of(kind: str, data: dict[str, Any]) -> Block:
