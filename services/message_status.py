@@ -23,14 +23,6 @@ from resources.message import message_object
 from services import contacts, number_status
 from webhooks.kinds import EventKind
 
-STATUS_OF = {
-    "sent": MessageStatus.SENT,
-    "delivered": MessageStatus.DELIVERED,
-    "read": MessageStatus.READ,
-    "played": MessageStatus.READ,
-    "failed": MessageStatus.FAILED,
-}
-
 
 def record_acceptance(
     message: Message, accepted: Acceptance, contact: Contact | None = None
@@ -98,7 +90,8 @@ def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -
     message = sent.find(update)
     if message is None:
         return False
-    status = STATUS_OF[update.status]
+    # Of a voice message, played means read too.
+    status = MessageStatus.READ if update.status == "played" else MessageStatus(update.status)
     webhooks = [each for each in sent.webhooks if each.account_id == message.account_id]
     at = update.at or clock.now()
     error = update.errors[0] if update.errors else None

@@ -9,6 +9,7 @@ import json
 import logging
 from collections.abc import Iterator
 from html import escape
+from typing import Any
 
 from gateway.settings import get_settings
 from models import clock
@@ -107,7 +108,7 @@ def _notify(incident: Incident) -> None:
                 errors.append(error)
             else:
                 notified.add(name)
-    may_retry = bool(errors) and incident.tries <= len(PAUSES)
+    may_retry = errors and incident.tries <= len(PAUSES)
     pause_ms = PAUSES[incident.tries - 1] * 1_000 if may_retry else None
     incident.record_notified(notified, pause_ms, errors[0] if errors else None)
     if errors:
@@ -167,29 +168,31 @@ _GAVE_UP = {
 }
 
 
+def _trouble(row: Any, kind: IncidentKind, title: str, detail: str, path: str) -> Trouble:
+    return (row.account_id, kind, row.id), {"title": title, "detail": detail, "path": path}
+
+
 def _webhooks() -> Iterator[Trouble]:
     gave_up = (~Webhook.active) & Webhook.deactivated_because.in_(list(_GAVE_UP))
     is_bad = (Webhook.active & (Webhook.failure_count > 0)) | gave_up
     for webhook in Webhook.select().where(is_bad, Webhook.account.in_(AlertTarget.accounts())):
         path = f"/dashboard/webhooks/{webhook.id}"
-        failing = {
-            "title": f"Webhook failing: {webhook.url}",
-            "detail": "An event failed after all retries. Fix your endpoint, then redeliver the failed"
-            " deliveries.",
-            "path": path,
-        }
-        key = webhook.account_id, IncidentKind.WEBHOOK_FAILING, webhook.id
+        key, failing = _trouble(
+            webhook,
+            IncidentKind.WEBHOOK_FAILING,
+            f"Webhook failing: {webhook.url}",
+            "An event failed after all retries. Fix your endpoint, then redeliver the failed deliveries.",
+            path,
+        )
         yield key, failing if webhook.active else None
         if not webhook.active:
-            yield (
-                (webhook.account_id, IncidentKind.WEBHOOK_DISABLED, webhook.id),
-                {
-                    "title": f"Webhook disabled: {webhook.url}",
-                    "detail": f"{_GAVE_UP[webhook.deactivated_because]} It receives no events until you"
-                    " enable it. Fix your endpoint, enable the webhook, then redeliver the failed"
-                    " deliveries.",
-                    "path": path,
-                },
+            yield _trouble(
+                webhook,
+                IncidentKind.WEBHOOK_DISABLED,
+                f"Webhook disabled: {webhook.url}",
+                f"{_GAVE_UP[webhook.deactivated_because]} It receives no events until you enable it. Fix your"
+                " endpoint, enable the webhook, then redeliver the failed deliveries.",
+                path,
             )
 
 
@@ -198,25 +201,23 @@ def _numbers() -> Iterator[Trouble]:
     is_lost = Number.status.in_(list(OF_NUMBERS)) & ~Number.activated_at.is_null()
     for number in Number.select().where(is_lost, Number.account.in_(AlertTarget.accounts())):
         reason = network_of(number).in_words(status_reason(number) or "not known")
-        yield (
-            (number.account_id, OF_NUMBERS[NumberStatus(number.status)], number.id),
-            {
-                "title": f"Number {number.status.lower()}: +{number.phone_number}",
-                "detail": f"It sends and receives no messages. Reason: {reason.removesuffix('.')}.",
-                "path": f"/dashboard/numbers/{number.id}",
-            },
+        yield _trouble(
+            number,
+            OF_NUMBERS[NumberStatus(number.status)],
+            f"Number {number.status.lower()}: +{number.phone_number}",
+            f"It sends and receives no messages. Reason: {reason.removesuffix('.')}.",
+            f"/dashboard/numbers/{number.id}",
         )
 
 
 def _templates() -> Iterator[Trouble]:
     query = Template.select().where(IS_REJECTED, Template.account.in_(AlertTarget.accounts()))
     for template in query:
-        yield (
-            (template.account_id, IncidentKind.TEMPLATE_REJECTED, template.id),
-            {
-                "title": f"Template rejected: {template.name} ({template.language})",
-                "detail": f"Reason: {template.rejected_reason or 'not known'}."
-                " Correct it and submit it again.",
-                "path": "/dashboard/",
-            },
+        reason = template.rejected_reason or "not known"
+        yield _trouble(
+            template,
+            IncidentKind.TEMPLATE_REJECTED,
+            f"Template rejected: {template.name} ({template.language})",
+            f"Reason: {reason}. Correct it and submit it again.",
+            "/dashboard/",
         )
