@@ -149,7 +149,6 @@ class _Work:
     def __init__(self, erasure: Erasure) -> None:
         self._erasure = erasure
         self._person = Person(erasure)
-        self._in_requests = is_in_text([*erasure.known_ids, *erasure.contact_ids])
         # Messages are first, because their deliveries may be pending.
         self._steps: dict[str, Callable[[str], Batch]] = {
             "messages": self._remove_messages,
@@ -196,17 +195,15 @@ class _Work:
 
     def _replace(self, replace: Callable[[Replaced], None], rows: Rows) -> int:
         """Remove callbacks or items set aside. Of work to do, the items of other people are kept."""
-        kept = [(row, self._of_others(bytes(row.body))) for row in rows]
-        found = [(row, parts) for row, parts in kept if parts is not None]
+        found = []
+        for row in rows:
+            parts = parse(bytes(row.body), clock.now())
+            kept = [part for part in parts if not self._person.owns(part)]
+            if len(kept) < len(parts):
+                found.append((row, kept))
         if found:
             replace(found)
         return len(found)
-
-    def _of_others(self, body: bytes) -> list[Part] | None:
-        """The callback's items of other people, or None if it has no item of the person."""
-        parts = parse(body, clock.now())
-        kept = [part for part in parts if not self._person.owns(part)]
-        return None if len(kept) == len(parts) else kept
 
     def _remove_requests(self, place: str) -> Batch:
         """Requests that name the person, or one of the person's messages by ``waMessageId``.
@@ -227,19 +224,18 @@ class _Work:
             ],
         )
         asked = {row.id: set(parse_qs(row.query).get(MESSAGE_ID, [])) for row in rows}
-        present = self._present({wamid for wamids in asked.values() for wamid in wamids})
-        found = [row for row in rows if asked[row.id] - present or self._names(row)]
-        return Counter(apiRequests=_delete(ApiRequest, found)), place_after
-
-    def _names(self, row: ApiRequest) -> bool:
-        texts = row.path, unquote_plus(row.query), row.error_json or ""
-        return any(map(self._in_requests, texts))
-
-    def _present(self, wamids: set[str]) -> set[str]:
+        named = Message.wa_message_id.in_(list(set().union(*asked.values())))
         ours = Message.account == self._erasure.account_id
-        named = Message.wa_message_id.in_(list(wamids))
         query = Message.select(Message.wa_message_id).where(named, ours)
-        return {str(row.wa_message_id) for row in fetch(query)}
+        present = {row.wa_message_id for row in fetch(query)}
+        is_named = is_in_text(wanted)
+        found = [
+            row
+            for row in rows
+            if asked[row.id] - present
+            or any(map(is_named, (row.path, unquote_plus(row.query), row.error_json or "")))
+        ]
+        return Counter(apiRequests=_delete(ApiRequest, found)), place_after
 
     def _remove_notices(self, place: str) -> Batch:
         rows, place_after = _scan(
