@@ -12,7 +12,8 @@ from dataclasses import fields
 from typing import Any
 
 from models import clock
-from models.database import writing
+from models.accounts.audit import Audit
+from models.database import exclusively, writing
 from models.deliveries.delivery import Delivery
 from models.messages.template import Template, TemplateList, TemplateStatus, active_numbers
 from models.numbers.number import Number
@@ -115,24 +116,31 @@ def update_list(seen: TemplateList, listed: Sequence[TemplateDefinition]) -> boo
     return True
 
 
+@exclusively
 def add(number: Number, definition: TemplateDefinition) -> Template:
     """Store a template that was created through the gateway, and emit its event."""
-    with writing():
-        TemplateList.ask(number)
-        TemplateList.touch(number.account_id, number.waba_id)
-        for known in Template.rows_of(number, name=definition.name, network_id=definition.id):
-            # A concurrent read of the list has stored it already.
-            return known
-        made = _create(number.account_id, number.waba_id, definition)
+    TemplateList.ask(number)
+    TemplateList.touch(number.account_id, number.waba_id)
+    # A concurrent read of the list may have stored it already.
+    known = Template.rows_of(number, name=definition.name, network_id=definition.id)
+    made = known[0] if known else _create(number.account_id, number.waba_id, definition)
+    if not known:
         _emit(made, number_ids_of(made))
+    Audit.record(made.account_id, "template.created", made.network_id, after=_described(made))
     return made
 
 
+@exclusively
 def remove(number: Number, rows: Sequence[Template]) -> None:
     """Remove templates that were deleted through the gateway, and emit events with the status DELETED."""
-    with writing():
-        TemplateList.touch(number.account_id, number.waba_id)
-        _remove(rows, number_ids_of(number))
+    TemplateList.touch(number.account_id, number.waba_id)
+    _remove(rows, number_ids_of(number))
+    for row in rows:
+        Audit.record(row.account_id, "template.deleted", row.network_id, before=_described(row))
+
+
+def _described(row: Template) -> dict[str, str | None]:
+    return {name: getattr(row, name) for name in ("name", "language", "category")}
 
 
 def apply_change(waba_id: str, change: TemplateChange, at: int) -> None:

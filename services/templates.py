@@ -3,12 +3,11 @@
 The answers show the copy (services.template_copy). If it is out of date, it is read from the network first.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from models.accounts.audit import Audit
-from models.database import commit, exclusively, read
+from models.database import commit, read
 from models.errors import ConflictError, InvalidError, NotFoundError
 from models.messages.contact import Contact
 from models.messages.message import check_size
@@ -16,7 +15,7 @@ from models.messages.template import Template, TemplateList
 from models.numbers.number import Number
 from models.page import Page
 from networks.exceptions import ContentError, NotOfferedError
-from networks.interface import TemplateDefinition, Templates
+from networks.interface import Templates
 from networks.registry import network_of, offered
 from services import template_copy
 from services.network_failures import Asked, active_number, answer_to, asking
@@ -66,7 +65,7 @@ async def create_template(
     await read(partial(_refuse_known, number, submitted["name"], submitted["language"]))
     async with asking(Templates, number, CREATING) as (network, sender):
         made = await network.create_template(sender, number.waba_id, dict(submitted))
-    template = await commit(partial(_add, number, made))
+    template = await commit(partial(template_copy.add, number, made))
     return template, await read(partial(template_copy.number_ids_of, number))
 
 
@@ -81,27 +80,7 @@ async def delete_template(
         raise NotFoundError(f"The number {number.id} has no template {wanted}.")
     async with asking(Templates, number, DELETING) as (network, sender):
         await network.delete_template(sender, number.waba_id, name, template_id)
-    await commit(partial(_remove, number, rows))
-
-
-@exclusively
-def _add(number: Number, made: TemplateDefinition) -> Template:
-    template = template_copy.add(number, made)
-    after = _described(template)
-    Audit.record(number.account_id, "template.created", template.network_id, after=after)
-    return template
-
-
-@exclusively
-def _remove(number: Number, rows: Sequence[Template]) -> None:
-    template_copy.remove(number, rows)
-    for row in rows:
-        before = _described(row)
-        Audit.record(number.account_id, "template.deleted", row.network_id, before=before)
-
-
-def _described(template: Template) -> dict[str, str | None]:
-    return {name: getattr(template, name) for name in ("name", "language", "category")}
+    await commit(partial(template_copy.remove, number, rows))
 
 
 def check_message(number: Number, contact: Contact, content: dict[str, Any]) -> None:
@@ -167,7 +146,7 @@ async def _up_to_date(account_id: str, number_id: str) -> Number:
         raise answer_to(number, READING, error) from None
     for _ in range(MOST_READS):
         known = await read(partial(TemplateList.of, number))
-        if known is not None and not template_copy.is_due(known):
+        if not template_copy.is_due(known):
             break
         if known is None:
             known = await commit(partial(template_copy.begin, number))
