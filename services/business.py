@@ -14,22 +14,14 @@ from services.network_failures import Asked, calling
 
 # The pattern of PersonId in the contract.
 PERSON = re.compile(r"[1-9][0-9]{6,14}|[A-Z]{2}\.(ENT\.)?[A-Za-z0-9]{1,128}", re.ASCII)
-READING = Asked(
-    verb="read its profile",
-    done="changed",
-    unclear="so the profile could not be read. Try again.",
-)
+READING = Asked("read its profile", "changed", "so the profile could not be read. Try again.")
 CHANGING = Asked(
     verb="change its profile",
     done="changed",
     thing="profile",
     unclear="so the profile may have been changed. Read it, and change it again if needed.",
 )
-LISTING = Asked(
-    verb="list its blocked people",
-    done="changed",
-    unclear="so the list could not be read. Try again.",
-)
+LISTING = Asked("list its blocked people", "changed", "so the list could not be read. Try again.")
 BLOCKING = Asked(
     verb="block people",
     done="blocked",
@@ -55,13 +47,10 @@ async def update_profile(
     async with calling(Profiles, account_id, number_id, CHANGING) as (network, sender):
         known = await network.get_profile(sender)
         await network.update_profile(sender, changes)
-        before = {name: _plain(getattr(known, name)) for name in changes}
+        given = {name: getattr(known, name) for name in changes}
+        before = {n: list(old) if isinstance(old, tuple) else old for n, old in given.items()}
         await _audit(account_id, "number.profile_changed", number_id, before=before, after=changes)
         return await network.get_profile(sender)
-
-
-def _plain(value: str | tuple[str, ...] | None) -> str | list[str] | None:
-    return list(value) if isinstance(value, tuple) else value
 
 
 async def list_blocked(
@@ -94,16 +83,9 @@ async def unblock(account_id: str, number_id: str, person: str) -> None:
     await _audit(account_id, "number.people_unblocked", number_id, after={"people": 1})
 
 
-async def _audit(
-    account_id: str,
-    action: str,
-    number_id: str,
-    *,
-    before: Mapping[str, Any] | None = None,
-    after: Mapping[str, Any],
-) -> None:
+async def _audit(account_id: str, action: str, number_id: str, **values: Any) -> None:
     """Write a row after a call of the network, without the identifiers of people."""
-    await commit(partial(Audit.record, account_id, action, number_id, before=before, after=after))
+    await commit(partial(Audit.record, account_id, action, number_id, **values))
 
 
 def _refused(result: BlockResult, field: str | None = None) -> ConflictError:

@@ -79,20 +79,15 @@ def update_contact(account_id: str, contact_id: str, **changes: Any) -> Contact:
     @exclusively
     def update() -> Contact:
         contact = Contact.owned(contact_id, account_id)
-        if "note" in changes:
-            _write_note(contact, changes["note"] or None)
+        if "note" in changes and contact.note != (note := changes["note"] or None):
+            contact.assign({"note": note})
+            # Without the text, which is about a person.
+            Audit.record(account_id, "contact.note_changed", contact.id)
         if "opted_out" in changes:
             opt(contact, out=changes["opted_out"], because=Source.API, at=clock.now())
         return contact
 
     return update()
-
-
-def _write_note(contact: Contact, note: str | None) -> None:
-    if contact.note != note:
-        contact.assign({"note": note})
-        # Without the text, which is about a person.
-        Audit.record(contact.account_id, "contact.note_changed", contact.id)
 
 
 def opt_out(message: Message) -> None:

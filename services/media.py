@@ -28,10 +28,7 @@ UPLOADING = Asked(
     unclear="so the file may have been uploaded. Upload it again. A second copy does no harm.",
 )
 FETCHING = Asked(
-    verb="fetch media",
-    done="fetched",
-    thing="media",
-    unclear="so the media could not be fetched. Try again.",
+    "fetch media", "fetched", "so the media could not be fetched. Try again.", thing="media"
 )
 # Clients send these types for a file of unknown type. Many generated clients send them for every file.
 UNSPECIFIC = {"", "application/octet-stream"}

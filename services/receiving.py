@@ -62,11 +62,10 @@ class Door:
 
     async def take(self, body: bytes) -> None:
         """Ingest a callback. If that fails, or may take long, store it for the worker."""
-        owner = owner_of(body)
+        callback, owner = Callback.arrived(body), owner_of(body)
         if len(body) > MOST_BYTES or self._is_full(owner):
-            await _store(Callback.arrived(body))
+            await _store(callback)
         else:
-            callback = Callback.arrived(body)
             loop = asyncio.get_running_loop()
             taken = loop.create_future()
             self._waiting.setdefault(owner, deque()).append(_Waiting(callback, taken))

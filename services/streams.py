@@ -72,11 +72,6 @@ class Stream:
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
-    def is_of_page(self) -> bool:
-        """Whether a user opened it, not an API key."""
-        return self.opener.startswith(SESSION_PREFIX)
-
-    @property
     def is_ready(self) -> bool:
         """Whether the client has read the last batch."""
         return not (self._batch or self._is_sending)
@@ -175,7 +170,8 @@ class Streams:
     @contextmanager
     def opened(self, stream: Stream) -> Iterator[None]:
         """Serve a stream while inside. Raises RateLimitedError."""
-        places = self._places_of_pages if stream.is_of_page else self._places
+        is_of_page = stream.opener.startswith(SESSION_PREFIX)
+        places = self._places_of_pages if is_of_page else self._places
         with places.of(stream.wanted.account_id):
             if stream.sources and not self._accounts():
                 self._blocks = LiveBlocks()
@@ -200,6 +196,7 @@ class Streams:
         self.end()
 
     def end(self) -> None:
+        """End all streams. The clients reconnect."""
         for stream in self._open:
             stream.end()
 
@@ -218,7 +215,6 @@ class Streams:
         except Exception:
             logger.exception("polling for events failed; all streams end")
         finally:
-            # The clients reconnect.
             self.end()
 
     async def _poll(self) -> None:

@@ -21,11 +21,7 @@ from services import template_copy
 from services.network_failures import Asked, active_number, answer_to, asking
 
 MARKETING = "MARKETING"
-READING = Asked(
-    verb="read templates",
-    done="read",
-    unclear="so the templates could not be read. Try again.",
-)
+READING = Asked("read templates", "read", "so the templates could not be read. Try again.")
 CREATING = Asked(
     verb="create templates",
     done="created",
