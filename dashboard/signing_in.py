@@ -11,7 +11,7 @@ from models.accounts.sign_in import Client, Entry, PendingSignIn, Step, switch
 from models.accounts.sign_in import sign_in as open_by_password
 from models.accounts.user import User
 from models.accounts.user_session import ENDED, UserSession
-from services.notices import recognise, report_refused_code
+from services.credentials import recognise, report_refused_code
 
 WRONG = "Wrong email or password."
 WRONG_CODE = "This code is wrong, or was used already. Wait for the next one."

@@ -16,8 +16,8 @@ from models.accounts.user_session import SignInAttempt
 from models.database import writing
 from models.errors import ConflictError, RateLimitedError
 from services import mailing
+from services.credentials import report_refused_code
 from services.fair_share import Share
-from services.notices import report_refused_code
 from webhooks.mail import MailError
 
 ACCEPTED = "invitation.accepted"

@@ -17,7 +17,7 @@ from models.accounts.mail import Mail
 from models.accounts.password import PasswordReset
 from models.accounts.sign_in import Client
 from models.accounts.user import Role, User
-from services import mailing, notices
+from services import credentials, mailing
 from tests.conftest import Clock, Configure
 from tests.dashboard.world import browser_of, form_token
 from tests.mail_server import MailServer
@@ -79,9 +79,9 @@ def test_a_sign_in_from_a_new_browser_is_told_once(
     for _ in range(2):
         _sign_in(browser, colleague)
         _sign_in(browser, user)
-    assert _titles(mail) == [notices.NEW_DEVICE]
+    assert _titles(mail) == [credentials.NEW_DEVICE]
     _sign_in(browser_of(None), user)
-    assert _titles(mail) == [notices.NEW_DEVICE]
+    assert _titles(mail) == [credentials.NEW_DEVICE]
 
 
 def test_a_token_that_the_service_did_not_make_is_replaced(user: User, mail: MailServer) -> None:
@@ -98,12 +98,12 @@ def test_a_sign_in_without_cookies_fills_neither_mailbox_nor_table(
     user: User, mail: MailServer, clock: Clock
 ) -> None:
     client = Client("192.0.2.1", "Firefox on Linux")
-    tokens = [notices.recognise(user, client, None) for _ in range(MOST + 1)]
-    assert len(_titles(mail)) == notices.MOST
+    tokens = [credentials.recognise(user, client, None) for _ in range(MOST + 1)]
+    assert len(_titles(mail)) == credentials.MOST
     assert KnownDevice.select().count() == MOST
-    assert notices.recognise(user, client, tokens[1]) == tokens[1]
+    assert credentials.recognise(user, client, tokens[1]) == tokens[1]
     clock.advance(days=1, milliseconds=1)
-    assert notices.recognise(user, client, tokens[0]) != tokens[0]
+    assert credentials.recognise(user, client, tokens[0]) != tokens[0]
     assert len(_titles(mail)) == 1
 
 
@@ -154,8 +154,8 @@ def test_a_used_code_that_is_entered_again_is_told(user: User, mail: MailServer)
         assert _post(way, path, code="000000", **fields).status_code == 422
         assert _titles(mail) == []
         assert _post(way, path, code=used, **fields).status_code == 422
-        assert _titles(mail) == [notices.CODE_REUSED]
-    assert Audit.select().where(Audit.action == notices.REUSED).count() == len(ways)
+        assert _titles(mail) == [credentials.CODE_REUSED]
+    assert Audit.select().where(Audit.action == credentials.REUSED).count() == len(ways)
 
 
 def test_a_used_code_as_a_proof_is_told_while_it_would_be_right(
@@ -168,7 +168,7 @@ def test_a_used_code_as_a_proof_is_told_while_it_would_be_right(
         browser.get(YOU)
     used = app_code(user)
     assert two_factor.accept(user, used)
-    for told in ([notices.CODE_REUSED], []):
+    for told in ([credentials.CODE_REUSED], []):
         assert _post(browser, KEYS, name="A key", proof=used).status_code == 422
         assert _titles(mail) == told
         clock.advance(minutes=2)
