@@ -17,10 +17,10 @@ from models.database import exclusively, writing
 from models.deliveries.delivery import Delivery
 from models.messages.template import Template, TemplateList, TemplateStatus, active_numbers
 from models.numbers.number import Number
-from networks.exceptions import NetworkError, NotOfferedError
+from networks.exceptions import NetworkError
 from networks.interface import Sender, TemplateDefinition, Templates
 from networks.items import TemplateChange
-from networks.registry import network_of, offered, wait_for
+from networks.registry import network_of, wait_for
 from resources.template import template_object
 from services import number_status
 from services.number_status import JITTER, TRY_AGAIN, varied
@@ -56,11 +56,7 @@ def read_due() -> None:
 def _read(known: TemplateList) -> bool:
     """Read a claimed list. Returns False if the network is unreachable: the next ones would time out too."""
     numbers = active_numbers(known.account_id, known.waba_id)
-    try:
-        templates = offered(Templates, network_of(numbers[0])) if numbers else None
-    except NotOfferedError:
-        templates = None
-    if templates is None:
+    if not numbers or not isinstance(network := network_of(numbers[0]), Templates):
         # No number has a token to read the list. A number that is connected again requests a new list.
         with writing():
             known.forget()
@@ -68,7 +64,7 @@ def _read(known: TemplateList) -> bool:
     number = numbers[0]
     sender = Sender(number.phone_number_id, number.access_token)
     try:
-        listed = wait_for(templates.list_templates(sender, known.waba_id))
+        listed = wait_for(network.list_templates(sender, known.waba_id))
     except NetworkError as error:
         logger.warning("the templates of number %s could not be read: %s", number.id, error)
         with writing():

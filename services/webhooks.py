@@ -304,15 +304,7 @@ def headers_of(attempt: Attempt, delivery: Delivery) -> dict[str, str | None]:
         "Content-Type": CONTENT_TYPE,
         "User-Agent": get_settings().user_agent,
         **dict.fromkeys(known_headers(webhook), MASKED),
-        **signing.headers(
-            webhook.secrets_at(at),
-            content.body,
-            at,
-            event_id=content.event_id,
-            kind=content.kind,
-            delivery_id=delivery.id,
-            number=attempt.number,
-        ),
+        **_signatures(webhook, content, at, delivery.id, attempt.number),
     }
     if webhook.secret_changed_at is not None and at <= webhook.secret_changed_at:
         headers |= dict.fromkeys((signing.HEADER, signing.STANDARD_HEADER))
@@ -329,21 +321,27 @@ async def send_test_delivery(
     """
     kind, now = kind or EventKind(webhook.events[0]), clock.now()
     sample = (payload or sample_event(kind, now, clock.new_id)).encode()
-    event_id, sent_kind, body = content_of(webhook, [Content(clock.new_id("evt"), kind, sample)])
+    content = content_of(webhook, [Content(clock.new_id("evt"), kind, sample)])
     with TESTS.of(webhook.account_id):
         # A thread, because it waits for the claims.
-        await asyncio.to_thread(count_test, webhook, len(body))
+        await asyncio.to_thread(count_test, webhook, len(content.body))
         after = {"event": kind}
         await commit(
             partial(Audit.record, webhook.account_id, "webhook.tested", webhook.id, after=after)
         )
-        headers = webhook.headers | signing.headers(
-            webhook.secrets_at(now),
-            body,
-            now,
-            event_id=event_id,
-            kind=sent_kind,
-            delivery_id=clock.new_id("dlv"),
-            number=1,
-        )
-        return await post_once(webhook.url, body, headers)
+        headers = webhook.headers | _signatures(webhook, content, now, clock.new_id("dlv"), 1)
+        return await post_once(webhook.url, content.body, headers)
+
+
+def _signatures(
+    webhook: Webhook, content: Content, at: int, delivery_id: str, number: int
+) -> dict[str, str]:
+    return signing.headers(
+        webhook.secrets_at(at),
+        content.body,
+        at,
+        event_id=content.event_id,
+        kind=content.kind,
+        delivery_id=delivery_id,
+        number=number,
+    )
