@@ -90,12 +90,13 @@ def update_contact(account_id: str, contact_id: str, **changes: Any) -> Contact:
     return update()
 
 
-def opt_out(message: Message) -> None:
+def opt_out(message: Message, at: int) -> None:
     """The network refused a marketing message because the person opted out."""
+    # The contact may have been merged, or opted out or in, since the caller read it.
     contact = None if message.contact_id is None else Contact.find(message.contact_id)
     if contact is not None:
         with acting(NETWORK):
-            opt(contact, out=True, because=Source.ERROR, at=clock.now())
+            opt(contact, out=True, because=Source.ERROR, at=at)
 
 
 def apply_update(item: PersonUpdate) -> bool:

@@ -6,6 +6,7 @@ send passed as a reference. Both orders lead to the same steps, events and statu
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import starmap
 
 from models import clock
 from models.database import writing
@@ -102,13 +103,14 @@ def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -
         _accept(message, Acceptance(update.wa_message_id), at, contact, webhooks)
     if update.errors:
         number = Number.get_by_id(message.number_id)
-        if status is MessageStatus.FAILED and not message.has_been(status):
-            _apply_errors(number, update)
-        opt_out = network_of(number).opt_out
-        if contact is not None and opt_out in {code for code, _ in update.errors}:
-            # An earlier item may have merged the contact, or opted it out or in.
-            fresh = Contact.find(contact.id) or contact
-            contacts.opt(fresh, out=True, because=Source.ERROR, at=at)
+        network = network_of(number)
+        is_new = status is MessageStatus.FAILED and not message.has_been(status)
+        if is_new and number.status == NumberStatus.ACTIVE:
+            # Like the errors of a response to a send.
+            for failure in filter(None, starmap(network.classify, update.errors)):
+                number_status.apply_error(number, failure)
+        if network.opt_out in dict(update.errors):
+            contacts.opt_out(message, at)
     shown_at = message.placed(status, at)
     before = message.pricing_json
     pricing = vars(update.pricing) if update.pricing else None
@@ -137,15 +139,6 @@ def _accept(
         acceptance=accepted.message_status,
     )
     emit_message(EventKind.MESSAGE_SENT, message, shown_at, contact=contact, webhooks=webhooks)
-
-
-def _apply_errors(number: Number, update: StatusUpdate) -> None:
-    """Apply the errors of a failed status to the number, like those of a response to a send."""
-    if number.status != NumberStatus.ACTIVE:
-        return
-    for code, reason in update.errors:
-        if error := network_of(number).classify(code, reason):
-            number_status.apply_error(number, error)
 
 
 def give_up(message_id: str) -> None:

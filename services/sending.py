@@ -423,5 +423,5 @@ def _record_failure(number: Number, message: Message, error: network.NetworkErro
         if is_new:
             number_status.apply_error(number, error)
             if error.code == network_of(number).opt_out:
-                contacts.opt_out(message)
+                contacts.opt_out(message, clock.now())
     return answer
