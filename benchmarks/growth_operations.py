@@ -15,7 +15,7 @@ from unittest import mock
 from benchmarks.populate import Owner
 from handlers import deliveries, messages
 from models import clock
-from models.clock import timestamp
+from models.clock import DAY_MS, timestamp
 from models.database import writing
 from models.deliveries.attempt import Outcome, record_outcomes
 from models.deliveries.claim import ClaimedDelivery, Terms, claim_due
@@ -28,7 +28,7 @@ from networks.interface import Acceptance, Network, OutboundMessage, Sender
 from networks.memory.network import MemoryNetwork
 from services import sending
 from tasks import ingest
-from tasks.retention import BATCH_SIZE, DAY_MS, KINDS
+from tasks.retention import BATCH_SIZE, KINDS
 
 # Returns the milliseconds of one run.
 Operation = Callable[[], float]

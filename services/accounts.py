@@ -67,17 +67,13 @@ def _words(account: Account) -> dict[str, list[str]]:
 @exclusively
 def create_key(account: Account, name: str) -> tuple[ApiKey, str]:
     """Create a key. The second value is the key itself. It is not stored."""
-    row, key = ApiKey.issue(account, name, _creator())
+    actor = present_actor.get()
+    creator: str | None = ActorKind.OPERATOR if actor.kind is ActorKind.OPERATOR else None
+    if actor.kind is ActorKind.USER:
+        creator = User.get_by_id(actor.id).role
+    row, key = ApiKey.issue(account, name, creator)
     Audit.record(account.id, "key.created", row.id, after={"name": row.name})
     return row, key
-
-
-def _creator() -> str | None:
-    """The role of the present actor, if it is a user, or OPERATOR."""
-    actor = present_actor.get()
-    if actor.kind is ActorKind.USER:
-        return str(User.get_by_id(actor.id).role)
-    return ActorKind.OPERATOR if actor.kind is ActorKind.OPERATOR else None
 
 
 @exclusively

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from gateway.settings import get_settings
 from models.accounts import secret
 from models.accounts.account import Account
-from models.accounts.actor import Actor, ActorKind, acting, present_actor
+from models.accounts.actor import ActorKind, acting, present_actor
 from models.database import exclusively
 from models.errors import ConflictError, DomainError, InvalidError, NotFoundError, RateLimitedError
 from models.numbers.number import Number, NumberStatus
@@ -99,21 +99,17 @@ def connect_number(link: SignupLink, claim: SignupClaim) -> Number:
     NumberTakenError, or an error of networks.exceptions without a text for the owner.
     """
     Number.refuse_if_taken(link.account_id, claim.phone_number_id)
+    actor = present_actor.get()
+    if actor.kind is not ActorKind.OPERATOR:
+        # The number's owner, known by the link.
+        actor = replace(actor, kind=ActorKind.SIGNUP_LINK, id=link.id, name="")
     try:
-        with acting(_owner(link)):
+        with acting(actor):
             return _connect(link, claim)
     except NetworkError as error:
         if known_error := translate(error):
             raise known_error from None
         raise
-
-
-def _owner(link: SignupLink) -> Actor:
-    """The actor of a signup: the number's owner, known by the link, unless the operator runs it."""
-    present = present_actor.get()
-    if present.kind is ActorKind.OPERATOR:
-        return present
-    return replace(present, kind=ActorKind.SIGNUP_LINK, id=link.id, name="")
 
 
 def translate(error: NetworkError) -> SignupError | None:

@@ -38,7 +38,8 @@ def work_off() -> None:
     with reading():
         for _ in range(MAX_CLAIMS):
             claimed = Callback.claim_many(LEASE_MS, MOST_TOGETHER, MAX_BYTES_TOGETHER)
-            is_full = len(claimed) == MOST_TOGETHER or _size(claimed) >= MAX_BYTES_TOGETHER
+            size = sum(len(each.body) for each in claimed)
+            is_full = len(claimed) == MOST_TOGETHER or size >= MAX_BYTES_TOGETHER
             are_new = all(each.tries == 1 for each in claimed)
             if claimed:
                 _ingest(claimed)
@@ -48,10 +49,6 @@ def work_off() -> None:
                 # may be claimed alone.
                 return
     doorbells.callbacks.ring()
-
-
-def _size(callbacks: Sequence[Callback]) -> int:
-    return sum(len(each.body) for each in callbacks)
 
 
 def _ingest(callbacks: Sequence[Callback]) -> None:

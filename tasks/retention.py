@@ -23,6 +23,7 @@ from models.accounts.mail import Mail
 from models.accounts.password import PasswordReset
 from models.accounts.sign_in import PendingSignIn
 from models.accounts.user_session import SignInAttempt, UserSession
+from models.clock import DAY_MS
 from models.database import database_now, reading, writing
 from models.deliveries.attempt import NARROW, WIDE, AttemptTotal
 from models.deliveries.bulk_redelivery import Redelivery
@@ -41,7 +42,6 @@ from models.reports.tally import HOUR_MS, MessageHour
 
 logger = logging.getLogger(__name__)
 
-DAY_MS = 24 * 3_600_000
 # Audits need a longer history than messages. The rows are small.
 AUDIT_DAYS = 365
 BATCH_SIZE = 200
@@ -57,7 +57,7 @@ HOLD_MS = DAY_MS
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of row that is removed after ``days``, or those of ``setting``, if ``may_go`` is true.
+    """A kind of row that is removed after ``days``, or those of the setting, if ``may_go`` is true.
 
     The age of a row is that of its identifier, which is ``prefix`` and the time of its creation. With
     ``since`` it is the age of that column, which is null while the row must stay. A row for which ``held``
@@ -68,9 +68,8 @@ class Kind:
     model: Any
     prefix: str
     may_go: tuple[Any, ...] = ()
-    days: int | None = None
+    days: int | str = "retention_days"
     since: Any = None
-    setting: str = "retention_days"
     held: Any = None
     note: Callable[[Any], None] | None = None
 
@@ -139,7 +138,7 @@ KINDS = (
     # An incomplete signup has the platform's token. Its link expired long before.
     Kind("signups", Signup, "sgn"),
     Kind("notices", Notice, "ntc"),
-    Kind("API requests", ApiRequest, "arq", setting="request_log_days"),
+    Kind("API requests", ApiRequest, "arq", days="request_log_days"),
     # Release 1.0.0 kept them for a day.
     Kind("ingested callbacks", Callback, "cb", days=0, since=Callback.ingested_at),
     # No operator replayed it within the retention time.
@@ -173,15 +172,10 @@ def remove_old() -> None:
         return
     now = clock.certain()
     for kind in KINDS:
-        days = getattr(get_settings(), kind.setting) if kind.days is None else kind.days
-        before = now - days * DAY_MS
-        _remove(f"old {kind.name}", partial(kind.remove, before))
+        days = getattr(get_settings(), kind.days) if isinstance(kind.days, str) else kind.days
+        _remove(f"old {kind.name}", partial(kind.remove, now - days * DAY_MS))
     _remove("rows of deleted webhooks", remove_deleted)
-    _remove_totals(now)
-
-
-def _remove_totals(now: int) -> None:
-    """Remove the oldest totals by time: one step in each round is enough to keep up."""
+    # Of the totals by time, one step in each round is enough to keep up.
     before = now - get_settings().retention_days * DAY_MS
     # The messages of that day may still be on their way out.
     _remove_oldest(MessageHour.hour, (before - DAY_MS) // HOUR_MS)

@@ -25,7 +25,6 @@ from webhooks.schedule import RetrySchedule
 logger = logging.getLogger(__name__)
 
 SEND_GRACE_MS = 10_000
-UNKNOWN_LIFETIME_MS = 24 * 3_600_000
 
 
 def sweep() -> None:
@@ -74,7 +73,7 @@ def _settle() -> None:
     patience_ms = round(2 * get_settings().network_timeout * 1000) + SEND_GRACE_MS
     for status, age_ms, settle in (
         (MessageStatus.PENDING, patience_ms, _make_unknown),
-        (MessageStatus.UNKNOWN, UNKNOWN_LIFETIME_MS, message_status.give_up),
+        (MessageStatus.UNKNOWN, clock.DAY_MS, message_status.give_up),
     ):
         for message_id in Message.unsettled_before(status, clock.certain() - age_ms):
             try:
