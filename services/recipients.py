@@ -12,7 +12,6 @@ from models.reports.incident import AlertTarget
 from models.reports.recipient import Recipient
 from services import mailing
 
-CONFIRM, UNSUBSCRIBE = "confirm", "unsubscribe"
 _ASKING = """{name} wants to send notifications of incidents to this address: of webhooks that fail, \
 numbers that are disconnected, and templates that are rejected.
 
@@ -48,7 +47,7 @@ def ask(account_id: str, email: str) -> None:
         Audit.record(account_id, "account.recipient_asked", account_id, after={"email": email})
         if mailing.is_possible() and mailing.admit(account_id, email):
             name = Account.get_by_id(account_id).name
-            text = _ASKING.format(name=name, url=_link(CONFIRM, row))
+            text = _ASKING.format(name=name, url=_link("confirm", row))
             subject = f"Confirm notifications of {name}"
             Mail.queue(account_id, Purpose.CONFIRMATION, email, subject, text)
 
@@ -79,7 +78,7 @@ def unsubscribe(token: str) -> Recipient | None:
 
 def unsubscribe_link(account_id: str, email: str) -> str:
     """The link in the notifications for an address that accepted."""
-    return _link(UNSUBSCRIBE, Recipient.enter(account_id, email, clock.now()))
+    return _link("unsubscribe", Recipient.enter(account_id, email, clock.now()))
 
 
 def _link(kind: str, row: Recipient) -> str:

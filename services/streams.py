@@ -44,7 +44,6 @@ EACH, TOTAL = 10, 500
 PAUSE_SECONDS = 1
 # Of the identifier of a session, which opens the stream of a page.
 SESSION_PREFIX = "ses_"
-OPENING, KEEP_ALIVE = "retry: 1000\n\n", ": keep-alive\n\n"
 
 
 @dataclass(eq=False)
@@ -101,7 +100,7 @@ class Stream:
 
     async def pieces(self) -> AsyncIterator[str]:
         # A client that loses the connection before the first event resumes here.
-        text = f"id: {self.place.cursor}\n{OPENING}"
+        text = f"id: {self.place.cursor}\nretry: 1000\n\n"
         while not self._is_over:
             self._is_sending = True
             yield text
@@ -111,7 +110,7 @@ class Stream:
                 continue
             if self.is_behind:
                 streams.wake()
-            text = KEEP_ALIVE
+            text = ": keep-alive\n\n"
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), KEEP_ALIVE_SECONDS)
                 self._changed.clear()
