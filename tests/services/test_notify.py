@@ -180,7 +180,7 @@ def test_a_failed_notification_is_retried_only_for_its_target(
     mail.refused.clear()
     notify.look()
     assert len(mail.mails) == 1, "not before the pause is over"
-    clock.advance(seconds=notify.PAUSES[0])
+    clock.advance(seconds=mailing.PAUSES[0])
     notify.look()
     assert [to for to, _ in mail.subjects] == [ADA, BOB]
     incident = Incident.get()
@@ -194,12 +194,12 @@ def test_a_target_that_keeps_failing_is_given_up(
     AlertTarget.record(account.id, [ADA], None)
     with writing():
         number.move_to(NumberStatus.BANNED)
-    for pause in (*notify.PAUSES, 0, 0):
+    for pause in (*mailing.PAUSES, 0, 0):
         notify.look()
         clock.advance(seconds=pause)
     incident = Incident.get()
     assert (incident.due_at, incident.notified, incident.error) == (None, [], mailing.NO_MAIL)
-    assert incident.tries == len(notify.PAUSES) + 1
+    assert incident.tries == len(mailing.PAUSES) + 1
     with writing():
         number.move_to(NumberStatus.ACTIVE)
     notify.look()
