@@ -3,7 +3,6 @@
 A key is shown once and stored as a SHA-256 digest: it has 32 random bytes, so no slow hash is needed.
 """
 
-import hashlib
 import secrets
 from collections.abc import Iterable
 from typing import Any, Self, TypeVar, cast
@@ -11,7 +10,8 @@ from typing import Any, Self, TypeVar, cast
 from peewee import BigIntegerField, ForeignKeyField, TextField
 
 from models import clock
-from models.database import BaseModel, Prepared, fetch, is_in, writing
+from models.accounts import secret
+from models.database import BaseModel, Prepared, fetch, writing
 from models.errors import DomainError, ForbiddenError, NotFoundError
 from models.page import Page, fetch_page
 
@@ -129,10 +129,6 @@ def no_access(kind: str, row_id: str, *, exists: bool, field: str | None = None)
     return NotFoundError(f"There is no {kind} {shown}.", field=field)
 
 
-def _digest(key: str) -> str:
-    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 class ApiKey(Owned):
     """One key of an account. ``last_used_at`` is exact to the hour only.
 
@@ -155,7 +151,7 @@ class ApiKey(Owned):
                 id=clock.new_id("key"),
                 account=account,
                 name=name,
-                digest=_digest(key),
+                digest=secret.digest(key),
                 created_at=clock.now(),
                 created_by=created_by,
             )
@@ -164,19 +160,21 @@ class ApiKey(Owned):
     @classmethod
     def unrevoked(cls, key: str) -> tuple[Self, Account] | None:
         """The row of a key and its account, which may be suspended. Only reads."""
-        digest = _digest(key)
-        found = _BY_DIGEST.first(digest)
+        found = _BY_DIGEST.first(secret.digest(key))
         if found is None:
             return None
-        row = cls(**dict(zip(_KEY_NAMES, found, strict=False)))
-        account = Account(**dict(zip(_ACCOUNT_NAMES, found[len(_KEY_NAMES) :], strict=True)))
-        return row, account
+        own = cls._meta.sorted_field_names
+        of_account = Account._meta.sorted_field_names  # noqa: SLF001 - peewee's documented attribute
+        row = cls(**dict(zip(own, found, strict=False)))
+        return row, Account(**dict(zip(of_account, found[len(own) :], strict=True)))
 
     @classmethod
     def void_among(cls, key_ids: Iterable[str]) -> set[str]:
         """The keys among these that are revoked, deleted, or belong to a suspended account."""
-        given = list(key_ids)
-        return set(given) - {key_id for (key_id,) in _OPENING.read(given)}
+        given = set(key_ids)
+        query = cls.select(cls.id).join(Account).where(cls.id.in_(list(given)))
+        valid = query.where(cls.revoked_at.is_null(), Account.suspended_at.is_null())
+        return given - {row.id for row in fetch(valid)}
 
     def is_use_due(self, now: int) -> bool:
         """Whether this use must be stored: the last one stored is more than an hour old."""
@@ -191,25 +189,10 @@ class ApiKey(Owned):
         self.amend(revoked_at=self.revoked_at or clock.now())
 
 
-_KEY_NAMES, _ACCOUNT_NAMES = (
-    model._meta.sorted_field_names  # noqa: SLF001 - peewee's documented attribute
-    for model in (ApiKey, Account)
-)
 _BY_DIGEST = Prepared(
     lambda digest: (
         ApiKey.select(ApiKey, Account)
         .join(Account)
         .where(ApiKey.digest == digest, ApiKey.revoked_at.is_null())
-    )
-)
-_OPENING = Prepared(
-    lambda key_ids: (
-        ApiKey.select(ApiKey.id)
-        .join(Account)
-        .where(
-            is_in(ApiKey.id, key_ids),
-            ApiKey.revoked_at.is_null(),
-            Account.suspended_at.is_null(),
-        )
     )
 )
