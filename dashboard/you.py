@@ -59,7 +59,7 @@ def two_factor() -> Response:
     """The state of two-factor authentication, or the secret during the setup."""
     secret = factor.pending_secret(_me())
     address = totp.address_of(secret, _me().email) if secret else ""
-    left = factor.RecoveryCode.left(_me())
+    left = len(factor.RecoveryCode.of(_me()))
     return show("two_factor.html", secret=secret, address=address, left=left)
 
 

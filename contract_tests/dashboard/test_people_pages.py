@@ -39,7 +39,7 @@ def _invite(page: Page, person: Person, mail: MailServer, email: str, role: str)
 
 
 def _code(secret: str, later: int = 0) -> str:
-    return totp.code_of(secret, totp.step_at(round(time.time() * 1000)) + later)
+    return totp.code_of(secret, round(time.time() * 1000) // totp.STEP_MS + later)
 
 
 def _join(page: Page, link: str) -> None:

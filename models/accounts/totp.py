@@ -6,7 +6,6 @@ import secrets
 from urllib.parse import quote
 
 STEP_MS = 30_000
-DIGITS = 6
 ISSUER = "Messaging Gateway"
 
 
@@ -15,22 +14,17 @@ def new_secret() -> str:
     return base64.b32encode(secrets.token_bytes(20)).decode()
 
 
-def step_at(milliseconds: int) -> int:
-    """The time step that a time, in milliseconds since the epoch, belongs to."""
-    return milliseconds // STEP_MS
-
-
-def code_of(secret: str, step: int, digits: int = DIGITS) -> str:
-    """The code of a time step."""
+def code_of(secret: str, step: int) -> str:
+    """The code of a time step: the milliseconds since the epoch, divided by STEP_MS."""
     mac = hmac.digest(base64.b32decode(secret), step.to_bytes(8, "big"), "sha1")
     start = mac[-1] & 0x0F
     number = int.from_bytes(mac[start : start + 4], "big") & 0x7FFF_FFFF
-    return f"{number % 10**digits:0{digits}}"
+    return f"{number % 1_000_000:06}"
 
 
 def matching_step(secret: str, code: str, now: int) -> int | None:
     """The newest time step within one of now whose code matches, or None."""
-    present = step_at(now)
+    present = now // STEP_MS
     matching = [
         step
         for step in (present - 1, present, present + 1)

@@ -34,7 +34,7 @@ class RecoveryCode(OfUser):
     @classmethod
     def renew(cls, user: User) -> list[str]:
         """Replace all codes of the person with new ones. Returns them as the person sees them, once."""
-        codes = [_readable(secrets.token_bytes(RECOVERY_BYTES)) for _ in range(RECOVERY_CODES)]
+        codes = [_new_code() for _ in range(RECOVERY_CODES)]
         with writing():
             cls.end_all(user)
             for code in codes:
@@ -50,24 +50,16 @@ class RecoveryCode(OfUser):
     def hand_over(cls, user: User) -> None:
         """Give the codes to another user of the person, if there is one: this user is about to be removed."""
         with writing():
-            for other in User.person(user.email):
-                if other.id != user.id:
-                    made_for = fn.COALESCE(cls.made_for, user.id)
-                    cls.update(user=other.id, made_for=made_for).where(
-                        cls.user == user.id
-                    ).execute()
-                    return
-
-    @classmethod
-    def left(cls, user: User) -> int:
-        """The number of unused codes."""
-        return len(cls.of(user))
+            others = [each.id for each in User.person(user.email) if each.id != user.id]
+            if others:
+                changes = {"user": others[0], "made_for": fn.COALESCE(cls.made_for, user.id)}
+                cls.update(changes).where(cls.user == user.id).execute()
 
 
 def set_up(user: User) -> None:
     """Store a new secret. It has no effect until ``turn_on``."""
     with writing():
-        if not _refreshed(user).has_two_factor:
+        if not User.get_by_id(user.id).has_two_factor:
             user.amend_person(sealed_totp=secret.encrypt(totp.new_secret()), totp_step=0)
             record_of_person(user, SET_UP, SET_UP)
 
@@ -82,7 +74,7 @@ def pending_secret(user: User) -> str | None:
 def turn_on(user: User, code: str) -> list[str] | None:
     """Turn it on with the app's first code. Returns the recovery codes, or None for a wrong code."""
     with writing():
-        present = _refreshed(user)
+        present = User.get_by_id(user.id)
         if present.has_two_factor or not _is_of_the_app(present, _typed(code)):
             return None
         user.amend_person(totp_since=clock.now())
@@ -94,7 +86,7 @@ def accept(user: User, code: str) -> bool:
     """Check a code of the app or a recovery code, and use it up."""
     typed = _typed(code)
     with writing():
-        present = _refreshed(user)
+        present = User.get_by_id(user.id)
         if not present.has_two_factor:
             return False
         return _is_of_the_app(present, typed) if _CODE.fullmatch(typed) else _recovers(user, typed)
@@ -102,7 +94,7 @@ def accept(user: User, code: str) -> bool:
 
 def is_used(user: User, code: str) -> bool:
     """Whether a refused code is one of the app that would be right if it, or a later one, were not used."""
-    present = _refreshed(user)
+    present = User.get_by_id(user.id)
     return present.has_two_factor and _matching_step(present, _typed(code)) is not None
 
 
@@ -112,10 +104,6 @@ def turn_off(user: User) -> None:
         user.amend_person(sealed_totp=None, totp_since=None)
         RecoveryCode.end_all(user)
         record_of_person(user, OFF, "user.two_factor_disabled")
-
-
-def _refreshed(user: User) -> User:
-    return User.get_by_id(user.id)
 
 
 def _is_of_the_app(user: User, code: str) -> bool:
@@ -149,6 +137,6 @@ def _digest(user_id: str, code: str) -> str:
     return secret.digest(f"recovery {user_id} {_typed(code)}")
 
 
-def _readable(random: bytes) -> str:
-    text = base64.b32encode(random).decode().lower()
+def _new_code() -> str:
+    text = base64.b32encode(secrets.token_bytes(RECOVERY_BYTES)).decode().lower()
     return "-".join(text[at : at + 4] for at in range(0, len(text), 4))

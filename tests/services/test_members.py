@@ -373,7 +373,7 @@ def test_the_second_factor_is_the_person_s(account: Account, clock: Clock) -> No
     assert not two_factor.accept(here, app_code(here))
     assert two_factor.accept(there, code)
     assert not two_factor.accept(here, code)
-    assert RecoveryCode.left(there) == RECOVERY_CODES - 1
+    assert len(RecoveryCode.of(there)) == RECOVERY_CODES - 1
     two_factor.turn_off(there)
     assert not User.get_by_id(here.id).has_two_factor
     assert not two_factor.accept(here, other)
@@ -387,7 +387,7 @@ def test_recovery_codes_outlive_the_user_that_got_them(account: Account) -> None
     assert two_factor.accept(there, codes[0])
     members.remove(there)
     assert two_factor.accept(third, codes[1])
-    assert RecoveryCode.left(third) == RECOVERY_CODES - 2
+    assert len(RecoveryCode.of(third)) == RECOVERY_CODES - 2
     members.remove(third)
     assert RecoveryCode.select().count() == 0
 

@@ -118,7 +118,7 @@ def test_a_recovery_code_works_once_however_it_is_typed(user: User, codes: list[
     typed = codes[0].upper().replace("-", " ")
     assert two_factor.accept(user, typed)
     assert not two_factor.accept(user, codes[0])
-    assert RecoveryCode.left(user) == RECOVERY_CODES - 1
+    assert len(RecoveryCode.of(user)) == RECOVERY_CODES - 1
     results = factories.at_once(*[lambda: two_factor.accept(user, codes[1])] * 4)
     assert sorted(results) == [False, False, False, True]
 
@@ -177,5 +177,5 @@ def test_the_password_alone_counts_as_an_attempt_until_the_code_is_right(user: U
 def test_turning_two_factor_off_removes_its_secret_and_codes(user: User, codes: list[str]) -> None:
     two_factor.turn_off(user)
     kept = User.get_by_id(user.id)
-    assert (kept.sealed_totp, kept.totp_since, RecoveryCode.left(user)) == (None, None, 0)
+    assert (kept.sealed_totp, kept.totp_since, len(RecoveryCode.of(user))) == (None, None, 0)
     assert not two_factor.accept(user, codes[0])
