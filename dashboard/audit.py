@@ -19,7 +19,8 @@ from models.accounts.actor import ActorKind
 from models.accounts.audit import Audit
 from models.accounts.user import User
 from models.clock import timestamp
-from models.page import Page
+from models.database import fetch
+from models.page import Page, fetch_page
 from services.fair_share import Share
 
 COLUMNS = (
@@ -61,7 +62,7 @@ def audit() -> Response:
         found=(
             Page[Audit]([], 0, PER_PAGE, 0)
             if problem
-            else Audit.search(account().id, PER_PAGE, offset(), **wanted)
+            else fetch_page(Audit.search(account().id, **wanted), PER_PAGE, offset())
         ),
         chosen=chosen,
         problem=problem,
@@ -95,10 +96,11 @@ def _read() -> tuple[dict[str, str], str, dict[str, Any]]:
 
 def _parts(account_id: str, wanted: dict[str, Any]) -> Iterator[str]:
     yield _as_csv([COLUMNS])
-    before = None
-    while rows := Audit.newest(account_id, PART, before, **wanted):
+    part = Audit.search(account_id, **wanted).limit(PART)
+    rows = fetch(part)
+    while rows:
         yield _as_csv(map(_cells, rows))
-        before = rows[-1].id
+        rows = fetch(part.where(Audit.id < rows[-1].id))
 
 
 def _as_csv(rows: Iterable[Iterable[str]]) -> str:

@@ -8,6 +8,7 @@ from models.accounts.actor import ActorKind
 from models.accounts.audit import Audit
 from models.accounts.user import Role
 from models.errors import ForbiddenError
+from models.page import fetch_page
 from resources.audit import audit_object
 from resources.page import page_object
 
@@ -33,14 +34,12 @@ def list_audit(  # noqa: PLR0913, PLR0917 - the parameters of the contract
     key = ApiKey.by_id(key_id)
     if key is None or key.created_by not in CREATORS:
         raise ForbiddenError(NOT_AN_OWNERS)
-    page = Audit.search(
+    rows = Audit.search(
         user,
-        limit,
-        offset,
         since=parse_time("Query parameter since", since, "/since"),
         until=parse_time("Query parameter until", until, "/until"),
         action=action,
         actor=actor,
         subject=subject,
     )
-    return page_object(page, audit_object)
+    return page_object(fetch_page(rows, limit, offset), audit_object)

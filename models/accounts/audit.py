@@ -8,13 +8,12 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
-from peewee import BigIntegerField, Case, ForeignKeyField, TextField, fn
+from peewee import BigIntegerField, Case, ForeignKeyField, ModelSelect, TextField, fn
 
 from models import clock
 from models.accounts.account import Account, Owned
 from models.accounts.actor import Actor, ActorKind, present_actor
-from models.database import fetch, writing
-from models.page import Page, fetch_page
+from models.database import writing
 
 PREFIX = "aud"
 Values = Mapping[str, Any]
@@ -74,13 +73,11 @@ class Audit(Owned):
             if not names:
                 return
             before, after = ({n: state.get(n) for n in names} for state in (before, after))
-        states: dict[str, Any] = {
-            "before_json": json.dumps(before) if before else None,
-            "after_json": json.dumps(after or {}),
-        }
         with writing():
             cls.create(
-                **cls._values(account_id, action, subject, by or present_actor.get()), **states
+                before_json=json.dumps(before) if before else None,
+                after_json=json.dumps(after or {}),
+                **cls._values(account_id, action, subject, by or present_actor.get()),
             )
 
     @classmethod
@@ -111,20 +108,7 @@ class Audit(Owned):
         }
 
     @classmethod
-    def search(cls, account_id: str, limit: int, offset: int, **wanted: Any) -> Page[Self]:
-        """The account's rows that match (``_matching``), newest first."""
-        return fetch_page(cls._matching(account_id, **wanted), limit, offset)
-
-    @classmethod
-    def newest(
-        cls, account_id: str, limit: int, before: str | None = None, **wanted: Any
-    ) -> list[Self]:
-        """The newest of these rows, from before an identifier."""
-        query = cls._matching(account_id, **wanted)
-        return fetch((query.where(cls.id < before) if before else query).limit(limit))
-
-    @classmethod
-    def _matching(
+    def search(
         cls,
         account_id: str,
         *,
@@ -133,21 +117,19 @@ class Audit(Owned):
         subject: str | None = None,
         since: int | None = None,
         until: int | None = None,
-    ) -> Any:
-        """``actor`` is an identifier, a name or a kind. ``until`` is exclusive, in ms."""
+    ) -> "ModelSelect[Self]":
+        """The query for the account's rows that match, newest first.
+
+        ``actor`` is an identifier, a name or a kind. ``until`` is exclusive, in ms.
+        """
         wanted = [cls.account == account_id]
         if actor:
-            wanted.append((cls.actor_id == actor) | (cls.name == actor) | cls._is_kind(actor))
+            # Like ``actor`` of a row.
+            known = Case(None, [(cls.actor_id.is_null(), ActorKind.OPERATOR)], ActorKind.USER)
+            is_kind = fn.COALESCE(cls.kind, known) == actor
+            wanted.append((cls.actor_id == actor) | (cls.name == actor) | is_kind)
         wanted += [cls.action == action] if action else []
         wanted += [cls.subject == subject] if subject else []
         wanted += [cls.id >= clock.id_bound(PREFIX, since)] if since is not None else []
         wanted += [cls.id < clock.id_bound(PREFIX, until)] if until is not None else []
         return cls.select().where(*wanted).order_by(cls.id.desc())
-
-    @classmethod
-    def _is_kind(cls, kind: str) -> Any:
-        """The condition of rows whose actor is of this kind, like ``actor``."""
-        operators = Case(
-            None, [(cls.actor_id.is_null(), ActorKind.OPERATOR.value)], ActorKind.USER.value
-        )
-        return fn.COALESCE(cls.kind, operators) == kind
