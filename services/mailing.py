@@ -9,8 +9,9 @@ import logging
 import re
 
 from gateway.settings import get_settings
-from models.accounts.mail import DAY_MS, Mail, Purpose
+from models.accounts.mail import Mail, Purpose
 from models.accounts.secret import SecretUnreadableError
+from models.clock import DAY_MS
 from models.database import progress, writing
 from models.errors import RateLimitedError
 from webhooks.mail import MailError, send_mail

@@ -16,7 +16,6 @@ from models.database import reading, writing
 from models.work import Work
 
 PREFIX = "mal"
-DAY_MS = 24 * 3_600_000
 
 
 class Purpose(StrEnum):
@@ -59,39 +58,25 @@ class Mail(Owned, Work):
         cls, account_id: str, purpose: Purpose, address: str, subject: str, text: str
     ) -> None:
         """Queue a mail, in the caller's transaction."""
-        sealed = secret.encrypt(subject), secret.encrypt(text)
-        cls._write(account_id, purpose, address, *sealed, clock.now())
+        sealed = {"sealed_subject": secret.encrypt(subject), "sealed_text": secret.encrypt(text)}
+        cls.note(account_id, purpose, address, due_at=clock.now(), **sealed)
 
     @classmethod
-    def note(cls, account_id: str, purpose: Purpose, address: str) -> None:
-        """Record a mail that is not queued, so that it counts."""
-        cls._write(account_id, purpose, address, None, None, None)
-
-    @classmethod
-    def _write(
-        cls,
-        account_id: str,
-        purpose: Purpose,
-        address: str,
-        sealed_subject: str | None,
-        sealed_text: str | None,
-        due_at: int | None,
-    ) -> None:
+    def note(cls, account_id: str, purpose: Purpose, address: str, **queued: Any) -> None:
+        """Record a mail, so that it counts. Without the columns ``queued`` it is not sent."""
         with writing():
             cls.create(
                 id=clock.new_id(PREFIX),
                 account=account_id,
                 purpose=purpose,
                 address=address.lower(),
-                sealed_subject=sealed_subject,
-                sealed_text=sealed_text,
-                due_at=due_at,
+                **queued,
             )
 
     @classmethod
     def count(cls, *purposes: Purpose, account_id: str = "", address: str = "") -> int:
         """The mails of the last day with one of these purposes, of an account or to an address, or both."""
-        since = clock.id_bound(PREFIX, clock.now() - DAY_MS)
+        since = clock.id_bound(PREFIX, clock.now() - clock.DAY_MS)
         wanted: list[Any] = [cls.id > since, cls.purpose.in_(purposes)]
         wanted += [cls.account == account_id] if account_id else []
         wanted += [cls.address == address.lower()] if address else []

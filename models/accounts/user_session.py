@@ -68,23 +68,19 @@ class SignInAttempt(BaseModel):
         Returns whether the email is under attack. Raises TooManyAttemptsError.
         """
         now = clock.now()
-        pair, by_email, by_address = subjects = _subjects(email, address)
+        pair, by_email, by_address = _subjects(email, address)
         with writing():
             is_attacked = cls._full_since(by_email, ATTACKED_AT, now) is not None
-            pair_limit = ATTACKED_PAIR_LIMIT if is_attacked else PAIR_LIMIT
-            cls._bound(pair, pair_limit, now)
-            cls._bound(by_address, ADDRESS_LIMIT, now)
-            for subject in subjects:
-                cls.create(id=clock.new_id("sia"), subject=subject, at=now)
+            cls._count(pair, ATTACKED_PAIR_LIMIT if is_attacked else PAIR_LIMIT, now)
+            cls._count(by_address, ADDRESS_LIMIT, now)
+            cls.create(id=clock.new_id("sia"), subject=by_email, at=now)
         return is_attacked
 
     @classmethod
     def begin_proof(cls, user: User, kind: str) -> None:
         """Count an attempt at the CODE or PASSWORD of a known user. Raises TooManyAttemptsError."""
-        subject, now = _proof(user, kind), clock.now()
         with writing():
-            cls._bound(subject, PROOF_LIMIT, now)
-            cls.create(id=clock.new_id("sia"), subject=subject, at=now)
+            cls._count(_proof(user, kind), PROOF_LIMIT, clock.now())
 
     @classmethod
     def forget_proof(cls, user: User, kind: str) -> None:
@@ -99,8 +95,7 @@ class SignInAttempt(BaseModel):
         limits = {f"mail {pair}": MAIL_PAIR_LIMIT, f"mail {account_id}": MAIL_ACCOUNT_LIMIT}
         with writing():
             for subject, limit in limits.items():
-                cls._bound(secret.digest(subject), limit, now, MAIL_WINDOW_MS)
-                cls.create(id=clock.new_id("sia"), subject=secret.digest(subject), at=now)
+                cls._count(secret.digest(subject), limit, now, MAIL_WINDOW_MS)
 
     @classmethod
     def pretend(cls) -> None:
@@ -110,9 +105,10 @@ class SignInAttempt(BaseModel):
             cls.insert_many([row]).execute()
 
     @classmethod
-    def _bound(cls, subject: str, limit: int, now: int, window: int = WINDOW_MS) -> None:
+    def _count(cls, subject: str, limit: int, now: int, window: int = WINDOW_MS) -> None:
         if (since := cls._full_since(subject, limit, now, window)) is not None:
             raise TooManyAttemptsError(math.ceil((since + window - now) / 1000))
+        cls.create(id=clock.new_id("sia"), subject=subject, at=now)
 
     @classmethod
     def _full_since(cls, subject: str, limit: int, now: int, window: int = WINDOW_MS) -> int | None:
