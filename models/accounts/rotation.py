@@ -5,7 +5,6 @@ The service may run meanwhile, if each of its processes has the same keys in the
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
 from importlib import import_module
 from pkgutil import walk_packages
 from typing import Any
@@ -72,7 +71,7 @@ def rotate() -> Iterator[Keys]:
         for part in _read(*column):
             found = [(row, text, secret.key_of(text)) for row, text in part]
             if older := [(secret.renew(text), row, text) for row, text, place in found if place]:
-                _replace(_replacing(*column), older)
+                _replace(*column, older)
             yield Keys(place for *_, place in found)
 
 
@@ -90,15 +89,13 @@ def _read(model: type[BaseModel], field: SealedField) -> Iterator[list[Sealed]]:
 
 
 @exclusively
-def _replace(replacing: Prepared, changes: list[tuple[str, str, str]]) -> None:
-    for change in changes:
-        replacing.execute(*change)
-
-
-@cache
-def _replacing(model: type[BaseModel], field: SealedField) -> Prepared:
-    """Replace the secret of a row, unless it changed since it was read."""
+def _replace(
+    model: type[BaseModel], field: SealedField, changes: list[tuple[str, str, str]]
+) -> None:
+    """Replace the secrets of rows, unless they changed since they were read."""
     key: Any = model._meta.primary_key  # noqa: SLF001 - peewee's documented attribute
-    return Prepared(
+    replacing = Prepared(
         lambda after, row, before: model.update({field: after}).where(key == row, field == before)
     )
+    for change in changes:
+        replacing.execute(*change)
