@@ -103,6 +103,11 @@ class Owned(BaseModel):
         return fetch(query if account_id is None else query.where(cls.account == account_id))
 
     @classmethod
+    def with_account(cls, *conditions: Any) -> Self | None:
+        """The row that meets the conditions, with its account, or None."""
+        return next(iter(fetch(cls.select(cls, Account).join(Account).where(*conditions))), None)
+
+    @classmethod
     def page(cls, account_id: str, limit: int, offset: int) -> Page[Self]:
         """The account's rows, newest first."""
         query = cls.select().where(cls.account == account_id).order_by(cls.id.desc())

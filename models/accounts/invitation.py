@@ -14,7 +14,7 @@ from models.accounts import secret
 from models.accounts.account import Account, Owned
 from models.accounts.audit import Audit
 from models.accounts.user import EmailTakenError, Role, User, normalise
-from models.database import BaseModel, fetch, reading, writing
+from models.database import BaseModel, fetch, writing
 
 LIFETIME_MS = 7 * 24 * 3_600_000
 
@@ -57,14 +57,8 @@ class Invitation(Owned):
     @classmethod
     def find(cls, token: str) -> Self | None:
         """The open invitation with its account, or None."""
-        query = cls.select(cls, Account).join(Account)
-        with reading():
-            found: Self | None = query.where(
-                cls.digest == secret.digest(token),
-                cls.expires_at > clock.certain(),
-                Account.suspended_at.is_null(),
-            ).first()
-        return found
+        is_open = cls.expires_at > clock.certain(), Account.suspended_at.is_null()
+        return cls.with_account(cls.digest == secret.digest(token), *is_open)
 
     @classmethod
     def pending(cls, account_id: str) -> list[Self]:

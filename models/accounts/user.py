@@ -24,7 +24,7 @@ from models.accounts.account import Account, Owned
 from models.accounts.actor import Actor, ActorKind, present_actor
 from models.accounts.audit import Audit
 from models.accounts.password_strength import MAX_EARLIER, check_password
-from models.database import BaseModel, exclusively, fetch, reading, writing
+from models.database import BaseModel, exclusively, fetch, writing
 
 # Text without blanks around one at sign. Whether mail arrives there is unknown.
 EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}")
@@ -208,9 +208,7 @@ class OfUser(BaseModel):
         is_other = (other.email == User.email) & (other.id != User.id)
         has_others = fn.EXISTS(other.select(other.id).where(is_other)).alias("has_others")
         query = cls.select(cls, User, Account, has_others).join(User).join(Account)
-        with reading():
-            found: Self | None = query.where(*conditions, Account.suspended_at.is_null()).first()
-            return found
+        return next(iter(fetch(query.where(*conditions, Account.suspended_at.is_null()))), None)
 
     @classmethod
     def end_all(cls, user: User, but: str | None = None) -> None:

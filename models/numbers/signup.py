@@ -16,7 +16,7 @@ from models import clock
 from models.accounts import secret
 from models.accounts.account import Account, Owned
 from models.accounts.audit import Audit
-from models.database import BaseModel, exclusively, fetch, reading
+from models.database import BaseModel, exclusively, reading
 from models.numbers.number import Number
 
 LIFETIME_MS = 7 * 24 * 3_600_000
@@ -67,8 +67,7 @@ class SignupLink(Owned):
     @classmethod
     def find(cls, slug: str) -> Self | None:
         """The link with its account, or None."""
-        found = fetch(cls.select(cls, Account).join(Account).where(cls.slug == slug))
-        return found[0] if found else None
+        return cls.with_account(cls.slug == slug)
 
     def why_closed(self) -> str | None:
         """``used``, ``revoked`` or ``expired``; None while the link is open."""

@@ -12,7 +12,7 @@ from peewee import BigIntegerField, TextField
 
 from models import clock
 from models.accounts import secret
-from models.accounts.account import Account, Owned
+from models.accounts.account import Owned
 from models.database import fetch, reading, writing
 
 # A link in a mail that was asked for earlier confirms nothing. It still ends notifications.
@@ -78,10 +78,7 @@ class Recipient(Owned):
     @classmethod
     def find(cls, token: str) -> Self | None:
         """The row of a link, with its account, or None."""
-        query = cls.select(cls, Account).join(Account)
-        with reading():
-            found: Self | None = query.where(cls.digest == secret.digest(token)).first()
-            return found
+        return cls.with_account(cls.digest == secret.digest(token))
 
     @classmethod
     def retain(cls, account_id: str, emails: Collection[str]) -> None:
