@@ -204,23 +204,19 @@ def add(until: int, hurry_until: int, count: int) -> int:
 def forget(account_id: str, removed: Sequence[str]) -> None:
     """Rewrite the words of the blocks of removed messages, inside the transaction that removed them."""
     for block in _blocks_with(account_id, removed):
-        rows = _between.execute(account_id, block.id, block.last_id, AFTER_ALL)
-        words = {word for row in rows for word in _indexed(words_in(_content(*row)))}
+        words = _words_of(
+            account_id, _between.execute(account_id, block.id, block.last_id, AFTER_ALL)
+        )
         SearchWords.delete().where(SearchWords.rowid == block.number).execute()
-        _store_words(block.number, [_token(account_id), *sorted(words)])
+        _insert_words.execute(block.number, words)
 
 
-def _blocks_with(account_id: str, message_ids: Sequence[str]) -> list[SearchBlock]:
+def _blocks_with(account_id: str, message_ids: Sequence[str]) -> Iterable[SearchBlock]:
     """The account's blocks that have these messages. Blocks of one account do not overlap."""
     ours = SearchBlock.select().where(SearchBlock.account_id == account_id)
     newest_first = ours.order_by(SearchBlock.id.desc())
-    found = (newest_first.where(SearchBlock.id <= each).first() for each in message_ids)
-    blocks = {block.number: block for block in found if block is not None}
-    return [
-        block
-        for block in blocks.values()
-        if any(block.id <= each <= block.last_id for each in message_ids)
-    ]
+    found = ((newest_first.where(SearchBlock.id <= each).first(), each) for each in message_ids)
+    return {block.id: block for block, each in found if block and each <= block.last_id}.values()
 
 
 def merge() -> bool:
@@ -240,16 +236,20 @@ def merge() -> bool:
 
 def _blocks_of(
     rows: Sequence[tuple[str, str, str | None]],
-) -> Iterator[tuple[SearchBlock, list[str]]]:
+) -> Iterator[tuple[SearchBlock, str]]:
     """New blocks with their words. Rows are identifier, account and short content, by identifier."""
     for account_id, group in groupby(sorted(rows, key=lambda row: row[1]), lambda row: row[1]):
         theirs = list(group)
         for start in range(0, len(theirs), BLOCK_SIZE):
             part = theirs[start : start + BLOCK_SIZE]
-            contents = (_content(message_id, short) for message_id, _, short in part)
-            words = {word for content in contents for word in _indexed(words_in(content))}
             block = SearchBlock(id=part[0][0], last_id=part[-1][0], account_id=account_id)
-            yield block, [_token(account_id), *sorted(words)]
+            yield block, _words_of(account_id, ((id_, short) for id_, _, short in part))
+
+
+def _words_of(account_id: str, rows: Iterable[tuple[str, str | None]]) -> str:
+    """The words of a block as its row has them. Rows are identifier and short content."""
+    words = {word for row in rows for word in _indexed(words_in(_content(*row)))}
+    return " ".join([_token(account_id), *sorted(words)])
 
 
 def _indexed(words: Iterable[str]) -> Iterator[str]:
@@ -262,28 +262,24 @@ def _indexed(words: Iterable[str]) -> Iterator[str]:
 
 
 def _store(
-    newest: SearchBlock | None, ids: list[str], blocks: Sequence[tuple[SearchBlock, list[str]]]
+    newest: SearchBlock | None, ids: list[str], blocks: Sequence[tuple[SearchBlock, str]]
 ) -> bool:
     """Returns whether they are stored: not if another worker was faster, or a message was removed."""
     if SearchBlock.newest() != newest or _COUNT.first(ids) != (len(ids),):
         return False
     for number, (block, words) in enumerate(blocks, newest.number + 1 if newest else 1):
         SearchBlock.create(**block.__data__, number=number)
-        _store_words(number, words)
+        _insert_words.execute(number, words)
     return True
 
 
-def _store_words(number: int, words: Sequence[str]) -> None:
-    _INSERT_WORDS.execute(number, " ".join(words))
-
-
+@Prepared
 def _insert_words(number: Any, words: Any) -> Any:
     if isinstance(database.obj, PostgresqlDatabase):
         words = fn.array_to_tsvector(fn.string_to_array(words, " "))
     return SearchWords.insert(rowid=number, words=words)
 
 
-_INSERT_WORDS = Prepared(_insert_words)
 _COUNT = Prepared(lambda ids: Message.select(fn.COUNT(Message.id)).where(is_in(Message.id, ids)))
 
 
