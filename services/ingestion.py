@@ -17,7 +17,7 @@ from models.accounts.actor import NETWORK, acting
 from models.database import write, writing
 from models.database.outage import is_outage
 from models.messages.callback import Callback, Reason, SetAside
-from models.messages.message import Direction, Message, is_identifier
+from models.messages.message import Direction, Message
 from models.numbers.number import Number
 from models.reports.usage import UsageCount, counting
 from networks.items import (
@@ -255,9 +255,10 @@ def _update_status(item: StatusUpdate, count: UsageCount, sent: SentMessages) ->
         return None
     if Number.find_connected(item.phone_number_id) is None:
         return Reason.FOREIGN_NUMBER
-    if item.reference is None or not is_identifier(item.reference):
+    reference = item.reference or ""
+    if not (reference.startswith("msg_") and clock.is_id(reference)):
         return Reason.UNKNOWN_MESSAGE
     # A message is stored before it is sent. So it was removed, it is newer than a restored backup, or it is
     # another number's.
-    logger.info("a status is ignored: its number has no message %s", item.reference)
+    logger.info("a status is ignored: its number has no message %s", reference)
     return None

@@ -4,7 +4,6 @@ A status never moves backwards: STATUS_RANK orders them, and every step that arr
 """
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from itertools import chain, pairwise
@@ -25,9 +24,6 @@ MOST_UNSETTLED = 10_000
 # Bytes of content that a client sends: of a message or a template. Larger content that was received is whole
 # in its row, and left out elsewhere.
 MOST_CONTENT = 64 * 1024
-
-
-_IDENTIFIER = re.compile(r"msg_[0-9A-HJKMNP-TV-Z]{26}", re.ASCII)
 
 
 class Direction(StrEnum):
@@ -334,11 +330,6 @@ def check_size(content: Any, field: str) -> None:
             f" {MOST_CONTENT:,} are allowed. Shorten it.",
             field=field,
         )
-
-
-def is_identifier(text: str) -> bool:
-    """Whether a text is an identifier of a message."""
-    return _IDENTIFIER.fullmatch(text) is not None
 
 
 def _sent(identifier: Any) -> Prepared:
