@@ -70,26 +70,21 @@ class TemplateList(Owned, Work):
     @classmethod
     def touch(cls, account_id: str, waba_id: str) -> None:
         """Schedule a read for now, inside the caller's transaction. Responses in flight become void."""
-        cls.update(due_at=clock.now(), tries=0, version=cls.version + 1).where(
-            cls.account == account_id, cls.waba_id == waba_id
-        ).execute()
+        touched = cls.update(due_at=clock.now(), tries=0, version=cls.version + 1)
+        touched.where(cls.account == account_id, cls.waba_id == waba_id).execute()
 
     def settle(self, due_at: int) -> bool:
         """Record a response, inside the caller's transaction. False if the rows changed in the meantime."""
-        return bool(
-            TemplateList.update(
-                read_at=clock.now(), due_at=due_at, tries=0, version=TemplateList.version + 1
-            )
-            .where(TemplateList.id == self.id, TemplateList.version == self.version)
-            .execute()
-        )
+        cls = type(self)
+        changes = {"read_at": clock.now(), "due_at": due_at, "tries": 0, "version": cls.version + 1}
+        is_same = (cls.id == self.id) & (cls.version == self.version)
+        return bool(cls.update(changes).where(is_same).execute())
 
     def forget(self) -> None:
         """Delete it with its templates, inside the caller's transaction."""
-        Template.delete().where(
-            Template.account == self.account_id, Template.waba_id == self.waba_id
-        ).execute()
-        TemplateList.delete().where(TemplateList.id == self.id).execute()
+        is_theirs = (Template.account == self.account_id) & (Template.waba_id == self.waba_id)
+        Template.delete().where(is_theirs).execute()
+        self.delete_instance()
 
 
 class Template(Owned):
@@ -140,9 +135,9 @@ class Template(Owned):
 
     @classmethod
     def languages(cls, number: Number, name: str) -> list[str]:
-        """The known languages of a template, inside the caller's transaction."""
-        rows = _LANGUAGES.execute(number.account_id, number.waba_id, name)
-        return [language for (language,) in rows]
+        """The known languages of a template."""
+        query = cls._having(number, {"name": name}).select(cls.language)
+        return [row.language for row in fetch(query)]
 
     @classmethod
     def in_states(cls, account_id: str, statuses: Sequence[str]) -> list[Self]:
@@ -186,12 +181,5 @@ _ASK = Prepared(
     lambda row_id, account_id, waba_id, now: TemplateList.insert(
         id=row_id, account=account_id, waba_id=waba_id, due_at=now
     ).on_conflict_ignore()
-)
-_LANGUAGES = Prepared(
-    lambda account_id, waba_id, name: (
-        Template.select(Template.language)
-        .where(Template.account == account_id, Template.waba_id == waba_id, Template.name == name)
-        .order_by(Template.language)
-    )
 )
 _EXACT = matching(Template, "account", "waba_id", "name", "language")
