@@ -67,61 +67,51 @@ class MessageFilter:
     def _is_timed(self) -> bool:
         return self.since is not None or self.until is not None
 
-    @property
-    def _is_one_persons(self) -> bool:
-        return bool(self.contact_ids is not None or self.message_id or self.wa_message_id)
-
-    @property
-    def _is_by_error(self) -> bool:
-        return bool(self.error_code or self.error_words)
-
-    @property
-    def _is_of_rare_type(self) -> bool:
-        return self.type not in {None, *FREQUENT_TYPES}
+    def _narrow_index(self) -> list[Any] | None:
+        """The condition of the index that leaves few messages. None if no filter has one."""
+        if self.contact_ids is not None or self.message_id or self.wa_message_id:
+            return []
+        if self.error_code or self.error_words:
+            # Only failed messages have an error.
+            return [IS_UNARRIVED]
+        return None if self.type in {None, *FREQUENT_TYPES} else [IS_RARE_TYPE]
 
     @property
     def _is_unarrived(self) -> bool:
         """Whether the index of unarrived messages is the best one."""
-        is_narrower = self._is_one_persons or self._is_by_error or self._is_of_rare_type
-        return self.status in UNARRIVED and not is_narrower
+        return self.status in UNARRIVED and self._narrow_index() is None
 
     @property
     def _created_at(self) -> Any:
         """The time. As an expression it is in no index, if the index of another filter is better."""
-        is_narrow = self._is_one_persons or self._is_by_error or self._is_of_rare_type
+        is_narrow = self._narrow_index() is not None
         return Message.created_at + 0 if is_narrow else Message.created_at
 
     def _conditions(self) -> list[Any]:
         conditions = self._equal(Message, *TALLIED, "type", "error_code")
         if self.message_id is not None:
             conditions.append(Message.id == self.message_id)
+        # With the plain columns the database may walk an index in the list's order, and so read every row.
+        same = Message.alias()
         if self.contact_ids is not None:
-            conditions.append(is_among(Message.id, _ids_with(self.contact_ids)))
+            theirs = same.select(same.id).where(IS_PERSONS, same.contact_id.in_(self.contact_ids))
+            conditions.append(is_among(Message.id, theirs))
         if self.wa_message_id is not None:
-            # With the plain column the database may walk an index in the list's order, and so read every row.
-            conditions.append(is_among(Message.id, _ids_of(self.wa_message_id)))
+            named = same.select(same.id).where(same.wa_message_id == self.wa_message_id)
+            conditions.append(is_among(Message.id, named))
         if self.error_words is not None:
-            conditions.append(self._has_words())
+            has_code = Message.error_code.in_(list(self.error_codes_of_words))
+            conditions.append(Message.error_message.contains(self.error_words) | has_code)
         if self.since is not None:
             conditions.append(self._created_at >= self.since)
         if self.until is not None:
             conditions.append(self._created_at < self.until)
         return conditions
 
-    def _has_words(self) -> Any:
-        is_said = Message.error_message.contains(self.error_words)
-        codes = list(self.error_codes_of_words)
-        return is_said | Message.error_code.in_(codes) if codes else is_said
-
     def _by_index(self) -> list[Any]:
         """The condition of the best partial index. None if a full index is better."""
-        if self._is_one_persons:
-            return []
-        if self._is_by_error:
-            # Only failed messages have an error.
-            return [IS_UNARRIVED]
-        if self._is_of_rare_type:
-            return [IS_RARE_TYPE]
+        if (narrow := self._narrow_index()) is not None:
+            return narrow
         if self._is_unarrived:
             return [IS_UNARRIVED, *self._within_identifiers()]
         if self._is_timed:
@@ -150,13 +140,3 @@ class MessageFilter:
         """The filters by these columns."""
         values = {name: getattr(self, name) for name in names}
         return [getattr(model, name) == v for name, v in values.items() if v is not None]
-
-
-def _ids_with(contact_ids: Sequence[str]) -> Any:
-    same = Message.alias()
-    return same.select(same.id).where(IS_PERSONS, same.contact_id.in_(contact_ids))
-
-
-def _ids_of(wa_message_id: str) -> Any:
-    same = Message.alias()
-    return same.select(same.id).where(same.wa_message_id == wa_message_id)
