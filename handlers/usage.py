@@ -44,7 +44,7 @@ def export_usage(
 ) -> Response:
     """GET /usage.csv."""
     days = _days(user, number_id, since, until)
-    totals = UsageTotal.each_of_days(user, number_id, **days)
+    totals = UsageTotal.in_parts(UsageTotal.of_days(user, number_id, **days))
     file_name = f"usage_{days['since']}_{days['until']}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{file_name}"'}
     return in_parts(_as_csv(totals), "text/csv", **headers)

@@ -8,7 +8,6 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import Any, Self
 
 from peewee import (
@@ -24,6 +23,7 @@ from peewee import (
 )
 
 from models.accounts.account import Account
+from models.clock import timestamp
 from models.database import BaseModel, Prepared, at_end, fetch, reading
 from models.messages.message import Message
 
@@ -72,18 +72,13 @@ class UsageTotal(BaseModel):
         return query.order_by(*(getattr(cls, name) for name in KEY))
 
     @classmethod
-    def each_of_days(
-        cls, account_id: str, number_id: str | None, *, since: str, until: str
-    ) -> Iterator[Self]:
-        """The rows of ``of_days``, read in parts."""
-        query = cls.of_days(account_id, number_id, since=since, until=until).limit(PART)
-        key = Tuple(*(getattr(cls, name) for name in KEY))
-        rows = fetch(query)
-        yield from rows
-        while len(rows) == PART:
-            last = Tuple(*(getattr(rows[-1], name) for name in KEY))
-            rows = fetch(query.where(key > last))
+    def in_parts(cls, query: "ModelSelect[Self]") -> Iterator[Self]:
+        """The rows of a query of ``of_days``, read in parts."""
+        rows = fetch(query.limit(PART))
+        while rows:
             yield from rows
+            key, last = (Tuple(*(getattr(row, name) for name in KEY)) for row in (cls, rows[-1]))
+            rows = fetch(query.where(key > last).limit(PART))
 
 
 class UsageCount(Counter[tuple[Any, ...]]):
@@ -129,7 +124,7 @@ def _write(counts: Sequence[UsageCount]) -> None:
 
 def day_of(at: int) -> str:
     """The UTC day of a time."""
-    return datetime.fromtimestamp(at / 1000, UTC).date().isoformat()
+    return timestamp(at)[: len("2026-11-20")]
 
 
 def _key(message: Message, pricing_json: str | None) -> tuple[Any, ...]:
