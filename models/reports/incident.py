@@ -58,22 +58,15 @@ class AlertTarget(BaseModel):
     @classmethod
     def record(cls, account_id: str, emails: Sequence[str], url: str | None) -> None:
         """Replace the recipients."""
-        values = {
-            "emails": "\n".join(emails),
-            "sealed_url": None if url is None else secret.encrypt(url),
-        }
         with writing():
-            known = cls.of(account_id)
-            cls.insert(account=account_id, **values).on_conflict(
-                conflict_target=[cls.account], update=values
-            ).execute()
-            _audit(known, cls.of(account_id))
+            sealed_url = None if url is None else secret.encrypt(url)
+            cls.of(account_id).mail_to(emails, sealed_url=sealed_url)
 
-    def mail_to(self, emails: Sequence[str]) -> None:
-        """Replace the addresses, in the caller's transaction."""
-        AlertTarget.update(emails="\n".join(emails)).where(
-            AlertTarget.account == self.account_id
-        ).execute()
+    def mail_to(self, emails: Sequence[str], **others: str | None) -> None:
+        """Replace the addresses, and ``others``, which are columns, in the caller's transaction."""
+        changes = {"emails": "\n".join(emails), **others}
+        insert = AlertTarget.insert(account=self.account_id, **changes)
+        insert.on_conflict(conflict_target=[AlertTarget.account], update=changes).execute()
         _audit(self, AlertTarget.of(self.account_id))
 
     @classmethod

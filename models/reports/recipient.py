@@ -13,7 +13,7 @@ from peewee import BigIntegerField, TextField
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Owned
-from models.database import fetch, reading, writing
+from models.database import fetch, writing
 
 # A link in a mail that was asked for earlier confirms nothing. It still ends notifications.
 LIFETIME_MS = 7 * 24 * 3_600_000
@@ -57,10 +57,9 @@ class Recipient(Owned):
     def enter(cls, account_id: str, email: str, confirmed_at: int | None = None) -> Self:
         """The row of an address. A new one has accepted, if ``confirmed_at`` is given."""
         is_it = cls.account == account_id, cls.email == email.lower()
-        with reading():
-            found: Self | None = cls.get_or_none(*is_it)
-        if found is not None:
-            return found
+        found: list[Self] = fetch(cls.select().where(*is_it))
+        if found:
+            return found[0]
         token = secrets.token_urlsafe(32)
         with writing():
             cls.create(
