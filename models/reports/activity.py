@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from peewee import SQL, fn
@@ -46,7 +46,7 @@ class Attempts:
     delivered: int = 0
     retried: int = 0
     failed: int = 0
-    buckets: Sequence[int] = (0,) * len(BUCKETS)
+    buckets: Sequence[int] = field(default=(0,) * len(BUCKETS), kw_only=True)
 
     @property
     def count(self) -> int:
@@ -93,7 +93,7 @@ def attempts(webhook_ids: Sequence[str], span: Span, now: int) -> list[Attempts]
         AttemptTotal.start >= starts[0],
     )
     found = {
-        step * span.step: _attempts([*map(int, counts)])
+        step * span.step: Attempts(*map(int, counts[:3]), buckets=[*map(int, counts[3:])])
         for step, *counts in fetch(query.group_by(SQL("1")).tuples())
     }
     return [found.get(start, Attempts()) for start in starts]
@@ -107,11 +107,5 @@ def recent(webhook_id: str, now: int) -> tuple[float, float | None]:
 
 def total(steps: Sequence[Attempts]) -> Attempts:
     """The sum of all steps."""
-    columns = zip(*((s.delivered, s.retried, s.failed, *s.buckets) for s in steps), strict=True)
-    return _attempts([*map(sum, columns)])
-
-
-def _attempts(counts: Sequence[int]) -> Attempts:
-    """From the numbers of ENDS and BUCKETS."""
-    delivered, retried, failed, *buckets = counts
-    return Attempts(delivered, retried, failed, buckets)
+    buckets = [sum(counts) for counts in zip(*(s.buckets for s in steps), strict=True)]
+    return Attempts(*(sum(getattr(s, name) for s in steps) for name in ENDS), buckets=buckets)

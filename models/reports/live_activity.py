@@ -4,8 +4,7 @@ Transactions do not commit in the order of their identifiers, and clocks of host
 poll goes back some seconds and leaves out rows that an earlier poll returned.
 """
 
-from collections.abc import Callable, Collection, Iterable
-from functools import cache
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, TypeVar
 
 from models import clock
@@ -45,7 +44,11 @@ class Latest:
     """Polls the new rows of a model. ``prefix`` is that of their identifiers."""
 
     def __init__(self, model: type[Attempt | Notice], prefix: str) -> None:
-        self._newer = _newer(model)
+        self._newer = Prepared(
+            lambda after: (
+                model.select(model.id).where(model.id > after).order_by(model.id).limit(MOST)
+            )
+        )
         self._prefix = prefix
         self._after = clock.id_bound(prefix, clock.now())
         self._seen: set[str] = set()
@@ -90,25 +93,13 @@ def recorded_notices(
     numbers = Number.select(Number.id, Number.account, Number.waba_id, Number.phone_number).where(
         Number.waba_id.in_({notice.waba_id for notice in notices}), Number.account.in_(account_ids)
     )
-    ours = sorted(numbers, key=lambda number: number.id, reverse=True)
-    return [(notice, number) for notice in notices for number in _of_accounts(notice, ours)]
-
-
-def _of_accounts(notice: Notice, numbers: Iterable[Number]) -> Iterable[Number]:
-    """The number of each account. ``numbers`` begin with the last one."""
-    meant = [
-        number
-        for number in numbers
-        if number.waba_id == notice.waba_id and notice.number_id in {None, number.id}
-    ]
-    return {str(number.account_id): number for number in meant}.values()
-
-
-@cache
-def _newer(model: Any) -> Prepared:
-    return Prepared(
-        lambda after: model.select(model.id).where(model.id > after).order_by(model.id).limit(MOST)
-    )
+    ours = sorted(numbers, key=lambda number: number.id)
+    found: dict[tuple[str, str], tuple[Notice, Number]] = {}
+    for notice in notices:
+        for number in ours:
+            if number.waba_id == notice.waba_id and notice.number_id in {None, number.id}:
+                found.setdefault((notice.id, number.account_id), (notice, number))
+    return list(found.values())
 
 
 @Prepared

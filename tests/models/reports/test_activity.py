@@ -119,20 +119,20 @@ def test_a_latency_is_estimated_from_its_bucket() -> None:
     for took in (1, 7, 60, 350, 2_900, 10_000):
         counts = [0] * len(BUCKETS)
         counts[BUCKETS.index(bucket_of(took))] = 10
-        median, slow = (Attempts(10, 0, 0, counts).took(share) for share in (0.5, 0.95))
+        median, slow = (Attempts(10, buckets=counts).took(share) for share in (0.5, 0.95))
         assert median is not None
         assert slow is not None
         assert abs(median - took) <= 0.2 * took
         assert median < slow <= 1.42 * took
     assert Attempts().took(0.5) is None
-    assert Attempts(0, 3, 0, [0] * len(BUCKETS)).took(0.5) is None
+    assert Attempts(retried=3, buckets=[0] * len(BUCKETS)).took(0.5) is None
 
 
 def test_half_the_answers_are_not_slower_than_the_median() -> None:
     counts = [0] * len(BUCKETS)
     for took in (5, 5, 5, 900):
         counts[BUCKETS.index(bucket_of(took))] += 1
-    found = Attempts(4, 0, 0, counts)
+    found = Attempts(4, buckets=counts)
     median, slow = found.took(0.5), found.took(0.95)
     assert median is not None
     assert slow is not None

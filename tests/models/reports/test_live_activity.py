@@ -1,7 +1,6 @@
 """Rows since the last poll: each exactly once, also those that commit late."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -68,12 +67,9 @@ def test_rows_are_found_after_a_clock_that_jumped_is_back(record: Any, clock: Cl
 
 
 @pytest.fixture
-def two_rows_a_poll(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A poll reads two rows at most. The limit is part of the prepared queries."""
+def two_rows_a_poll(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A poll reads two rows at most."""
     monkeypatch.setattr(live_activity, "MOST", 2)
-    live_activity._newer.cache_clear()
-    yield
-    live_activity._newer.cache_clear()
 
 
 @pytest.mark.usefixtures("two_rows_a_poll")
