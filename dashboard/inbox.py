@@ -50,7 +50,7 @@ def inbox() -> Response:
         mine(Number.by_id(number_id))
     found = conversations(account().id, PER_PAGE, before, number_id)
     with reading():
-        people = Contact.rows_of(row.contact_id for row in found.rows)
+        people = Contact.by_ids(row.contact_id for row in found.rows)
     return show(
         "inbox.html",
         found=found,

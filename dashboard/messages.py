@@ -74,7 +74,7 @@ def message(message_id: str) -> Response:
 
 def _people(rows: Sequence[Message]) -> dict[str, Contact]:
     with reading():
-        return Contact.rows_of(row.contact_id for row in rows)
+        return Contact.by_ids(row.contact_id for row in rows)
 
 
 def _find(chosen: dict[str, str], times: dict[str, int | None]) -> Page[Message]:

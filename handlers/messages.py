@@ -67,7 +67,7 @@ def list_messages(  # noqa: PLR0913, PLR0917 - the parameters of the contract
     )
     page = wanted.page(user, limit, offset)
     with reading():
-        people = Contact.rows_of(message.contact_id for message in page.rows)
+        people = Contact.by_ids(message.contact_id for message in page.rows)
     return in_parts(
         page_pieces(
             page, lambda message: message_json(message, people.get(message.contact_id or ""))

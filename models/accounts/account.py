@@ -103,6 +103,11 @@ class Owned(BaseModel):
         return fetch(query if account_id is None else query.where(cls.account == account_id))
 
     @classmethod
+    def by_ids(cls, ids: Iterable[str | None]) -> dict[str, Self]:
+        """The rows with these identifiers, by identifier."""
+        return {row.id: row for row in fetch(cls.select().where(cls.id.in_(list({*ids}))))}
+
+    @classmethod
     def with_account(cls, *conditions: Any) -> Self | None:
         """The row that meets the conditions, with its account, or None."""
         return next(iter(fetch(cls.select(cls, Account).join(Account).where(*conditions))), None)

@@ -186,7 +186,7 @@ def people_of(rows: Sequence[Delivery]) -> dict[str, tuple[Contact | None, str]]
         about = Message.select(*CONTENT.columns).where(Message.id.in_(wanted))
         messages = {row.id: row for row in about}
         named = [*wanted, *(message.contact_id for message in messages.values())]
-        contacts = Contact.rows_of(named)
+        contacts = Contact.by_ids(named)
     people: dict[str, tuple[Contact | None, str]] = {}
     for row in rows:
         subject = subjects.get(row.event_id, "")

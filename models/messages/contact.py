@@ -5,7 +5,7 @@ both may change. Two contacts of a number that turn out to be one person are mer
 the gateway knows (docs/decisions/0041-one-contact-for-a-person.md).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from enum import StrEnum
 from functools import cache, partial, reduce
@@ -103,17 +103,12 @@ class Contact(Owned):
     def _known(cls, number_id: str, identity: Mapping[str, str | None]) -> list["Contact"]:
         """All contacts with one of the identifiers."""
         names = [name for name in IDS if identity.get(name)]
-        found = (
-            _having(*names).execute(number_id, *(identity[name] for name in names)) if names else ()
-        )
-        people: dict[str, Contact] = {}
-        leading: set[str] = set()
-        for row in found:
-            if row.merged_into is None:
-                people[row.id] = row
-            else:
-                leading.add(row.merged_into)
-        return [*people.values(), *map(cls.get_by_id, leading - people.keys())]
+        if not names:
+            return []
+        rows = list(_having(*names).execute(number_id, *(identity[name] for name in names)))
+        people = {row.id: row for row in rows if row.merged_into is None}
+        leading = {row.merged_into for row in rows} - {None, *people}
+        return [*people.values(), *map(cls.get_by_id, leading)]
 
     @classmethod
     def _write(cls, number: Number, identity: Mapping[str, str | None], at: int) -> "Contact":
@@ -256,12 +251,6 @@ class Contact(Owned):
             contact = owned(cls, contact.merged_into, account_id, field)
         return contact
 
-    @classmethod
-    def rows_of(cls, contact_ids: Iterable[str | None]) -> dict[str, "Contact"]:
-        """Contacts by identifier, inside the caller's reading() or transaction."""
-        wanted = list({id_ for id_ in contact_ids if id_ is not None})
-        return {row.id: row for row in _OF_IDS.execute(wanted)} if wanted else {}
-
     def last_message_at(self, direction: Direction) -> int | None:
         """When the newest message of this direction was created, as long as it is kept."""
         row = _last.first(self.id, direction)
@@ -331,7 +320,6 @@ _NOTE = Prepared(lambda *values: ContactChange.insert(dict(zip(NOTED, values, st
 _WRITE = Prepared(
     lambda *values: Contact.insert(dict(zip(WRITTEN, values, strict=True))).on_conflict_ignore()
 )
-_OF_IDS = Prepared(lambda ids: Contact.select().where(is_in(Contact.id, ids)), Contact)
 
 
 @partial(Prepared, model=Contact)

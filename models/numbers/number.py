@@ -3,7 +3,6 @@
 The work for later of a number is its next check, at ``due_at`` (services.number_status).
 """
 
-from collections.abc import Collection
 from enum import StrEnum
 from functools import partial, reduce
 from operator import or_
@@ -74,10 +73,6 @@ class Number(Owned, Work):
         """The two-step PIN that the number was registered with."""
         return secret.decrypt(self.sealed_pin)
 
-    @classmethod
-    def by_ids(cls, ids: Collection[str]) -> dict[str, Self]:
-        """The numbers with these identifiers, by identifier."""
-        return {row.id: row for row in fetch(cls.select().where(cls.id.in_(list(ids))))}
 
     @classmethod
     @exclusively
