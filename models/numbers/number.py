@@ -3,6 +3,7 @@
 The work for later of a number is its next check, at ``due_at`` (services.number_status).
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import partial, reduce
 from operator import or_
@@ -73,7 +74,6 @@ class Number(Owned, Work):
         """The two-step PIN that the number was registered with."""
         return secret.decrypt(self.sealed_pin)
 
-
     @classmethod
     @exclusively
     def provision(
@@ -81,24 +81,16 @@ class Number(Owned, Work):
         account_id: str,
         *,
         phone_number_id: str,
-        waba_id: str,
-        phone_number: str,
-        display_name: str | None,
         access_token: str,
         pin: str,
-        network: str = "whatsapp",
+        **details: str | None,
     ) -> Self:
-        """Begin to connect a number, or reconnect one of the account.
+        """Begin to connect a number, or reconnect one of the account, which keeps its PIN.
 
-        Raises NumberTakenError when another account has it connected.
+        ``details`` are ``network``, ``waba_id``, ``phone_number`` and ``display_name``. Raises
+        NumberTakenError when another account has it connected.
         """
-        values: dict[str, Any] = {
-            "network": network,
-            "waba_id": waba_id,
-            "phone_number": phone_number,
-            "display_name": display_name,
-            "sealed_token": secret.encrypt(access_token),
-        }
+        values: dict[str, Any] = {"sealed_token": secret.encrypt(access_token), **details}
         cls.refuse_if_taken(account_id, phone_number_id)
         known = cls.get_or_none(cls.account == account_id, cls.phone_number_id == phone_number_id)
         if known is not None:
@@ -150,15 +142,11 @@ class Number(Owned, Work):
 
         A value of None is unknown and changes nothing.
         """
-        known = {name: value for name, value in news.items() if value is not None}
-        fields = [(getattr(Number, name), value) for name, value in known.items()]
-        if not fields:
+        known = {getattr(Number, name): value for name, value in news.items() if value is not None}
+        if not known:
             return False
-        is_new = reduce(or_, (field.is_null() | (field != value) for field, value in fields))
-        changed = Number.update(known).where(Number.id == self.id, is_new).execute()
-        if changed:
-            self.__data__.update(Number.get_by_id(self.id).__data__)
-        return bool(changed)
+        is_new = reduce(or_, (field.is_null() | (field != value) for field, value in known.items()))
+        return self._change(known, is_new)
 
     def move_to(
         self, status: NumberStatus, due_at: int | None = None, reason: str | None = None
@@ -175,13 +163,16 @@ class Number(Owned, Work):
             changes |= {"activated_at": clock.now(), "reason": None}
         elif reason is not None:
             changes["reason"] = reason
-        update = Number.update(changes).where(Number.id == self.id, Number.status != status)
         try:
             # A savepoint, because PostgreSQL refuses further statements after an error in a transaction.
             with database.atomic():
-                changed = update.execute()
+                return self._change(changes, Number.status != status)
         except IntegrityError:
             raise NumberTakenError(self.phone_number_id) from None
+
+    def _change(self, changes: Mapping[Any, Any], condition: Any) -> bool:
+        """Change these columns if the row meets the condition. Returns whether it did."""
+        changed = Number.update(changes).where(Number.id == self.id, condition).execute()
         if changed:
             self.__data__.update(Number.get_by_id(self.id).__data__)
         return bool(changed)
