@@ -3,7 +3,6 @@
 A link is stored like an invitation (models.accounts.invitation).
 """
 
-import secrets
 from typing import Self
 
 from peewee import BigIntegerField
@@ -34,16 +33,9 @@ class PasswordReset(OfUser):
     @classmethod
     def open(cls, user: User) -> str:
         """Replace the person's link with a new one. Returns its token, which is for their mailbox alone."""
-        token = secrets.token_urlsafe(32)
         with writing():
             cls.end_all(user)
-            cls.create(
-                id=clock.new_id("pwr"),
-                user=user,
-                digest=secret.digest(token),
-                expires_at=clock.now() + LIFETIME_MS,
-            )
-        return token
+            return cls.issue("pwr", user, expires_at=clock.now() + LIFETIME_MS)
 
     @classmethod
     def find(cls, token: str) -> Self | None:

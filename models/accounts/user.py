@@ -202,6 +202,14 @@ class OfUser(BaseModel):
     digest = TextField(unique=True)
 
     @classmethod
+    def issue(cls, prefix: str, user: User, **values: Any) -> str:
+        """Create a row with a new token. Returns the token, which is not stored."""
+        token = secrets.token_urlsafe(32)
+        with writing():
+            cls.create(id=clock.new_id(prefix), user=user, digest=secret.digest(token), **values)
+        return token
+
+    @classmethod
     def find_with_user(cls, *conditions: Any) -> Self | None:
         """The row that meets the conditions, with its user and account. None if the account is suspended."""
         other = User.alias()

@@ -167,19 +167,11 @@ class UserSession(OfUser):
 
         Returns its token, which is not stored.
         """
-        token, now = secrets.token_urlsafe(32), clock.now()
+        now = clock.now()
+        times = {"created_at": now if created_at is None else created_at, "last_used_at": now}
         with writing():
             user.amend(signed_in_at=now)
-            cls.create(
-                id=clock.new_id("ses"),
-                user=user,
-                digest=secret.digest(token),
-                created_at=now if created_at is None else created_at,
-                last_used_at=now,
-                address=address,
-                browser=browser,
-            )
-        return token
+            return cls.issue("ses", user, address=address, browser=browser, **times)
 
     @classmethod
     def resume(cls, token: str) -> Self | None:
