@@ -14,7 +14,6 @@ class DomainError(Exception):
     """
 
     code: str
-    retry_after: int | None = None
 
     def __init__(
         self,
@@ -28,8 +27,7 @@ class DomainError(Exception):
     ) -> None:
         super().__init__(message)
         self.message = message
-        if retry_after is not None:
-            self.retry_after = retry_after
+        self.retry_after = retry_after
         details = {
             "networkCode": network_code,
             "field": field,

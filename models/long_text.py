@@ -23,9 +23,7 @@ class LongText:
         # The text as an expression, null if it is left out.
         self.short = _up_to(field, SHORT)
         shown = field if most is None else _up_to(field, most)
-        self._read = Prepared(
-            lambda key: self._model.select(shown).where(self._key == key),
-        )
+        self._read = Prepared(lambda key: self._model.select(shown).where(self._key == key))
 
     @property
     def columns(self) -> list[Any]:

@@ -38,10 +38,9 @@ def strength_of(password: str, email: str) -> Strength:
     judged, known = (text.encode(errors="replace").decode() for text in (password, email))
     words = [known, *re.findall(r"\w+", known)]
     found = zxcvbn(judged[:MAX_JUDGED].translate(_SUBSTITUTES), words)
-    if (said := found.feedback) is None:
-        return Strength(int(found.score), "")
-    sentences = [*([said.warning] if said.warning else []), *said.suggestions]
-    return Strength(int(found.score), " ".join(map(str, sentences)))
+    said = found.feedback
+    sentences = [said.warning, *said.suggestions] if said else []
+    return Strength(int(found.score), " ".join(str(each) for each in sentences if each))
 
 
 def check_password(password: str, email: str) -> None:

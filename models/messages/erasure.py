@@ -88,7 +88,8 @@ class Erasure(Owned, Work):
         """
         # It may have been merged into another one since it was read.
         contact = Contact.find(contact.id) or contact
-        contact_ids = [contact.id, *_merged_into(contact)]
+        merged = Contact.select(Contact.id).where(Contact.merged_into == contact.id)
+        contact_ids = [contact.id, *(row.id for row in merged)]
         known_ids = _identifiers(contact.number_id, contact_ids)
         erasure = cls.create(
             id=clock.new_id("ers"),
@@ -208,11 +209,6 @@ _any = Prepared(
 )
 
 
-def _merged_into(contact: Contact) -> list[str]:
-    merged = Contact.select(Contact.id).where(Contact.merged_into == contact.id)
-    return [row.id for row in merged]
-
-
 def _identifiers(number_id: str, contact_ids: Sequence[str]) -> list[str]:
     """The present and past identifiers of these contacts, except those that another contact has now."""
     rows = [*Contact.select().where(Contact.id.in_(contact_ids))]
@@ -232,11 +228,8 @@ def _identifiers(number_id: str, contact_ids: Sequence[str]) -> list[str]:
 
 def _remove_events(subject_ids: Sequence[str]) -> Counter[str]:
     """Remove the events about these rows. Their attempts go with the deliveries."""
-    found = list(
-        Event.select(Event.id, Event.account, Event.position).where(
-            Event.subject_id.in_(subject_ids)
-        )
-    )
+    columns = Event.id, Event.account, Event.position
+    found = list(Event.select(*columns).where(Event.subject_id.in_(subject_ids)))
     events = [row.id for row in found]
     ErasedEvent.note(found)
     return Counter(

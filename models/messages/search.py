@@ -121,7 +121,7 @@ def find(
     It ends early, with fewer than ``limit``, after MOST_READ messages or MOST_READ_CHARACTERS.
     """
     found: list[str] = []
-    characters = 0
+    characters, last = 0, None
     with reading():
         for read, row in enumerate(_candidates(account_id, words, before), 1):
             message_id, content = row[0], _content(*row)
@@ -129,13 +129,10 @@ def find(
             if may_have(content, words) and has_all(words_in(content), words):
                 found.append(message_id)
             if len(found) == limit or read == MOST_READ or characters > MOST_READ_CHARACTERS:
-                return Newest(_messages(found), message_id)
-        return Newest(_messages(found), None)
-
-
-def _messages(ids: list[str]) -> list[Message]:
-    query = Message.select(*CONTENT.columns).where(Message.id.in_(ids))
-    return list(query.order_by(Message.id.desc()))
+                last = message_id
+                break
+        query = Message.select(*CONTENT.columns).where(Message.id.in_(found))
+        return Newest(list(query.order_by(Message.id.desc())), last)
 
 
 def _content(message_id: str, short: str | None) -> str:
