@@ -129,9 +129,10 @@ class Contact(Owned):
         Returns whether the account gets an event: the phone number changed, the user id was replaced, or two
         contacts turned out to be one person.
         """
-        if not self.differing(identity) or (
-            because is Source.STATUS and self._contradicts(identity)
-        ):
+        new = self.differing(identity)
+        # A late status may carry earlier identifiers.
+        is_late = any(new.get(name) and getattr(self, name) is not None for name in IDS)
+        if not new or (because is Source.STATUS and is_late):
             return False
         known = {row.id: row for row in self._known(self.number_id, identity)}
         # It may have been merged into another one since it was read, or erased.
@@ -146,12 +147,6 @@ class Contact(Owned):
             fresh.move(new, because, at)
         self.__data__.update(fresh.__data__)
         return is_replaced or any(is_merged)
-
-    def _contradicts(self, identity: Mapping[str, str | None]) -> bool:
-        """Whether an identifier differs. A late status may carry earlier identifiers."""
-        return any(
-            identity.get(name) and getattr(self, name) not in {None, identity[name]} for name in IDS
-        )
 
     def differing(self, identity: Mapping[str, str | None]) -> dict[str, str]:
         """The values in ``identity`` that are new."""
