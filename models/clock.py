@@ -24,7 +24,6 @@ from ulid import ULID, ULIDGenerator
 
 logger = logging.getLogger(__name__)
 
-_TIME_CHARACTERS = 10
 _ID = re.compile(r"[a-z]{2,4}_[0-9A-HJKMNP-TV-Z]{26}")
 MINUTE_MS = 60_000
 DAY_MS = 24 * 60 * MINUTE_MS
@@ -32,7 +31,6 @@ DAY_MS = 24 * 60 * MINUTE_MS
 TOLERANCE_MS = MINUTE_MS
 # How long a clock must stay where it jumped until it is followed, and until it is confirmed.
 FOLLOW_MS, CONFIRM_MS = 10 * MINUTE_MS, DAY_MS
-_UPTIME, _BOOT = Path("/proc/uptime"), Path("/proc/sys/kernel/random/boot_id")
 # After a step of more than this, in milliseconds, the clock is compared with the kernel's own count.
 STEP_MS = 1_000
 # /proc/uptime counts in hundredths of a second, and reading it takes a moment.
@@ -47,7 +45,7 @@ def _boottime() -> int:
 
 
 def _uptime() -> int:
-    return round(float(_UPTIME.read_text().split()[0]) * 1000)
+    return round(float(Path("/proc/uptime").read_text().split()[0]) * 1000)
 
 
 class Steady:
@@ -81,7 +79,7 @@ steady = Steady()
 def boot_id() -> str:
     """The name of this boot. Empty where the kernel gives none."""
     with suppress(OSError):
-        return _BOOT.read_text().strip()
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return ""
 
 
@@ -269,5 +267,6 @@ def id_bound(prefix: str, at: int) -> str:
 
     So a bound in time can use the index of the identifiers.
     """
+    # The time is the first six bytes of a ULID, and the first ten characters.
     time_part = max(0, at).to_bytes(6, "big")
-    return f"{prefix}_{str(ULID(time_part + bytes(10)))[:_TIME_CHARACTERS]}"
+    return f"{prefix}_{str(ULID(time_part + bytes(10)))[:10]}"

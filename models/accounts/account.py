@@ -170,7 +170,7 @@ class ApiKey(Owned):
     @classmethod
     def unrevoked(cls, key: str) -> tuple[Self, Account] | None:
         """The row of a key and its account, which may be suspended. Only reads."""
-        found = _BY_DIGEST.first(secret.digest(key))
+        found = _by_digest.first(secret.digest(key))
         if found is None:
             return None
         own = cls._meta.sorted_field_names
@@ -199,10 +199,7 @@ class ApiKey(Owned):
         self.amend(revoked_at=self.revoked_at or clock.now())
 
 
-_BY_DIGEST = Prepared(
-    lambda digest: (
-        ApiKey.select(ApiKey, Account)
-        .join(Account)
-        .where(ApiKey.digest == digest, ApiKey.revoked_at.is_null())
-    )
-)
+@Prepared
+def _by_digest(digest: Any) -> Any:
+    is_it = ApiKey.digest == digest, ApiKey.revoked_at.is_null()
+    return ApiKey.select(ApiKey, Account).join(Account).where(*is_it)

@@ -186,11 +186,10 @@ class UserSession(OfUser):
     def void_among(cls, session_ids: Iterable[str]) -> set[str]:
         """The sessions among these that have ended."""
         given = set(session_ids)
-        query = cls.select(cls.id).join(User).join(Account)
-        is_one = cls.id.in_(list(given)), Account.suspended_at.is_null()
+        query = cls.select(cls.id).join(User).join(Account).where(cls.id.in_(list(given)))
         has_proof = Account.two_factor_since.is_null() | ~User.totp_since.is_null()
-        is_open = query.where(cls._is_open(), has_proof, *is_one)
-        return given - {row.id for row in fetch(is_open)} if given else given
+        valid = query.where(cls._is_open(), has_proof, Account.suspended_at.is_null())
+        return given - {row.id for row in fetch(valid)}
 
     @classmethod
     def _is_open(cls) -> Any:

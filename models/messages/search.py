@@ -184,11 +184,9 @@ def add(until: int, hurry_until: int, count: int) -> int:
     """
     with reading():
         newest = SearchBlock.newest()
-        is_next = (
-            Message.id > (newest.last_id if newest else ""),
-            Message.id < id_bound("msg", until),
-        )
-        query = Message.select(Message.id, Message.account, CONTENT.short).where(*is_next)
+        is_new = Message.id > (newest.last_id if newest else "")
+        query = Message.select(Message.id, Message.account, CONTENT.short)
+        query = query.where(is_new, Message.id < id_bound("msg", until))
         rows = fetch(query.order_by(Message.id).limit(count).tuples())
     is_old = bool(rows) and rows[0][0] < id_bound("msg", hurry_until)
     if len(rows) < count and not is_old:

@@ -5,7 +5,7 @@ numbers. TemplateList has the time of the last read. services.template_copy keep
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Self
 
@@ -136,8 +136,7 @@ class Template(Owned):
     @classmethod
     def languages(cls, number: Number, name: str) -> list[str]:
         """The known languages of a template."""
-        query = cls._having(number, {"name": name}).select(cls.language)
-        return [row.language for row in fetch(query)]
+        return [row.language for row in fetch(cls._having(number, name=name).select(cls.language))]
 
     @classmethod
     def in_states(cls, account_id: str, statuses: Sequence[str]) -> list[Self]:
@@ -148,18 +147,16 @@ class Template(Owned):
     @classmethod
     def rows_of(cls, business: Number | TemplateList, **wanted: str | None) -> list[Self]:
         """The templates of a business account with these values, by name and language."""
-        return fetch(cls._having(business, wanted))
+        return fetch(cls._having(business, **wanted))
 
     @classmethod
     def search(cls, number: Number, limit: int, offset: int, **wanted: str | None) -> Page[Self]:
         """A page of the rows that ``rows_of`` finds, without long components."""
-        query = cls._having(number, wanted).select(*COMPONENTS.columns)
+        query = cls._having(number, **wanted).select(*COMPONENTS.columns)
         return fetch_page(query, limit, offset)
 
     @classmethod
-    def _having(
-        cls, business: Number | TemplateList, wanted: Mapping[str, str | None]
-    ) -> "ModelSelect[Self]":
+    def _having(cls, business: Number | TemplateList, **wanted: str | None) -> "ModelSelect[Self]":
         values = {"account": business.account_id, "waba_id": business.waba_id, **wanted}
         known = [getattr(cls, name) == value for name, value in values.items() if value is not None]
         return cls.select().where(*known).order_by(cls.name, cls.language, cls.id)

@@ -28,7 +28,6 @@ from models.database import BaseModel, Prepared, at_end, fetch, reading
 from models.messages.message import Message
 
 KEY = ("account_id", "day", "number_id", "direction", "category", "billable")
-NO_CATEGORY = ""
 # The rows of one query for all rows.
 PART = 1_000
 
@@ -65,11 +64,9 @@ class UsageTotal(BaseModel):
     ) -> "ModelSelect[Self]":
         """The query for the days from ``since`` to before ``until``, of all numbers or one, by KEY."""
         # A changed pricing may leave a total at zero.
-        query = cls.select().where(cls.account_id == account_id, cls.total != 0)
-        query = query.where(cls.day >= since, cls.day < until)
-        if number_id is not None:
-            query = query.where(cls.number_id == number_id)
-        return query.order_by(*(getattr(cls, name) for name in KEY))
+        wanted = [cls.account_id == account_id, cls.total != 0, cls.day >= since, cls.day < until]
+        wanted += [] if number_id is None else [cls.number_id == number_id]
+        return cls.select().where(*wanted).order_by(*(getattr(cls, name) for name in KEY))
 
     @classmethod
     def in_parts(cls, query: "ModelSelect[Self]") -> Iterator[Self]:
@@ -130,7 +127,7 @@ def day_of(at: int) -> str:
 def _key(message: Message, pricing_json: str | None) -> tuple[Any, ...]:
     """The values of KEY for a message with this pricing."""
     row = json.loads(pricing_json or "{}")
-    category, billable = row.get("category") or NO_CATEGORY, bool(row.get("billable"))
+    category, billable = row.get("category") or "", bool(row.get("billable"))
     place = message.account_id, day_of(message.created_at), message.number_id
     return *place, message.direction, category, billable
 
