@@ -116,7 +116,7 @@ def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -
     pricing = vars(update.pricing) if update.pricing else None
     message.advance(status, at=at, error=error, pricing=pricing)
     if message.pricing_json != before:
-        count.move(message, before)
+        count.add(message, before)
     # The acceptance is always recorded first and has emitted message.sent.
     if status is not MessageStatus.SENT:
         kind = EventKind(f"message.{status}")

@@ -67,25 +67,21 @@ class AlertTarget(BaseModel):
         changes = {"emails": "\n".join(emails), **others}
         insert = AlertTarget.insert(account=self.account_id, **changes)
         insert.on_conflict(conflict_target=[AlertTarget.account], update=changes).execute()
-        _audit(self, AlertTarget.of(self.account_id))
+        new = AlertTarget.of(self.account_id)
+        # Of an incoming webhook only the host is no secret.
+        before, after = (
+            {"emails": each.addresses, "webhookHost": urlsplit(_url(each) or "").hostname}
+            for each in (self, new)
+        )
+        if _url(self) != _url(new):
+            after["webhook"] = "changed" if new.sealed_url else "removed"
+        action, subject = "account.notifications_changed", self.account_id
+        Audit.record(self.account_id, action, subject, before=before, after=after)
 
     @classmethod
     def accounts(cls) -> Any:
         """The query for accounts with a recipient."""
         return cls.select(cls.account).where((cls.emails != "") | cls.sealed_url.is_null(False))
-
-
-def _audit(old: AlertTarget, new: AlertTarget) -> None:
-    """Write the row of changed recipients. Of an incoming webhook only the host is no secret."""
-    before, after = (
-        {"emails": each.addresses, "webhookHost": urlsplit(_url(each) or "").hostname}
-        for each in (old, new)
-    )
-    if _url(old) != _url(new):
-        after["webhook"] = "changed" if new.sealed_url else "removed"
-    Audit.record(
-        new.account_id, "account.notifications_changed", new.account_id, before=before, after=after
-    )
 
 
 def _url(target: AlertTarget) -> str | None:

@@ -89,15 +89,11 @@ class UsageCount(Counter[tuple[Any, ...]]):
         """Count the bytes of a new message."""
         self.sizes[_key(message, None)] += len(message.body_json.encode())
 
-    def add(self, message: Message) -> None:
-        """Count a message by its pricing, or as one without a pricing."""
-        self[_key(message, message.pricing_json)] += 1
-
-    def move(self, message: Message, before: str | None) -> None:
-        """Count a message by its pricing instead of the one ``before``, if any."""
+    def add(self, message: Message, before: str | None = None) -> None:
+        """Count a message by its pricing if it has one, and no longer by the one ``before``, if any."""
         if before is not None:
             self[_key(message, before)] -= 1
-        self.add(message)
+        self[_key(message, message.pricing_json)] += 1
 
 
 @contextmanager

@@ -109,7 +109,7 @@ def test_a_category_without_messages_left_is_not_in_the_usage(
         count.add(message)
     message.pricing_json = '{"category": "utility", "billable": true}'
     with writing(), counting() as count:
-        count.move(message, "{}")
+        count.add(message, "{}")
     assert [(t["category"], t["count"]) for t in _list(account)["data"]] == [("utility", 1)]
 
 
