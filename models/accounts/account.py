@@ -12,6 +12,7 @@ from peewee import BigIntegerField, ForeignKeyField, TextField
 from models import clock
 from models.accounts import secret
 from models.database import BaseModel, Prepared, fetch, writing
+from models.decoded import Decoded
 from models.errors import DomainError, ForbiddenError, NotFoundError
 from models.page import Page, fetch_page
 
@@ -41,14 +42,8 @@ class Account(BaseModel):
     # The words by which people opt out of marketing, or in again: lines, in lower case. None without words.
     stop_text = TextField(default="")
     start_text = TextField(default="")
-
-    @property
-    def stop_words(self) -> list[str]:
-        return str(self.stop_text).splitlines()
-
-    @property
-    def start_words(self) -> list[str]:
-        return str(self.start_text).splitlines()
+    stop_words = Decoded(str.splitlines, "stop_text")
+    start_words = Decoded(str.splitlines, "start_text")
 
     def set_opt_words(self, *, stop: Iterable[str], start: Iterable[str]) -> None:
         """Set the words by which people opt out and in, in any case. Raises ValueError like ``as_words``."""

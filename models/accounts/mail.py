@@ -13,6 +13,7 @@ from models import clock
 from models.accounts import secret
 from models.accounts.account import Account, Owned
 from models.database import reading, writing
+from models.decoded import Decoded
 from models.work import Work
 
 PREFIX = "mal"
@@ -34,7 +35,9 @@ class Mail(Owned, Work):
     address = TextField()
     # Null once the mail is sent or given up.
     sealed_subject = secret.SealedField(null=True)
+    subject = Decoded(secret.decrypt, "sealed_subject")
     sealed_text = secret.SealedField(null=True)
+    text = Decoded(secret.decrypt, "sealed_text")
     due_at = BigIntegerField(null=True)
     tries = IntegerField(default=0)
     lease_token = TextField(null=True)
@@ -42,16 +45,6 @@ class Mail(Owned, Work):
 
     class Meta:
         indexes = ((("account", "id"), False), (("address", "id"), False))
-
-    @property
-    def subject(self) -> str:
-        """Raises SecretUnreadableError."""
-        return secret.decrypt(str(self.sealed_subject))
-
-    @property
-    def text(self) -> str:
-        """Raises SecretUnreadableError."""
-        return secret.decrypt(str(self.sealed_text))
 
     @classmethod
     def queue(

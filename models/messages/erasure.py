@@ -28,6 +28,7 @@ from models.database import (
     reading,
     writing,
 )
+from models.decoded import Decoded
 from models.deliveries.delivery import Delivery
 from models.deliveries.event import ErasedEvent, Event
 from models.messages import search
@@ -60,7 +61,9 @@ class Erasure(Owned, Work):
     number_id = TextField()
     contact_id = TextField()
     contact_ids_json = TextField()
+    contact_ids = Decoded(json.loads, "contact_ids_json")
     known_ids_json = TextField()
+    known_ids = Decoded(json.loads, "known_ids_json")
     created_at = BigIntegerField()
     due_at = BigIntegerField()
     step = TextField(null=True)
@@ -69,14 +72,6 @@ class Erasure(Owned, Work):
     class Meta:
         # For claim_after.
         indexes = ((("account", "id"), False),)
-
-    @property
-    def contact_ids(self) -> list[str]:
-        return list(json.loads(self.contact_ids_json))
-
-    @property
-    def known_ids(self) -> list[str]:
-        return list(json.loads(self.known_ids_json))
 
     @classmethod
     @exclusively

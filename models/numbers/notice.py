@@ -12,6 +12,7 @@ from peewee import BigIntegerField, ForeignKeyField, TextField, fn
 from models import clock
 from models.accounts import secret
 from models.database import BaseModel, fetch, writing
+from models.decoded import Decoded
 from models.numbers.number import Number
 
 
@@ -26,13 +27,10 @@ class Notice(BaseModel):
     phone_number = TextField(null=True)
     field = TextField()
     event = TextField()
+    # The complete value in the callback.
     value_json = TextField()
+    value = Decoded(json.loads, "value_json")
     at = BigIntegerField()
-
-    @property
-    def value(self) -> dict[str, Any]:
-        """The complete value in the callback."""
-        return dict(json.loads(self.value_json))
 
     @classmethod
     def record(

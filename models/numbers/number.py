@@ -15,6 +15,7 @@ from models import clock
 from models.accounts import secret
 from models.accounts.account import Owned
 from models.database import Prepared, database, exclusively, fetch, is_in
+from models.decoded import Decoded
 from models.work import Work
 
 # How long a signup may work on a number. After that its process counts as dead, because all its requests
@@ -46,8 +47,11 @@ class Number(Owned, Work):
     phone_number = TextField()
     display_name = TextField(null=True)
     status = TextField()
+    # The network's token for this number, and the two-step PIN that it was registered with.
     sealed_token = secret.SealedField()
+    access_token = Decoded(secret.decrypt, "sealed_token")
     sealed_pin = secret.SealedField()
+    pin = Decoded(secret.decrypt, "sealed_pin")
     created_at = BigIntegerField()
     activated_at = BigIntegerField(null=True)
     due_at = BigIntegerField(null=True, index=True, column_name="check_due_at")
@@ -63,16 +67,6 @@ class Number(Owned, Work):
 
     class Meta:
         indexes = ((("account", "phone_number_id"), True),)
-
-    @property
-    def access_token(self) -> str:
-        """The network's token for this number."""
-        return secret.decrypt(self.sealed_token)
-
-    @property
-    def pin(self) -> str:
-        """The two-step PIN that the number was registered with."""
-        return secret.decrypt(self.sealed_pin)
 
     @classmethod
     @exclusively

@@ -17,6 +17,7 @@ from models.accounts import secret
 from models.accounts.account import Account, Owned
 from models.accounts.audit import Audit
 from models.database import BaseModel, exclusively, reading
+from models.decoded import Decoded
 from models.numbers.number import Number
 
 LIFETIME_MS = 7 * 24 * 3_600_000
@@ -107,16 +108,13 @@ class Signup(BaseModel):
     link = ForeignKeyField(SignupLink, lazy_load=False, on_delete="CASCADE", index=False)
     code_hash = TextField()
     sealed_token = secret.SealedField()
+    access_token = Decoded(secret.decrypt, "sealed_token")
     number = ForeignKeyField(Number, null=True, lazy_load=False, index=False)
     sealed_pin = secret.SealedField(null=True)
     created_at = BigIntegerField()
 
     class Meta:
         indexes = ((("link", "code_hash"), True),)
-
-    @property
-    def access_token(self) -> str:
-        return secret.decrypt(self.sealed_token)
 
     @classmethod
     def find(cls, link: SignupLink, code: str) -> Self | None:

@@ -16,6 +16,7 @@ from models.accounts import secret
 from models.accounts.account import Account, Owned
 from models.accounts.audit import Audit
 from models.database import BaseModel, database_time, fetch, writing
+from models.decoded import Decoded
 from models.work import Work
 
 # As a literal, because SQLite uses a partial index only for a condition it can read.
@@ -39,11 +40,8 @@ class AlertTarget(BaseModel):
     account_id: str
     account = ForeignKeyField(Account, primary_key=True, lazy_load=False)
     emails = TextField(default="")
+    addresses = Decoded(str.splitlines, "emails")
     sealed_url = secret.SealedField(null=True)
-
-    @property
-    def addresses(self) -> list[str]:
-        return str(self.emails).splitlines()
 
     @property
     def url(self) -> str | None:
@@ -108,19 +106,13 @@ class Incident(Owned, Work):
     cleared_at = BigIntegerField(null=True)
     ended_at = BigIntegerField(null=True)
     notified_json = TextField(default="[]", column_name="told_json")
+    notified = Decoded(json.loads, "notified_json")
     end_notified_json = TextField(default="[]", column_name="end_told_json")
+    end_notified = Decoded(json.loads, "end_notified_json")
     due_at = BigIntegerField(null=True)
     tries = IntegerField(default=0)
     lease_token = TextField(null=True)
     error = TextField(null=True)
-
-    @property
-    def notified(self) -> list[str]:
-        return list(json.loads(self.notified_json))
-
-    @property
-    def end_notified(self) -> list[str]:
-        return list(json.loads(self.end_notified_json))
 
     @classmethod
     def begin(cls, account_id: str, kind: IncidentKind, subject: str, **words: str) -> None:

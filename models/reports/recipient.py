@@ -14,6 +14,7 @@ from models import clock
 from models.accounts import secret
 from models.accounts.account import Owned
 from models.database import fetch, writing
+from models.decoded import Decoded
 
 # A link in a mail that was asked for earlier confirms nothing. It still ends notifications.
 LIFETIME_MS = 7 * 24 * 3_600_000
@@ -26,17 +27,13 @@ class Recipient(Owned):
     digest = TextField(unique=True)
     # For the link in each mail.
     sealed_token = secret.SealedField()
+    token = Decoded(secret.decrypt, "sealed_token")
     asked_at = BigIntegerField()
     confirmed_at = BigIntegerField(null=True)
     unsubscribed_at = BigIntegerField(null=True)
 
     class Meta:
         indexes = ((("account", "email"), True),)
-
-    @property
-    def token(self) -> str:
-        """Raises SecretUnreadableError."""
-        return secret.decrypt(self.sealed_token)
 
     @property
     def is_waiting(self) -> bool:
