@@ -3,9 +3,6 @@
 import ipaddress
 from functools import lru_cache
 
-# The bits of an IPv6 prefix that an internet provider assigns to one customer.
-IPV6_PREFIX = 64
-
 
 # A cache: the same few clients and proxies send many requests.
 @lru_cache(maxsize=4096)
@@ -20,4 +17,5 @@ def one_client(address: str) -> str:
         return address
     if isinstance(ip, ipaddress.IPv4Address):
         return str(ip)
-    return str(ip.ipv4_mapped or ipaddress.IPv6Network((int(ip), IPV6_PREFIX), strict=False))
+    # An internet provider assigns one customer a prefix of 64 bits.
+    return str(ip.ipv4_mapped or ipaddress.IPv6Network((int(ip), 64), strict=False))

@@ -89,7 +89,12 @@ def accept(user: User, code: str) -> bool:
         present = User.get_by_id(user.id)
         if not present.has_two_factor:
             return False
-        return _is_of_the_app(present, typed) if _CODE.fullmatch(typed) else _recovers(user, typed)
+        if _CODE.fullmatch(typed):
+            return _is_of_the_app(present, typed)
+        makers = {row.made_for or row.user_id for row in RecoveryCode.of(user)}
+        digests = [_digest(maker, typed) for maker in makers]
+        used: Any = RecoveryCode.delete().where(RecoveryCode.digest.in_(digests))
+        return bool(used.execute())
 
 
 def is_used(user: User, code: str) -> bool:
@@ -119,13 +124,6 @@ def _matching_step(user: User, code: str) -> int | None:
     if user.sealed_totp is None:
         return None
     return totp.matching_step(secret.decrypt(user.sealed_totp), code, clock.now())
-
-
-def _recovers(user: User, code: str) -> bool:
-    makers = {row.made_for or row.user_id for row in RecoveryCode.of(user)}
-    digests = [_digest(maker, code) for maker in makers]
-    used: Any = RecoveryCode.delete().where(RecoveryCode.digest.in_(digests))
-    return bool(used.execute())
 
 
 def _typed(code: str) -> str:

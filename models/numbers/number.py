@@ -174,12 +174,10 @@ class Number(Owned, Work):
 
 # Only one account may have a number connected. The index enforces it between two checks.
 Number.add_index(
-    Number.index(
-        Number.phone_number_id,
-        unique=True,
-        where=SQL("status <> 'DISCONNECTED'"),
-        name="number_connected_once",
-    )
+    Number.phone_number_id,
+    unique=True,
+    where=SQL("status <> 'DISCONNECTED'"),
+    name="number_connected_once",
 )
 
 

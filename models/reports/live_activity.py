@@ -74,12 +74,9 @@ def recorded_attempts(
 ) -> list[RecordedAttempt]:
     """The attempts of these accounts among the identifiers, oldest first."""
     # The query has no condition on the account: PostgreSQL might start with all deliveries of its webhooks.
-    found = (
-        RecordedAttempt(*row)
-        for deleted_at, *row in _attempts.execute(attempt_ids)
-        if not deleted_at
-    )
-    return sorted((row for row in found if row.account_id in account_ids), key=lambda row: row.id)
+    rows = [row for deleted_at, *row in _attempts.execute(attempt_ids) if not deleted_at]
+    found = [RecordedAttempt(*row) for row in rows if row[0] in account_ids]
+    return sorted(found, key=lambda row: row.id)
 
 
 def recorded_notices(
