@@ -34,9 +34,8 @@ class KnownDevice(OfUser):
         A person may be a user of several accounts.
         """
         with writing():
-            digest = secret.digest(token or "")
             query = cls.select(cls, User).join(User)
-            found: list[Self] = fetch(query.where(cls.digest == digest))
+            found: list[Self] = fetch(query.where(cls.digest == secret.digest(token or "")))
             if token is None or not found:
                 token = secrets.token_urlsafe(32)
             if user.id not in {row.user_id for row in found}:

@@ -129,7 +129,8 @@ class Message(BaseModel):
         return cls._write(
             number,
             body,
-            contact_id,
+            contact_id=contact_id,
+            created_at=clock.now(),
             direction=Direction.OUTBOUND,
             from_number=number.phone_number,
             to_number=to,
@@ -162,8 +163,8 @@ class Message(BaseModel):
         return cls._write(
             number,
             body,
-            contact_id,
-            at,
+            contact_id=contact_id,
+            created_at=at,
             direction=Direction.INBOUND,
             from_number=sender,
             to_number=number.phone_number,
@@ -175,20 +176,11 @@ class Message(BaseModel):
         )
 
     @classmethod
-    def _write(
-        cls,
-        number: Number,
-        body: dict[str, Any],
-        contact_id: str | None,
-        at: int | None = None,
-        **values: Any,
-    ) -> Self:
+    def _write(cls, number: Number, body: dict[str, Any], **values: Any) -> Self:
         return cls.create(
             id=clock.new_id("msg"),
-            created_at=clock.now() if at is None else at,
             account=number.account_id,
             number=number.id,
-            contact_id=contact_id,
             body_json=as_json(body),
             **values,
         )

@@ -3,7 +3,7 @@
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 # Members of a message that hold readable text, at any depth.
@@ -40,9 +40,8 @@ def texts_in(content: str) -> list[str]:
     return list(_texts(json.loads(content)))
 
 
-def has_all(found: Iterable[str], wanted: Iterable[str]) -> bool:
+def has_all(found: Collection[str], wanted: Iterable[str]) -> bool:
     """Whether each wanted word equals a found word or begins one."""
-    found = list(found)
     return all(
         any(word.startswith(each) if is_prefix(each) else word == each for word in found)
         for each in wanted
