@@ -75,16 +75,24 @@ class Number(Owned, Work):
         account_id: str,
         *,
         phone_number_id: str,
+        waba_id: str,
+        phone_number: str,
+        display_name: str | None,
         access_token: str,
         pin: str,
-        **details: str | None,
+        network: str = "whatsapp",
     ) -> Self:
         """Begin to connect a number, or reconnect one of the account, which keeps its PIN.
 
-        ``details`` are ``network``, ``waba_id``, ``phone_number`` and ``display_name``. Raises
-        NumberTakenError when another account has it connected.
+        Raises NumberTakenError when another account has it connected.
         """
-        values: dict[str, Any] = {"sealed_token": secret.encrypt(access_token), **details}
+        values: dict[str, Any] = {
+            "network": network,
+            "waba_id": waba_id,
+            "phone_number": phone_number,
+            "display_name": display_name,
+            "sealed_token": secret.encrypt(access_token),
+        }
         cls.refuse_if_taken(account_id, phone_number_id)
         known = cls.get_or_none(cls.account == account_id, cls.phone_number_id == phone_number_id)
         if known is not None:
