@@ -5,6 +5,7 @@ import json
 import re
 import threading
 from collections.abc import Awaitable, Callable, Collection
+from types import SimpleNamespace
 
 import pytest
 from peewee import InterfaceError, OperationalError
@@ -21,7 +22,7 @@ from models.deliveries.event import ErasedEvent, Event
 from models.deliveries.event_history import EventHistory
 from models.deliveries.feed import START, Place, Wanted
 from models.errors import RateLimitedError
-from models.numbers.notice import Notice
+from models.reports import live_activity
 from resources.event import event_record
 from services import streams as module
 from services.live_updates import Source
@@ -211,7 +212,7 @@ def test_a_source_that_cannot_be_read_disturbs_no_event_and_no_other_source(
         showing, plain = Client(account, key.id, sources=[*Source]), Client(account, key.id)
         await _until(lambda: showing.pieces and plain.pieces)
         with monkeypatch.context() as patch:
-            patch.setattr(Notice, "select", fail)
+            patch.setattr(live_activity, "Number", SimpleNamespace(select=fail))
             factories.notice()
             _fail(account)
             await _until(lambda: plain.count == 1 and showing.count == 2)
