@@ -3,6 +3,8 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
 import pytest
 from peewee import OperationalError
@@ -80,6 +82,22 @@ def test_a_send_continues_when_its_first_commit_had_succeeded(
     assert len(asked) == 1
     message = Message.get_by_id(json.loads(response.body)["id"])
     assert message.status == MessageStatus.SENT
+
+
+def test_the_look_at_a_lost_commit_waits_for_no_lock_of_others(
+    number: Number, thief: Thief, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys_of_looks, commit = list[tuple[str, ...]](), database.commit
+
+    async def note(work: partial[Any], *keys: str) -> Any:
+        if work.func is sending._is_stored:
+            keys_of_looks.append(keys)
+        return await commit(work, *keys)
+
+    monkeypatch.setattr(sending, "commit", note)
+    _steal(thief)
+    assert asyncio.run(sending.send(number.account_id, _body(number), "key-1")).status == 200
+    assert keys_of_looks == [()]
 
 
 def test_an_outcome_whose_commit_is_lost_is_recorded_again_at_once(

@@ -19,6 +19,7 @@ from networks.items import (
 )
 from networks.whatsapp import callbacks
 from networks.whatsapp.callbacks import parse
+from networks.whatsapp.graph import read_json
 from networks.whatsapp.numbers import event_of, news_of
 
 # The time of parsing, in milliseconds since the epoch. It differs from this machine's.
@@ -171,6 +172,11 @@ def test_half_a_character_is_replaced_so_that_the_text_can_be_stored_and_sent_on
     assert message.content["body"].startswith("cut ")
     assert message.wa_message_id.startswith("wamid.")
     json.dumps([message.content, message.wa_message_id], ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-32-be"])
+def test_half_a_character_is_replaced_in_every_encoding_of_json(encoding: str) -> None:
+    assert read_json(r'{"body": "cut \ud83d"}'.encode(encoding)) == {"body": "cut ?"}
 
 
 def test_a_whole_emoji_stays_whole() -> None:
