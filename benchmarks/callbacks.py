@@ -108,7 +108,7 @@ def _contenders(folder: Path, receiver: str) -> Iterator[tuple[Parts, dict[str, 
 
 
 def make_callback(phone_number_id: str) -> dict[str, object]:
-    """An inbound message from a new person."""
+    """An inbound message from a new person. Each number has a business account of its own."""
     contact = {"profile": {"name": "Ada"}, "wa_id": FRESH}
     message = {
         "from": FRESH,
@@ -119,4 +119,4 @@ def make_callback(phone_number_id: str) -> dict[str, object]:
         "text": {"body": "Where is my order? It was to arrive last week."},
     }
     change = messages(phone_number_id, contacts=[contact], messages=[message])
-    return {"object": "whatsapp_business_account", "entry": [entry("102290129340398", change)]}
+    return {"object": "whatsapp_business_account", "entry": [entry(phone_number_id, change)]}

@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -39,6 +40,7 @@ ENDPOINTS, TENANTS, HANGING = 20, 20, 2
 # The load under which the worker is killed after half of the time, in events a second.
 KILLED_AT_RATE, KILLED_SECONDS = 200, SECONDS / 2
 BURST_SECONDS = 0.1
+FLOOD_RATE, FLOOD_CONNECTIONS = 3_000, 200
 # Longer than the lease of a worker that was killed.
 PATIENCE_SECONDS = 120
 QUIET_SECONDS = 1
@@ -53,7 +55,8 @@ METHOD = (
     " callbacks of one inbound message each over 16 kept connections, sends too; one receiver process."
     f" Latency from the time when a request was due to its event's arrival, {SECONDS:g} s at each rate."
     f" Bursts of {EVENTS} events to 1 endpoint, {FEWER_EVENTS} to {ENDPOINTS}, from the first request to the"
-    f" last arrival. {HANGING} of {TENANTS} tenants never respond and get a tenth of the events. At"
+    f" last arrival. {HANGING} of {TENANTS} tenants never respond and get a tenth of the events. One tenant"
+    f" gets {FLOOD_RATE:,} callbacks a second beside {LOW_RATE} events of another one. At"
     f" {KILLED_AT_RATE} events a second the worker gets SIGKILL once, and `gateway up` starts it again."
     " CPU of web, worker, PostgreSQL and Redis."
 )
@@ -206,6 +209,7 @@ def _round(backend: str) -> Iterator[Measured]:
         yield from _burst(service, many, FEWER_EVENTS, ENDPOINTS)
         yield from _killed(service, one)
         yield from _beside_hanging(service)
+        yield from _beside_flood(service)
         yield "memory of web and worker, after the load", "MiB", service.memory
 
 
@@ -279,3 +283,16 @@ def _beside_hanging(service: Service) -> Iterator[Measured]:
     yield from _lags(f"{name}, {RATE} a second", sent, service.arrivals(sent))
     sent = service.send(load, EVENTS, BURST_SECONDS).of(others)
     yield f"{name}, events a second", "1/s", _rate(sent, service.arrivals(sent))
+
+
+def _beside_flood(service: Service) -> Iterator[Measured]:
+    """The events of a tenant while another one gets more callbacks than the gateway can ingest."""
+    flood = replace(service.load([["ok/0"]]), connections=FLOOD_CONNECTIONS)
+    other = service.load([["ok/1"]])
+    with ThreadPoolExecutor(1) as pool:
+        flooding = pool.submit(service.send, flood, FLOOD_RATE * SECONDS, SECONDS)
+        sent = service.send(other, LOW_RATE * SECONDS, SECONDS)
+        flooding.result()
+    name = f"beside {FLOOD_RATE:,} callbacks a second"
+    yield from _lags(name, sent, service.arrivals(sent))
+    service.wait_until_idle()
