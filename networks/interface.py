@@ -5,7 +5,7 @@ Every call over the wire raises a class of networks.exceptions.
 """
 
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -250,6 +250,13 @@ class Network(Protocol):
     def in_words(self, reason: str) -> str:
         """The reason why a number was lost, in sentences. The text of an error stays unchanged."""
         return reason
+
+
+@runtime_checkable
+class InProcess(Protocol):
+    """A network inside this process. It calls ``deliver`` with each of its callbacks, in any thread."""
+
+    deliver: Callable[[bytes], object]
 
 
 @runtime_checkable

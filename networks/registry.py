@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 from gateway.settings import get_settings
 from networks.exceptions import AmbiguousError, NetworkError, NotOfferedError
-from networks.interface import Network
+from networks.interface import InProcess, Network
 from networks.items import Part
 from networks.memory.network import MemoryNetwork
 from networks.whatsapp.cloud_api import CloudApi
@@ -45,9 +45,10 @@ def _cloud_api() -> Network:
     )
 
 
-_memory = cache(MemoryNetwork)
 # How each network is opened, by its name in Settings.network and Number.network.
-NETWORKS: dict[str, Callable[[], Network]] = {"whatsapp": _cloud_api, "memory": _memory}
+NETWORKS: dict[str, Callable[[], Network]] = {"whatsapp": _cloud_api, "memory": MemoryNetwork}
+# What stores the callbacks of networks inside this process.
+_stores: list[Callable[[bytes], object]] = []
 
 
 def get_network(name: str | None = None) -> Network:
@@ -57,7 +58,7 @@ def get_network(name: str | None = None) -> Network:
 
 def store_with(store: Callable[[bytes], object]) -> None:
     """Store the callbacks of networks inside this process with this function, in any thread."""
-    _memory().deliver = store
+    _stores[:] = [store]
 
 
 def parse(body: bytes, now: int) -> list[Part]:
@@ -73,7 +74,15 @@ def owner_of(body: bytes) -> bytes:
 
 @cache
 def _open(name: str) -> Network:
-    return NETWORKS[name]()
+    network = NETWORKS[name]()
+    if isinstance(network, InProcess):
+        network.deliver = _deliver
+    return network
+
+
+def _deliver(body: bytes) -> None:
+    for store in _stores:
+        store(body)
 
 
 def all_networks() -> list[Network]:

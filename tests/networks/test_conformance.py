@@ -59,7 +59,7 @@ class World:
         return {item.status: item for item in found if item.wa_message_id == accepted.wa_message_id}
 
 
-def _memory() -> Iterator[World]:
+def _memory(_folder: Path) -> Iterator[World]:
     bodies: list[bytes] = []
     sender = Sender("memory-15550001000", "memory")
     yield World("memory", MemoryNetwork(bodies.append), sender, lambda: list(bodies))
@@ -77,12 +77,15 @@ def _whatsapp(folder: Path) -> Iterator[World]:
     receiver.close()
 
 
-@pytest.fixture(scope="module", params=["memory", "whatsapp"])
+# How the world of each network is made, in an empty folder.
+MAKERS: dict[str, Callable[[Path], Iterator[World]]] = {"memory": _memory, "whatsapp": _whatsapp}
+
+
+@pytest.fixture(scope="module", params=MAKERS)
 def world(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[World]:
-    made = _memory() if request.param == "memory" else _whatsapp(tmp_path_factory.mktemp("world"))
-    for each in made:
+    for each in MAKERS[request.param](tmp_path_factory.mktemp("world")):
         yield each
         registry.wait_for(each.network.close())
 
@@ -172,8 +175,8 @@ def test_a_number_is_known(world: World) -> None:
     assert found.state is NumberState.CONNECTED
 
 
-def test_people_of_the_memory_answer_questions() -> None:
-    world = next(_memory())
+def test_people_of_the_memory_answer_questions(tmp_path: Path) -> None:
+    world = next(_memory(tmp_path))
     first, second = (world.send(text=text)[0] for text in ("Is it you?", "It is you."))
     wait_for(lambda: "read" in world.statuses(first).keys() & world.statuses(second), "statuses")
     wait_for(lambda: InboundMessage in map(type, world.items()), "an answer")

@@ -63,6 +63,18 @@ DATA_OF = {
     "template": "Template",
     "contact": "Contact",
 }
+# Each operation can end with these.
+OF_ALL = {"400", "405", "408", "413", "429", "431", "500", "503"}
+OF_THE_FIRST = {
+    *("sendMessage", "listNumbers", "createWebhook", "rotateWebhookSecret", "testWebhook"),
+    *("getSignupLink", "completeSignup"),
+}
+PATH_OF = {
+    item[method]["operationId"]: path
+    for path, item in CONTRACT["paths"].items()
+    for method in item
+    if method.upper() in METHODS
+}
 CALLBACKS: dict[str, dict[str, Any]] = OPERATIONS["createWebhook"]["callbacks"]
 
 
@@ -74,6 +86,20 @@ def test_every_operation_has_a_handler_in_the_module_of_its_tag(operation_id: st
     assert handler.__module__ == module.__name__
     assert handler is getattr(module, handler.__name__)
     assert inspect.getdoc(handler)
+
+
+@pytest.mark.parametrize("operation_id", OPERATIONS)
+def test_every_operation_has_the_responses_that_all_have(operation_id: str) -> None:
+    wanted = OF_ALL | (set() if operation_id in PUBLIC else {"401"})
+    if operation_id not in PUBLIC and "{" in PATH_OF[operation_id]:
+        wanted |= {"403", "404"}
+    assert wanted - OPERATIONS[operation_id]["responses"].keys() == set()
+
+
+@pytest.mark.parametrize("operation_id", OPERATIONS)
+def test_operations_beyond_the_first_specification_are_marked(operation_id: str) -> None:
+    is_marked = OPERATIONS[operation_id].get("x-extension", False)
+    assert is_marked == (operation_id not in OF_THE_FIRST)
 
 
 @pytest.mark.parametrize("operation_id", OPERATIONS)

@@ -3,6 +3,11 @@
 import re
 import subprocess
 from pathlib import Path
+from typing import get_args
+
+from gateway.settings import Settings
+from networks.registry import NETWORKS
+from tests.networks.test_conformance import MAKERS
 
 ROOT = Path(__file__).parents[2]
 ROOMS = (
@@ -27,6 +32,13 @@ def _modules() -> list[str]:
         check=True,
     ).stdout.split()
     return [path for path in listed if "/migrations/" not in path and (ROOT / path).is_file()]
+
+
+def test_each_network_can_be_chosen_is_documented_and_meets_the_conformance_tests() -> None:
+    choices = get_args(Settings.model_fields["network"].annotation)
+    assert set(choices) == NETWORKS.keys() == MAKERS.keys()
+    documented = (ROOT / "docs/configuration.md").read_text()
+    assert [name for name in choices if f"`{name}`" not in documented] == []
 
 
 def test_no_other_room_knows_the_words_of_whatsapp() -> None:

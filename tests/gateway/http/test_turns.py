@@ -201,7 +201,9 @@ def test_each_operation_without_turns_waits_for_others() -> None:
         operation = OPERATIONS.route(http_scope(method, path.format_map(_Identifiers())))
         assert operation.by_turns == (name not in WAIT_FOR_OTHERS)
         # A handler that waits asynchronously keeps no thread.
-        assert not (operation.by_turns and inspect.iscoroutinefunction(handler_of(name))), name
+        is_async = inspect.iscoroutinefunction(handler_of(name))
+        wanted = f"add {name} to WAIT_FOR_OTHERS, or make its handler a plain function"
+        assert not (operation.by_turns and is_async), wanted
 
 
 class _Identifiers(dict[str, str]):
