@@ -24,7 +24,7 @@ from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.api.operations import BASE, BODY, KEY, LARGE_BODY
-from gateway.api.schema_errors import Complaint, Schema, complaint
+from gateway.api.schema_errors import Complaint, Schema, complaint, validator_of
 from gateway.http.admission import CALLER, Caller
 from models.accounts.account import ApiKey
 from models.accounts.actor import SERVICE, Actor, ActorKind, present_actor
@@ -112,7 +112,7 @@ def _why(scope: Scope, caller: Caller) -> str:
 def _mistake(schema: Schema, value: Any) -> Complaint | None:
     """What is wrong with a value, None when it fits."""
     if id(schema) not in _validators:
-        _validators[id(schema)] = (schema, Draft4Validator(schema))
+        _validators[id(schema)] = (schema, validator_of(schema))
     if _validators[id(schema)][1].is_valid(value):
         return None
     return complaint(schema, value) or Complaint((), "it does not fit the contract")

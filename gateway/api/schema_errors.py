@@ -44,6 +44,15 @@ class Complaint:
         return (exact if len(exact) <= MAX_POINTER_CHARACTERS else _pointer(self.place)) or None
 
 
+def validator_of(schema: Schema) -> Draft4Validator:
+    """The validator of a schema.
+
+    Connexion adds all components of the contract to the schema of a body. Its references are resolved
+    already, so they would only take 10 MB of memory.
+    """
+    return Draft4Validator({name: part for name, part in schema.items() if name != "components"})
+
+
 def complaint(schema: Schema, value: Any, place: Place = ()) -> Complaint | None:
     """A mistake in a value, None when there is none."""
     if "oneOf" in schema:
@@ -52,7 +61,7 @@ def complaint(schema: Schema, value: Any, place: Place = ()) -> Complaint | None
     unions: list[tuple[Schema, Any, Place]] = []
     outline = _outline(schema, value, place, unions)
     if id(schema) not in _outside_unions:
-        _outside_unions[id(schema)] = (schema, Draft4Validator(_without_unions(schema)))
+        _outside_unions[id(schema)] = (schema, validator_of(_without_unions(schema)))
     try:
         _outside_unions[id(schema)][1].validate(outline)
     except ValidationError as error:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from contract_tests.operations import all_operations
-from gateway.api.schema_errors import Complaint, complaint
+from gateway.api import schema_errors
+from gateway.api.schema_errors import Complaint, complaint, validator_of
 
 Schema = dict[str, Any]
 Body = dict[str, Any]
@@ -61,6 +62,15 @@ def of_message(**body: Any) -> Complaint:
 def json_of(value: Any) -> Any:
     """The value after a JSON round trip."""
     return json.loads(json.dumps(value))
+
+
+def test_the_components_of_the_contract_are_not_compiled_with_each_schema(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compiled = list[Schema]()
+    monkeypatch.setattr(schema_errors, "Draft4Validator", compiled.append)
+    validator_of({"type": "string", "components": {"schemas": {}}})
+    assert compiled == [{"type": "string"}]
 
 
 @pytest.mark.parametrize(("schema", "body"), EXAMPLES)
