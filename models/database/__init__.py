@@ -16,6 +16,7 @@ from models.database.queries import BaseModel as BaseModel
 from models.database.queries import Prepared as Prepared
 from models.database.queries import Rows as Rows
 from models.database.queries import Waiting as Waiting
+from models.database.queries import adding as adding
 from models.database.queries import answers_at_once as answers_at_once
 from models.database.queries import appending as appending
 from models.database.queries import at_end as at_end

@@ -16,7 +16,16 @@ from dataclasses import dataclass
 from functools import cache, wraps
 from typing import Any, Generic, ParamSpec, Self, TypeVar
 
-from peewee import BooleanField, Database, DatabaseProxy, DoesNotExist, Insert, Model, Value
+from peewee import (
+    EXCLUDED,
+    BooleanField,
+    Database,
+    DatabaseProxy,
+    DoesNotExist,
+    Insert,
+    Model,
+    Value,
+)
 
 from models.database.postgresql import LostError, NotAloneError, PostgresEngine
 from models.database.sqlite import SqliteEngine
@@ -328,6 +337,19 @@ def matching(model: type[BaseModel], *names: str) -> Prepared:
             *(f == v for f, v in zip(fields, values, strict=True))
         ),
         model,
+    )
+
+
+def adding(model: type[BaseModel], *counts: str) -> Prepared:
+    """Add to these columns of a row, or insert it. Its values are the primary key and what to add."""
+    meta: Any = model._meta  # noqa: SLF001 - peewee's documented attribute
+    key = [meta.fields[name] for name in meta.primary_key.field_names]
+    counted = [meta.fields[name] for name in counts]
+    return Prepared(
+        lambda *values: model.insert(dict(zip([*key, *counted], values, strict=True))).on_conflict(
+            conflict_target=key,
+            update={field: field + getattr(EXCLUDED, field.name) for field in counted},
+        )
     )
 
 

@@ -7,7 +7,6 @@ from math import log2
 from typing import Any, Self
 
 from peewee import (
-    EXCLUDED,
     BigIntegerField,
     BooleanField,
     CompositeKey,
@@ -18,7 +17,7 @@ from peewee import (
 
 from models import clock
 from models.accounts.audit import Audit
-from models.database import BaseModel, Prepared, database_time, fetch, is_in, write, writing
+from models.database import BaseModel, Prepared, adding, database_time, fetch, is_in, write, writing
 from models.deliveries.delivery import CLAIMS, Delivery, DeliveryState
 from models.deliveries.webhook import Deactivation, Webhook, note_slow, note_success
 
@@ -130,16 +129,7 @@ class AttemptTotal(BaseModel):
 
 for _name in (*ENDS, *BUCKETS):
     AttemptTotal._meta.add_field(_name, IntegerField())  # noqa: SLF001 - peewee's documented attribute
-_KEY = [AttemptTotal.webhook, AttemptTotal.width, AttemptTotal.start]
-_COUNTED = [getattr(AttemptTotal, name) for name in (*ENDS, *BUCKETS)]
-_ADD = Prepared(
-    lambda *values: AttemptTotal.insert(
-        dict(zip([*_KEY, *_COUNTED], values, strict=True))
-    ).on_conflict(
-        conflict_target=_KEY,
-        update={field: field + getattr(EXCLUDED, field.name) for field in _COUNTED},
-    )
-)
+_ADD = adding(AttemptTotal, *ENDS, *BUCKETS)
 
 
 def bucket_of(duration_ms: int) -> str:

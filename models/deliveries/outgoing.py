@@ -9,17 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from peewee import (
-    EXCLUDED,
-    JOIN,
-    BigIntegerField,
-    CompositeKey,
-    IntegerField,
-    TextField,
-)
+from peewee import JOIN, BigIntegerField, CompositeKey, IntegerField, TextField
 
 from models.accounts.account import Account
-from models.database import BaseModel, Prepared, is_in
+from models.database import BaseModel, Prepared, adding, is_in
 from models.deliveries.host import ProvenHost
 from models.deliveries.room import Room, divide
 from models.deliveries.webhook import MINUTE_MS, MOST_ON_TRIAL, Webhook
@@ -178,11 +171,4 @@ _TRIALS = Prepared(
         Outgoing.minute == minute, is_in(Outgoing.host, hosts), Outgoing.trial > 0
     )
 )
-_KEY = [Outgoing.account_id, Outgoing.minute, Outgoing.host]
-_COUNTED = [Outgoing.requests, Outgoing.size, Outgoing.trial]
-_ADD = Prepared(
-    lambda *values: Outgoing.insert(dict(zip([*_KEY, *_COUNTED], values, strict=True))).on_conflict(
-        conflict_target=_KEY,
-        update={field: field + getattr(EXCLUDED, field.name) for field in _COUNTED},
-    )
-)
+_ADD = adding(Outgoing, "requests", "size", "trial")

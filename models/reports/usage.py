@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 from peewee import (
-    EXCLUDED,
     SQL,
     BigIntegerField,
     BooleanField,
@@ -24,7 +23,7 @@ from peewee import (
 
 from models.accounts.account import Account
 from models.clock import timestamp
-from models.database import BaseModel, Prepared, at_end, fetch, reading
+from models.database import BaseModel, Prepared, adding, at_end, fetch, reading
 from models.messages.message import Message
 
 KEY = ("account_id", "day", "number_id", "direction", "category", "billable")
@@ -128,17 +127,7 @@ def _key(message: Message, pricing_json: str | None) -> tuple[Any, ...]:
     return *place, message.direction, category, billable
 
 
-_ADD = Prepared(
-    lambda *values: UsageTotal.insert(
-        dict(zip((*KEY, "total", "size"), values, strict=True))
-    ).on_conflict(
-        conflict_target=[getattr(UsageTotal, name) for name in KEY],
-        update={
-            UsageTotal.total: UsageTotal.total + EXCLUDED.total,
-            UsageTotal.size: UsageTotal.size + EXCLUDED.size,
-        },
-    )
-)
+_ADD = adding(UsageTotal, "total", "size")
 
 
 @Prepared
