@@ -8,7 +8,7 @@ is.
 
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, ClassVar, Self
 
@@ -19,6 +19,8 @@ from models.database import BaseModel, Prepared, database_time, is_among, readin
 
 logger = logging.getLogger(__name__)
 
+# The most claims of a round. A worker that gets SIGTERM can stop between two rounds.
+MOST_IN_A_ROUND = 20
 # More bytes than all rows together.
 NO_LIMIT = 1 << 60
 # Tolerance of ``recall`` for a row that another process is writing now.
@@ -103,6 +105,14 @@ class Work(Lease):
     def claim(cls, lease_ms: int) -> Self | None:
         """Claim the row that has been due the longest, or return None."""
         return next(iter(cls.claim_many(lease_ms, 1)), None)
+
+    @classmethod
+    def claim_each(cls, lease_ms: int) -> Iterator[Self]:
+        """Claim the due rows of a round, each when the one before is done."""
+        for _ in range(MOST_IN_A_ROUND):
+            if (claimed := cls.claim(lease_ms)) is None:
+                return
+            yield claimed
 
     @classmethod
     def claim_many(cls, lease_ms: int, limit: int, most_bytes: int = NO_LIMIT) -> list[Self]:

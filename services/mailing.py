@@ -27,8 +27,6 @@ NO_MAIL = "The service has no mail server (GATEWAY_SMTP_URL)."
 LEASE_MS = 5 * 60_000
 # Back-off between two tries, in seconds.
 PAUSES = (30, 120, 600, 1_800, 3_600, 3 * 3_600)
-# Bounds a round, so that a worker that gets SIGTERM can stop in time.
-MOST_IN_A_ROUND = 20
 # Confirmations and tests in a day: to one address from all accounts together, and of one account.
 OF_ADDRESS, OF_ACCOUNT = 5, 50
 # What counts for an address, and for an account.
@@ -68,10 +66,7 @@ def send(to: str, title: str, text: str, unsubscribe: str | None = None) -> None
 def send_due() -> None:
     """One round: send the mails that are due."""
     Mail.recall(max(LEASE_MS, max(PAUSES) * 1_000))
-    for _ in range(MOST_IN_A_ROUND):
-        mail = Mail.claim(LEASE_MS)
-        if mail is None:
-            return
+    for mail in Mail.claim_each(LEASE_MS):
         _send(mail)
 
 

@@ -26,7 +26,7 @@ from networks.registry import network_of
 from resources.number import status_reason
 from services import mailing, recipients
 from services.fair_share import Share
-from services.mailing import MOST_IN_A_ROUND, PAUSES
+from services.mailing import PAUSES
 from services.webhooks import post_once
 from webhooks.mail import MailError
 
@@ -54,10 +54,7 @@ def look() -> None:
     """One round: detect incidents that began or ended, then send due notifications."""
     watch()
     Incident.recall(max(LEASE_MS, max(PAUSES) * 1_000))
-    for _ in range(MOST_IN_A_ROUND):
-        incident = Incident.claim(LEASE_MS)
-        if incident is None:
-            return
+    for incident in Incident.claim_each(LEASE_MS):
         _notify(incident)
 
 

@@ -30,8 +30,6 @@ from webhooks.kinds import EventKind
 
 logger = logging.getLogger(__name__)
 
-# The checks of a round. A worker that gets SIGTERM can stop between two rounds.
-MAX_CHECKS = 20
 # After this many checks in a row that killed or froze their worker, the number is checked only on request.
 MAX_TRIES = 4
 BACK_OFF_MS = 30_000
@@ -175,7 +173,7 @@ def request_checks(numbers: Iterable[Number], starting: Iterable[NumberStatus] =
 
 
 def check_due() -> None:
-    """Check due numbers one after the other, at most MAX_CHECKS.
+    """Check due numbers one after the other, at most those of a round.
 
     Stops if the network is unreachable, because the next checks would wait for the same time-out.
     """
@@ -184,9 +182,8 @@ def check_due() -> None:
     lease_ms = round(2 * settings.network_timeout * 1000) + LEASE_SLACK_MS
     pause_ms = max(settings.number_check_interval * 1000, BACK_OFF_MS) * (1 + JITTER)
     Number.recall(round(pause_ms) + lease_ms)
-    for _ in range(MAX_CHECKS):
-        number = Number.claim(lease_ms)
-        if number is None or not _carry_out(number):
+    for number in Number.claim_each(lease_ms):
+        if not _carry_out(number):
             return
 
 

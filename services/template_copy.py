@@ -35,8 +35,6 @@ LONGEST_MS = round(MAX_AGE_MS * (1 + JITTER))
 # The lease of a list. An account with 6,000 templates has 60 pages.
 LEASE_MS = 300_000
 BACK_OFF_MS = 30_000
-# The lists of a round. A worker that gets SIGTERM can stop between two rounds.
-MAX_LISTS = 20
 
 # The network's values, by their names in a definition and in a row.
 NETWORK_VALUES = [field.name for field in fields(TemplateDefinition) if field.name != "id"]
@@ -45,11 +43,10 @@ EVENT_COLUMNS = ("status", "category", "quality_score", "rejected_reason")
 
 
 def read_due() -> None:
-    """Read due lists from the network one after the other, at most MAX_LISTS."""
+    """Read due lists from the network one after the other, at most those of a round."""
     TemplateList.recall(LONGEST_MS)
-    for _ in range(MAX_LISTS):
-        known = TemplateList.claim(LEASE_MS)
-        if known is None or not _read(known):
+    for known in TemplateList.claim_each(LEASE_MS):
+        if not _read(known):
             return
 
 

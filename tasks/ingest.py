@@ -14,6 +14,7 @@ from models.database.outage import is_outage
 from models.deliveries.attempt import NO_OUTCOME
 from models.messages.callback import LEASE_MS, MAX_TRIES, Callback, Reason, SetAside
 from models.messages.erasure import Erasure
+from models.work import MOST_IN_A_ROUND
 from networks.items import Part
 from services.ingestion import (
     MOST_TOGETHER,
@@ -27,8 +28,6 @@ from services.mentions import words_of
 
 logger = logging.getLogger(__name__)
 
-# The claims in a round. A worker that gets SIGTERM can stop between two rounds.
-MAX_CLAIMS = 20
 # The bytes after which a claim takes no further callback. Parsed, they take many times as much memory.
 MAX_BYTES_TOGETHER = 1 << 20
 
@@ -36,7 +35,7 @@ MAX_BYTES_TOGETHER = 1 << 20
 def work_off() -> None:
     # One connection for all claims.
     with reading():
-        for _ in range(MAX_CLAIMS):
+        for _ in range(MOST_IN_A_ROUND):
             claimed = Callback.claim_many(LEASE_MS, MOST_TOGETHER, MAX_BYTES_TOGETHER)
             size = sum(len(each.body) for each in claimed)
             is_full = len(claimed) == MOST_TOGETHER or size >= MAX_BYTES_TOGETHER

@@ -7,6 +7,7 @@ from models.database import writing
 from models.deliveries.attempt import NO_OUTCOME
 from models.deliveries.event import Event
 from models.numbers.number import Number, NumberStatus
+from models.work import MOST_IN_A_ROUND
 from networks.exceptions import (
     AccountActionError,
     AmbiguousError,
@@ -194,12 +195,12 @@ def test_a_clock_that_is_set_back_delays_no_check(
 def test_a_round_of_checks_is_bounded_and_the_next_one_continues(
     account: Account, platform: AskedPlatform
 ) -> None:
-    for i in range(number_status.MAX_CHECKS + 1):
+    for i in range(MOST_IN_A_ROUND + 1):
         _request(factories.active_number(account, f"{i}"))
     number_status.check_due()
-    assert len(platform.asked) == number_status.MAX_CHECKS
+    assert len(platform.asked) == MOST_IN_A_ROUND
     number_status.check_due()
-    assert len(platform.asked) == number_status.MAX_CHECKS + 1
+    assert len(platform.asked) == MOST_IN_A_ROUND + 1
 
 
 def test_a_check_that_kills_its_worker_each_time_is_set_aside_until_it_is_requested(
