@@ -345,11 +345,8 @@ class Engine:
             return None
 
     async def _in_database(self, work: Callable[[], Result]) -> Result:
-        self.queries.begin()
-        try:
+        with self.queries:
             return await self.loop.run_in_executor(self._database, work)
-        finally:
-            self.queries.end()
 
     async def _attempt(self, request: Request, claimed_at: float, pace: Pace) -> None:
         answer, began = None, self.loop.time()

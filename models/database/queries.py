@@ -42,22 +42,23 @@ _used_at: dict[int, float] = {}
 
 
 class Waiting:
-    """Work that waits for other threads, and how long none of it has ended. Any thread may use it."""
+    """Work that waits for other threads, and how long none of it has ended.
+
+    A job waits inside a ``with`` block, in any thread.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._jobs = 0
         self._at = 0.0
 
-    def begin(self) -> None:
-        """A job begins to wait."""
+    def __enter__(self) -> None:
         with self._lock:
             if not self._jobs:
                 self._at = time.monotonic()
             self._jobs += 1
 
-    def end(self) -> None:
-        """A job has ended."""
+    def __exit__(self, *_error: object) -> None:
         with self._lock:
             self._jobs -= 1
             self._at = time.monotonic()
@@ -178,12 +179,8 @@ async def commit(work: Callable[[], Result], *keys: str) -> Result:
     before it commits anything. So it must keep no state from an earlier run. Cancelling the caller does not
     stop it.
     """
-    waiting = shared_commits if keys else commits
-    waiting.begin()
-    try:
+    with shared_commits if keys else commits:
         return await engine().run(work, keys)
-    finally:
-        waiting.end()
 
 
 def at_end(write: Callable[[Sequence[Row]], None], value: Row) -> None:
@@ -299,7 +296,8 @@ class BaseModel(Model):
     @classmethod
     def by_id(cls, pk: str | None) -> Self | None:
         """The row with this key, or None."""
-        return _by_key(cls).first(pk)
+        key: Any = cls._meta.primary_key
+        return matching(cls, key.name).first(pk)
 
     @exclusively
     def amend(self, **values: Any) -> None:
@@ -329,6 +327,7 @@ class BaseModel(Model):
         return row
 
 
+@cache
 def matching(model: type[BaseModel], *names: str) -> Prepared:
     """The rows with these values of their columns."""
     fields = [getattr(model, name) for name in names]
@@ -361,12 +360,6 @@ def _assign(model: type[BaseModel], *names: str) -> Prepared:
             key == wanted
         )
     )
-
-
-@cache
-def _by_key(model: type[BaseModel]) -> Prepared:
-    key = model._meta.primary_key  # noqa: SLF001 - peewee's documented attribute
-    return Prepared(lambda wanted: model.select().where(key == wanted), model)
 
 
 @cache

@@ -23,6 +23,7 @@ from models.database import (
     reading,
     write,
 )
+from models.decoded import Decoded
 from models.deliveries.delivery import CLAIMS, IS_PENDING, Delivery, DeliveryState
 from models.deliveries.delivery_filter import DeliveryFilter
 from models.deliveries.webhook import Webhook
@@ -41,10 +42,7 @@ class Redelivery(BaseModel):
     webhook = ForeignKeyField(Webhook, lazy_load=False, on_delete="CASCADE")
     states_json = TextField()
     delivery_ids_json = TextField()
-
-    @property
-    def delivery_ids(self) -> list[str]:
-        return list(json.loads(self.delivery_ids_json))
+    delivery_ids: Decoded[list[str]] = Decoded(json.loads, "delivery_ids_json")
 
     @classmethod
     def request(

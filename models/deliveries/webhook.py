@@ -16,6 +16,7 @@ from models.accounts.account import Owned
 from models.accounts.audit import Audit
 from models.accounts.secret import SealedField
 from models.database import Prepared, exclusively, is_in, matching
+from models.decoded import Decoded
 from models.deliveries.host import ProvenHost, host_of
 from models.messages.message import Message
 from models.work import NO_LIMIT
@@ -63,7 +64,11 @@ class Webhook(Owned):
     url = TextField()
     sealed_secret = SealedField()
     events_json = TextField()
+    # Subscribed event kinds, in the order in which they were given.
+    events: Decoded[list[str]] = Decoded(json.loads, "events_json")
     number_ids_json = TextField()
+    # Numbers to which delivery is limited; empty for all.
+    number_ids: Decoded[list[str]] = Decoded(json.loads, "number_ids_json")
     active = BooleanField(default=True)
     failure_count = IntegerField(default=0)
     slow = BooleanField(default=False)
@@ -180,16 +185,6 @@ class Webhook(Owned):
         if previous is None or at >= (self.secret_changed_at or 0) + SECRET_OVERLAP_MS:
             return [self.secret]
         return [self.secret, secret.decrypt(previous)]
-
-    @property
-    def events(self) -> list[str]:
-        """Subscribed event kinds, in the order in which they were given."""
-        return list(json.loads(self.events_json))
-
-    @property
-    def number_ids(self) -> list[str]:
-        """Numbers to which delivery is limited; empty for all."""
-        return list(json.loads(self.number_ids_json))
 
     def wants(self, kind: str, *number_ids: str) -> bool:
         """Whether it gets an event of this kind about any of these numbers."""
