@@ -304,7 +304,7 @@ def headers_of(attempt: Attempt, delivery: Delivery) -> dict[str, str | None]:
         "Content-Type": CONTENT_TYPE,
         "User-Agent": get_settings().user_agent,
         **dict.fromkeys(known_headers(webhook), MASKED),
-        **_signatures(webhook, content, at, delivery.id, attempt.number),
+        **signatures(webhook, content, at, delivery.id, attempt.number),
     }
     if webhook.secret_changed_at is not None and at <= webhook.secret_changed_at:
         headers |= dict.fromkeys((signing.HEADER, signing.STANDARD_HEADER))
@@ -329,13 +329,14 @@ async def send_test_delivery(
         await commit(
             partial(Audit.record, webhook.account_id, "webhook.tested", webhook.id, after=after)
         )
-        headers = webhook.headers | _signatures(webhook, content, now, clock.new_id("dlv"), 1)
+        headers = webhook.headers | signatures(webhook, content, now, clock.new_id("dlv"), 1)
         return await post_once(webhook.url, content.body, headers)
 
 
-def _signatures(
+def signatures(
     webhook: Webhook, content: Content, at: int, delivery_id: str, number: int
 ) -> dict[str, str]:
+    """The headers of an attempt that the service sets itself. Raises SecretUnreadableError."""
     return signing.headers(
         webhook.secrets_at(at),
         content.body,

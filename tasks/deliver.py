@@ -43,11 +43,11 @@ from models.deliveries.claim import (
     requests_of,
 )
 from models.deliveries.outgoing import Limits
+from services.webhooks import signatures
 from tasks import queue
 from tasks.attempt_log import PAUSED, attempt_span, count_recorded, report_attempt
 from tasks.claim_pause import ClaimPause
 from tasks.spacing import Spacing
-from webhooks import signing
 from webhooks.client import Answer, MayStart, WebhookClient, WithdrawnError
 from webhooks.faults import MachineError
 from webhooks.pace import FIRST, LEAST, Pace, Paces, rest_of
@@ -431,12 +431,8 @@ class Engine:
         self._wake_lanes()
 
     async def _give_back(self, request: Request) -> None:
-        def give_all_back() -> None:
-            for claimed in request.deliveries:
-                give_back(claimed)
-
         try:
-            await self._in_database(give_all_back)
+            await self._in_database(partial(give_back, request.deliveries))
         except UNAVAILABLE as error:
             logger.warning(
                 "delivery %s keeps its lease until it expires: %s", request.first.delivery_id, error
@@ -445,14 +441,8 @@ class Engine:
     async def _post(self, request: Request, at: int, may_start: MayStart) -> Answer:
         webhook, first, content = request.first.webhook, request.first, request.content
         try:
-            headers = webhook.headers | signing.headers(
-                webhook.secrets_at(at),
-                content.body,
-                at,
-                event_id=content.event_id,
-                kind=content.kind,
-                delivery_id=first.delivery_id,
-                number=first.attempt_number,
+            headers = webhook.headers | signatures(
+                webhook, content, at, first.delivery_id, first.attempt_number
             )
         except SecretUnreadableError as error:
             return Answer(None, str(error), None, 0)

@@ -138,7 +138,8 @@ def bucket_of(duration_ms: int) -> str:
 
 
 @Prepared
-def _end(delivery_ids: Any, state: Any, due_at: Any, completed_at: Any) -> Any:
+def end_attempts(delivery_ids: Any, state: Any, due_at: Any, completed_at: Any) -> Any:
+    """End the leases of these deliveries with this state."""
     return Delivery.update(
         state=state, due_at=due_at, lease_token=None, completed_at=completed_at
     ).where(is_in(Delivery.id, delivery_ids))
@@ -184,7 +185,7 @@ def record_outcomes(
         _note_rests(ours, active, now)
         states: Counter[str] = Counter()
         for (state, due_at), deliveries in ends.items():
-            _end.execute([d.id for d in deliveries], state, due_at, None if due_at else now)
+            end_attempts.execute([d.id for d in deliveries], state, due_at, None if due_at else now)
             states[state] += len(deliveries)
         # Attempts at one webhook run concurrently, so their order in a batch means nothing: successes first.
         note_success.execute([d.webhook_id for d in ends[DeliveryState.DELIVERED, None]])

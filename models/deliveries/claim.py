@@ -4,7 +4,7 @@ A claim counts the attempt and leases the delivery. So an attempt counts even if
 """
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
@@ -23,7 +23,7 @@ from models.database import (
     reading,
     write,
 )
-from models.deliveries.attempt import NO_OUTCOME, Attempt, Outcome
+from models.deliveries.attempt import NO_OUTCOME, Attempt, Outcome, end_attempts
 from models.deliveries.batch import MOST_BYTES, Content, content_of, split
 from models.deliveries.delivery import CLAIMS, IS_DUE_AGAIN, IS_WAITING, Delivery, DeliveryState
 from models.deliveries.event import Event, sent_payload
@@ -381,11 +381,6 @@ _UNDO_SUSPECT = Prepared(
         attempt_count=Delivery.attempt_count - 1,
     ).where(Delivery.is_held(id_, token))
 )
-_GIVE_UP = Prepared(
-    lambda ids, now: Delivery.update(
-        state=DeliveryState.FAILED, due_at=None, lease_token=None, completed_at=now
-    ).where(is_in(Delivery.id, ids))
-)
 
 
 def bring_back(last_try: int) -> tuple[bool, bool]:
@@ -410,7 +405,7 @@ def _bring_back(now: int, last_try: int) -> int:
             _note_lost(id_, number, now)
         (given_up if token is not None and tries >= last_try else back).append(id_)
     _BRING_BACK.execute(back)
-    _GIVE_UP.execute(given_up, now)
+    end_attempts.execute(given_up, DeliveryState.FAILED, None, now)
     return len(waited)
 
 
@@ -524,15 +519,10 @@ def _rooms(
 ) -> list[list[Room]]:
     """The rooms of each webhook: of the lane, its account, its pace, and of the minute."""
     lane = Room(room, terms.size)
-    accounts = {webhook.account_id: terms.room_of(webhook.account_id) for webhook in webhooks}
+    accounts = {each.account_id: terms.room_of(each.account_id) for each in webhooks}
     return [
-        [
-            lane,
-            accounts[webhook.account_id],
-            Room(terms.allowed(webhook.id).room),
-            *minute.rooms(webhook),
-        ]
-        for webhook in webhooks
+        [lane, accounts[each.account_id], Room(terms.allowed(each.id).room), *minute.rooms(each)]
+        for each in webhooks
     ]
 
 
@@ -596,10 +586,11 @@ def is_wanted(claimed: ClaimedDelivery, left_ms: int) -> bool:
     return _WANTED.first(*values) is not None
 
 
-def give_back(claimed: ClaimedDelivery) -> None:
-    """Undo a claim whose attempt has not started."""
-    is_held = Delivery.is_held(claimed.delivery_id, claimed.lease_token)
-    write(lambda: _undoing(clock.now()).where(is_held).execute(), CLAIMS)
+def give_back(claimed: Iterable[ClaimedDelivery]) -> None:
+    """Undo claims whose attempts have not started."""
+    for each in claimed:
+        is_held = Delivery.is_held(each.delivery_id, each.lease_token)
+        write(_undoing(clock.now()).where(is_held).execute, CLAIMS)
 
 
 def _give_back_unsure() -> None:

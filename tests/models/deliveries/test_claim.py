@@ -396,7 +396,7 @@ def test_a_claim_that_is_given_back_costs_no_attempt(account: Account, clock: Cl
     record_outcomes(map(factories.failure, _claim()), lambda _: 0.0, 10)
     [claimed] = _claim()
     clock.advance(milliseconds=7)
-    give_back(claimed)
+    give_back([claimed])
     row = Delivery.get()
     assert (row.due, row.lease_token, row.due_at) == (True, None, clock.at)
     assert (row.tries, row.attempt_count) == (1, 1)
@@ -408,7 +408,7 @@ def test_a_claim_of_a_redelivery_is_given_back_without_tries(account: Account) -
     [claimed] = _claim()
     with writing():
         delivery.redeliver()
-    give_back(claimed)
+    give_back([claimed])
     assert Delivery.get().tries == 0
 
 
@@ -419,7 +419,7 @@ def test_a_claim_that_another_worker_took_over_is_not_given_back(
     [late] = _claim()
     clock.advance(milliseconds=LEASE_MS)
     [current] = _claim()
-    give_back(late)
+    give_back([late])
     row = Delivery.get()
     assert (row.due, row.lease_token, row.tries) == (False, current.lease_token, 2)
     assert not is_wanted(late, 0)

@@ -144,7 +144,7 @@ def test_redelivering_before_an_attempt_that_is_given_back_counts_no_try(account
     [delivery] = factories.deliveries(account, factories.webhook(account))
     [claimed] = claim_due(1, Terms(1, 1000))
     delivery.redeliver()
-    give_back(claimed)
+    give_back([claimed])
     assert Delivery.get_by_id(delivery.id).tries == 0
 
 
