@@ -6,7 +6,7 @@ from heapq import merge
 from itertools import islice, product
 from typing import Any
 
-from peewee import fn
+from peewee import chunked, fn
 
 from models.clock import id_bound
 from models.database import fetch, is_among, reading
@@ -58,7 +58,7 @@ class DeliveryFilter:
         found: list[Delivery] = []
         looked_at = 0
         with reading():
-            for part in _parts(self._candidates(before)):
+            for part in chunked(self._candidates(before), PART):
                 for row in self._answered(part):
                     if len(found) == limit:
                         return Newest(found, found[-1].id)
@@ -70,7 +70,7 @@ class DeliveryFilter:
 
     def oldest(self, after: str | None = None) -> Iterator[Delivery]:
         """All matching deliveries newer than ``after``, oldest first, read in parts."""
-        for part in _parts(self._candidates(after, is_oldest_first=True)):
+        for part in chunked(self._candidates(after, is_oldest_first=True), PART):
             yield from self._answered(part)
 
     def oldest_ids(self, limit: int) -> list[str]:
@@ -195,11 +195,6 @@ def people_of(rows: Sequence[Delivery]) -> dict[str, tuple[Contact | None, str]]
         elif contact := contacts.get(subject):
             people[row.id] = contact, contact.phone or ""
     return people
-
-
-def _parts(rows: Iterator[Delivery]) -> Iterator[list[Delivery]]:
-    while part := list(islice(rows, PART)):
-        yield part
 
 
 def _pages(

@@ -240,13 +240,11 @@ def is_held_back(before: int) -> bool:
     """Whether an event from before this time may not be visible yet. Never on SQLite."""
     if answers_at_once():
         return False
+    earlier = Event.select(Event.position >= _horizon()).where(
+        Event.id < clock.id_bound("evt", before)
+    )
     with reading():
-        latest = (
-            Event.select().where(Event.id < clock.id_bound("evt", before)).order_by(Event.id.desc())
-        )
-        is_hidden = Event.position >= _horizon()
-        [hidden] = [*latest.select(is_hidden).limit(1).tuples(), (False,)][:1]
-        return bool(hidden[0])
+        return bool(earlier.order_by(Event.id.desc()).limit(1).scalar())
 
 
 def _horizon() -> Any:
