@@ -15,11 +15,12 @@ from models.database import writing
 from models.messages import contact_search
 from models.messages.contact import Contact, Source
 from models.messages.contact_search import last_inbound, messages_before
+from models.messages.erasure import Erasure
 from models.messages.message import Direction
 from models.numbers.number import Number
 from models.page import Page
 from resources.contact import window_open_until
-from services import accounts, erasing
+from services import accounts
 from services import contacts as service
 
 PATH = "/dashboard/contacts"
@@ -138,7 +139,7 @@ def erase_contact(contact_id: str) -> Response:
     row = mine(Contact.find(contact_id))
     if question := confirm("erase-contact", back=_path_of(row)):
         return question
-    erasing.erase(row)
+    Erasure.begin(row)
     return go(PATH, say="contact-erased")
 
 

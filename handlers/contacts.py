@@ -7,10 +7,11 @@ from starlette.responses import Response
 from models.accounts.account import owned
 from models.messages import contact_search
 from models.messages.contact import Contact
+from models.messages.erasure import Erasure
 from models.numbers.number import Number
 from resources.contact import contact_change_object, contact_object
 from resources.page import page_object
-from services import contacts, erasing
+from services import contacts
 
 
 def _detail(contact: Contact) -> dict[str, Any]:
@@ -52,5 +53,5 @@ def update_contact(user: str, contact_id: str, payload: dict[str, Any]) -> dict[
 
 def delete_contact(user: str, contact_id: str) -> Response:
     """DELETE /contacts/{contact_id}."""
-    erasing.erase(Contact.owned(contact_id, user))
+    Erasure.begin(Contact.owned(contact_id, user))
     return Response(status_code=204)

@@ -49,11 +49,6 @@ Batch = tuple[Counter[str], str | None]
 Replaced = Sequence[tuple[Any, list[Part]]]
 
 
-def erase(contact: Contact) -> None:
-    """Erase a person. The contact is gone on return. The worker removes the rest."""
-    Erasure.begin(contact)
-
-
 def erase_now(contact: Contact) -> Counter[str]:
     """Erase a person, and return when nothing is left: the number of removed rows by kind."""
     erasure, removed = Erasure.begin(contact, LEASE_MS)

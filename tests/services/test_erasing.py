@@ -263,7 +263,7 @@ def test_a_request_leaves_most_to_the_worker(
     state: Stored, world: tuple[Contact, ClaimedDelivery]
 ) -> None:
     totals = _totals()
-    erasing.erase(world[0])
+    Erasure.begin(world[0])
     assert (Erasure.select().count(), Contact.find(world[0].id)) == (1, None)
     work_off()
     _assert_only_ana_is_erased(state, totals)
@@ -279,7 +279,7 @@ def test_an_erasure_ends_when_no_reader_needs_the_log_any_more(
     assert reader.kept is not None
     reader.kept.execute("BEGIN")
     assert reader.kept.execute("SELECT count(*) FROM contact").fetchone() != (0,)
-    erasing.erase(world[0])
+    Erasure.begin(world[0])
     assert erasing.work_off(), "the next round begins at once"
     [unfinished] = Erasure.select()
     assert unfinished.known_ids == []
@@ -307,8 +307,8 @@ def slices(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> list[Erasure]:
 def test_accounts_take_turns(number: Number, slices: list[Erasure]) -> None:
     other = factories.active_number(Account.open("Rival", "pro"), "1002")
     for index in range(10):
-        erasing.erase(factories.contact(number, phone=f"1555000000{index}"))
-    erasing.erase(factories.contact(other, **ANA))
+        Erasure.begin(factories.contact(number, phone=f"1555000000{index}"))
+    Erasure.begin(factories.contact(other, **ANA))
     work_off()
     accounts = [erasure.account_id for erasure in slices]
     needed = accounts.count(other.account_id)
@@ -325,7 +325,7 @@ def test_a_slice_continues_where_the_last_one_ended(
     monkeypatch.setattr(erasing, "MANY", 2)
     ApiRequest.record([_request(number, "/messages", "") for _ in range(9)])
     ApiRequest.record([_request(number, f"/contacts/+{ANA['phone']}", "") for _ in range(9)])
-    erasing.erase(factories.contact(number, **ANA))
+    Erasure.begin(factories.contact(number, **ANA))
     while erasing.work_off():
         assert len(slices) < 30, "it begins again"
     assert {row.path for row in ApiRequest.select()} == {"/messages"}
@@ -335,7 +335,7 @@ def test_a_slice_continues_where_the_last_one_ended(
 def test_one_of_two_workers_gets_an_erasure_until_its_lease_ends(
     number: Number, clock: Clock
 ) -> None:
-    erasing.erase(factories.contact(number, **ANA))
+    Erasure.begin(factories.contact(number, **ANA))
     row = Erasure.get()
     assert [row.claim_this() is not None for _ in range(2)] == [True, False]
     assert erasing._turns.claim() is None
@@ -350,7 +350,7 @@ def test_deliveries_about_a_person_are_never_attempted(account: Account) -> None
     ingest_now(messages(messages=[_of(BEA, "wamid.BEA")]))
     assert Delivery.select().count() == 2
     [ana] = Contact.select().where(Contact.phone == ANA["phone"])
-    erasing.erase(ana)
+    Erasure.begin(ana)
     [claimed] = factories.claim_due(10, TERMS)
     assert BEA["phone"].encode() in claimed.body
 
@@ -362,7 +362,7 @@ def test_a_status_emits_no_event_while_its_message_waits_for_its_erasure(
     made = [accepted_message(number, f"wamid.{each}") for each in (1, 2, 3)]
     contact = Contact.by_id(made[0].contact_id)
     assert contact is not None
-    erasing.erase(contact)
+    Erasure.begin(contact)
     ingest_now(messages(statuses=[status_of("wamid.1", "read")]))
     assert kinds() == ["message.sent"] * 2
     work_off()
@@ -393,7 +393,7 @@ def test_a_running_send_is_removed_first(number: Number) -> None:
     accepted_message(number, "wamid.1")
     contact = Contact.by_id(running.contact_id)
     assert contact is not None
-    erasing.erase(contact)
+    Erasure.begin(contact)
     assert Message.by_id(running.id) is None
 
 
@@ -421,14 +421,14 @@ def test_a_later_message_makes_a_new_contact(number: Number) -> None:
     before = factories.contact(number, **ANA)
     with writing():
         contacts.opt(before, out=True, because=Source.API, at=clock.now())
-    erasing.erase(before)
+    Erasure.begin(before)
     after = factories.contact(number, **ANA)
     assert after.id != before.id
     assert (after.opted_out_at, after.history()) == (None, [])
 
 
 # An erasure that has ended, and one whose worker has not begun.
-ERASES = pytest.mark.parametrize("erase", [erasing.erase_now, erasing.erase])
+ERASES = pytest.mark.parametrize("erase", [erasing.erase_now, Erasure.begin])
 
 
 @ERASES
@@ -456,7 +456,7 @@ def test_a_callback_with_two_erased_people_brings_none_back(number: Number, cloc
     store(messages(messages=[_of(BEA, "wamid.BEA"), _of(ANA, "wamid.ANA")]))
     for person in people:
         clock.advance(milliseconds=1)
-        erasing.erase(person)
+        Erasure.begin(person)
     clock.advance(milliseconds=1)
     # The rest of the callback is another one, which is as old.
     erasing.finish(Erasure.select().order_by(Erasure.id).get())
@@ -470,7 +470,7 @@ def test_an_item_aside_with_two_erased_people_is_removed(number: Number, clock: 
     SetAside.record(Reason.FAILED, json.dumps({"entry": [both]}).encode(), PHONES)
     for person in people:
         clock.advance(milliseconds=1)
-        erasing.erase(person)
+        Erasure.begin(person)
     clock.advance(milliseconds=1)
     work_off()
     assert SetAside.select().count() == Mention.select().count() == 0
@@ -590,7 +590,7 @@ def test_a_callback_that_is_erased_during_its_last_try_is_not_set_aside(
 
 def test_a_message_that_arrives_during_the_erasure_is_kept(number: Number, clock: Clock) -> None:
     made = [accepted_message(number, f"wamid.{each}") for each in (1, 2, 3)]
-    erasing.erase(Contact.get_by_id(made[0].contact_id))
+    Erasure.begin(Contact.get_by_id(made[0].contact_id))
     clock.advance(milliseconds=1)
     store(messages(messages=[text("wamid.LATER")]))
     work_off()
@@ -602,7 +602,7 @@ def test_a_message_that_is_ingested_during_the_erasure_is_kept(
     number: Number, clock: Clock
 ) -> None:
     store(messages(messages=[_of(ANA, "wamid.BEFORE")]))
-    erasing.erase(factories.contact(number, **ANA))
+    Erasure.begin(factories.contact(number, **ANA))
     clock.advance(milliseconds=1)
     ingest_now(messages(messages=[_of(ANA, "wamid.LATER")]))
     work_off()
@@ -613,7 +613,7 @@ def test_a_message_that_is_ingested_during_the_erasure_is_kept(
 def test_an_item_that_is_set_aside_during_the_erasure_is_kept(
     number: Number, clock: Clock, *, is_indexed: bool
 ) -> None:
-    erasing.erase(factories.contact(number, **ANA))
+    Erasure.begin(factories.contact(number, **ANA))
     clock.advance(milliseconds=1)
     later = messages(messages=[_of(ANA, "wamid.LATER")])
     with writing():
@@ -634,7 +634,7 @@ def test_a_message_that_is_removed_meanwhile_is_not_put_into_the_index(
     blocks_of = search._blocks_of
 
     def erase_first(rows: Any) -> Any:
-        erasing.erase(contact)
+        Erasure.begin(contact)
         return blocks_of(rows)
 
     with monkeypatch.context() as patch:
