@@ -14,7 +14,6 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
-from functools import partial
 from hashlib import blake2b
 from typing import Any, TypeVar
 
@@ -254,8 +253,7 @@ class PostgresEngine(PooledPostgresqlDatabase):
         It runs again if the connection of its first transaction is lost before the server reaches the commit.
         """
         loop = asyncio.get_running_loop()
-        again = partial(self._run, work)
-        return loop.run_in_executor(self._threads, copy_context().run, again)
+        return loop.run_in_executor(self._threads, copy_context().run, self._run, work)
 
     def run(self, work: Callable[[], Result], keys: Sequence[str] = ()) -> Awaitable[Result]:
         """Run ``work``, with its keys in one transaction with others, otherwise like ``read``."""
@@ -348,9 +346,8 @@ class PostgresEngine(PooledPostgresqlDatabase):
             del at_end[noted:]
 
     def _run_alone(self, job: Job) -> None:
-        job.result, job.error = None, None
         try:
-            job.result = self._run(job.run)
+            job.result, job.error = self._run(job.run), None
         except BaseException as error:  # noqa: BLE001 - raised again in the caller
             job.error = error
         job.finish()

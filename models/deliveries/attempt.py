@@ -192,8 +192,9 @@ def record_outcomes(
         if slow := [delivery.webhook_id for outcome, delivery in ours if outcome.is_slow]:
             note_slow.execute(slow)
         for delivery in ends[DeliveryState.FAILED, None]:
-            if finished[delivery.id].is_counted:
-                _count_failure(delivery, deactivate_after)
+            is_counted = finished[delivery.id].is_counted
+            if is_counted and Webhook.note_discarded(delivery.webhook_id) >= deactivate_after:
+                _disable(delivery.webhook_id, Deactivation.FAILURES)
         for webhook_id in {delivery.webhook_id for outcome, delivery in ours if outcome.is_end}:
             _disable(webhook_id, Deactivation.GONE)
         return states
@@ -230,12 +231,6 @@ def _end_of(
     if (now := active.get(delivery.webhook_id)) is None:
         return DeliveryState.SKIPPED, None
     return DeliveryState.PENDING, now + round(delay * 1000)
-
-
-def _count_failure(delivery: Delivery, deactivate_after: int) -> None:
-    """Disable the webhook when too many of its deliveries have failed in a row."""
-    if Webhook.note_discarded(delivery.webhook_id) >= deactivate_after:
-        _disable(delivery.webhook_id, Deactivation.FAILURES)
 
 
 def _disable(webhook_id: str, because: Deactivation) -> None:
