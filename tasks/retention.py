@@ -24,7 +24,7 @@ from models.accounts.password import PasswordReset
 from models.accounts.sign_in import PendingSignIn
 from models.accounts.user_session import SignInAttempt, UserSession
 from models.clock import DAY_MS
-from models.database import database_now, reading, writing
+from models.database import reading, writing
 from models.deliveries.attempt import NARROW, WIDE, AttemptTotal
 from models.deliveries.bulk_redelivery import Redelivery
 from models.deliveries.delivery import IS_PENDING, Delivery
@@ -216,7 +216,7 @@ def remove_deleted(limit: int) -> int:
     with reading():
         if not deleted.exists():
             return 0
-    is_theirs = Delivery.webhook.in_(deleted) & Delivery.is_idle(database_now())
+    is_theirs = Delivery.webhook.in_(deleted) & Delivery.is_idle()
     with writing():
         found = Delivery.select(Delivery.id).where(is_theirs).limit(limit)
         if removed := Delivery.delete().where(Delivery.id.in_(found)).execute():

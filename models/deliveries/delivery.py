@@ -22,7 +22,7 @@ from models import clock, doorbells
 from models.database import (
     Prepared,
     database,
-    database_now,
+    database_time,
     exclusively,
     fetch,
     reading,
@@ -164,13 +164,13 @@ class Delivery(Lease):
     def count_in_flight(cls, webhook_id: str) -> int:
         """The number of attempts at this webhook that are running or about to start."""
         with reading():
-            is_running = cls.lease_token.is_null(False) & ~cls.is_idle(database_now())
+            is_running = cls.lease_token.is_null(False) & ~cls.is_idle()
             return int(cls.select().where(cls.webhook == webhook_id, is_running).count())
 
     @classmethod
-    def is_idle(cls, now: int) -> Any:
+    def is_idle(cls) -> Any:
         """The condition that no attempt is running. An expired lease does not count: its worker died."""
-        return cls.lease_token.is_null() | (cls.due_at <= now)
+        return cls.lease_token.is_null() | (cls.due_at <= database_time(clock.now()))
 
     @classmethod
     def skip_waiting(cls, webhook_id: str) -> int:
@@ -179,8 +179,7 @@ class Delivery(Lease):
         At most MOST_SKIPPED. A claim that finds more of an inactive webhook skips them too.
         """
         now = clock.now()
-        is_idle = cls.is_idle(database_now())
-        is_waiting = (cls.webhook == webhook_id) & (cls.state == IS_PENDING) & is_idle
+        is_waiting = (cls.webhook == webhook_id) & (cls.state == IS_PENDING) & cls.is_idle()
         waiting = cls.select(cls.id).where(is_waiting).limit(MOST_SKIPPED)
         query = cls.update(
             state=DeliveryState.SKIPPED,
