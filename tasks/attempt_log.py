@@ -92,8 +92,8 @@ def _identifiers(claimed: ClaimedDelivery) -> dict[str, str | int]:
         "delivery_id": claimed.delivery_id,
         "webhook_id": claimed.webhook.id,
         "account_id": claimed.webhook.account_id,
-        "event_id": claimed.event_id,
-        "event_kind": claimed.event_kind,
+        "event_id": claimed.content.event_id,
+        "event_kind": claimed.content.kind,
         "subject_id": claimed.subject_id,
         "attempt": claimed.attempt_number,
     }

@@ -58,9 +58,8 @@ class ClaimedDelivery:
     attempt_number: int
     # The attempts since the delivery was scheduled, with this one.
     tries: int
-    event_kind: str
-    body: bytes
-    event_id: str
+    # Its event alone.
+    content: Content
     # The message or number that the event is about.
     subject_id: str
     created_at: int
@@ -90,14 +89,12 @@ def requests_of(claimed: Sequence[ClaimedDelivery]) -> list[Request]:
         single = "" if each.webhook.batch_events else each.delivery_id
         together.setdefault(single or each.webhook.id, []).append(each)
     return [
-        Request(part, content_of(part[0].webhook, [_content(each) for each in part]))
+        Request(part, content_of(part[0].webhook, [each.content for each in part]))
         for ours in together.values()
-        for part in split(ours, lambda each: len(each.body), ours[0].webhook.batch_events or 1)
+        for part in split(
+            ours, lambda each: len(each.content.body), ours[0].webhook.batch_events or 1
+        )
     ]
-
-
-def _content(claimed: ClaimedDelivery) -> Content:
-    return Content(claimed.event_id, claimed.event_kind, claimed.body)
 
 
 class Allowed(NamedTuple):
@@ -441,9 +438,9 @@ def claim_due(room: int, terms: Terms) -> Claim:
 def _claimed(token: str, webhook: Webhook, row: Any) -> ClaimedDelivery:
     """A row of _details with its webhook, after the transaction of its claim."""
     _, delivery_id, number, tries, kind, payload, event_id, subject_id, created_at = row
-    body = sent_payload(payload, subject_id).encode()
+    content = Content(event_id, kind, sent_payload(payload, subject_id).encode())
     return ClaimedDelivery(
-        token, webhook, delivery_id, number, tries, kind, body, event_id, subject_id, created_at
+        token, webhook, delivery_id, number, tries, content, subject_id, created_at
     )
 
 

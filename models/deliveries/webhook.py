@@ -22,8 +22,6 @@ from models.messages.message import Message
 from models.work import NO_LIMIT
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 - a prefix, no secret
-SHOWN_CHARACTERS = 4
-SECRET_BYTES = 32
 # The most events a minute for a url that has never responded with 2xx, and for all urls of a host that never
 # did (models.deliveries.outgoing). Retries do not count.
 MOST_ON_TRIAL, MINUTE_MS = 10, 60_000
@@ -40,7 +38,7 @@ SECRET_OVERLAP_MS = 24 * 60 * 60 * 1000
 
 
 def _new_sealed_secret() -> str:
-    random = base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode("ascii")
+    random = base64.b64encode(secrets.token_bytes(32)).decode("ascii")
     return secret.encrypt(SECRET_PREFIX + random)
 
 
@@ -174,7 +172,7 @@ class Webhook(Owned):
 
     @property
     def masked_secret(self) -> str:
-        return f"{SECRET_PREFIX}****{self.secret[-SHOWN_CHARACTERS:]}"
+        return f"{SECRET_PREFIX}****{self.secret[-4:]}"
 
     def secrets_at(self, at: int) -> list[str]:
         """The current secret, and for a day after a rotation also the previous one.

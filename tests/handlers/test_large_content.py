@@ -97,11 +97,11 @@ def test_a_large_received_message_is_stored_once_and_whole_where_it_is_alone(
         assert (shown["body"], shown["truncated"]) == ({}, True)
     [claimed] = factories.claim_due(1, Terms(10, 1000))
     payload = _read(deliveries.get_delivery(account.id, delivery.id))["payload"]
-    assert json.loads(claimed.body) == payload
+    assert json.loads(claimed.content.body) == payload
     for shown in (_read(messages.get_message(account.id, message.id)), payload["data"]):
         assert shown["body"] == LARGE
         assert "truncated" not in shown
-    assert event.sent_payload.encode() == claimed.body
+    assert event.sent_payload.encode() == claimed.content.body
     assert webhook.id == delivery.webhook_id
 
 
@@ -115,7 +115,7 @@ def test_the_signature_of_a_past_attempt_covers_the_whole_content(account: Accou
     assert delivery is not None
     before = headers_of(Attempt.of(delivery)[0], delivery)
     with writing():
-        Event.update(payload=claimed.body.decode()).execute()
+        Event.update(payload=claimed.content.body.decode()).execute()
     whole = Delivery.find(claimed.delivery_id)
     assert whole is not None
     assert headers_of(Attempt.of(whole)[0], whole) == before
@@ -127,7 +127,7 @@ def test_a_large_body_counts_as_a_whole_against_the_bytes_of_a_minute(account: A
     ingest_now(*(entry_of(messages=[text(f"wamid.{n}", text=LARGE)]) for n in range(6)))
     # A host gets half of it.
     claimed = factories.claim_due(10, Terms(10, 1000, limits=Limits(mib={account.plan: 1})))
-    bodies = [len(each.body) for each in claimed]
+    bodies = [len(each.content.body) for each in claimed]
     assert min(bodies) > 2 * MOST_CONTENT
     assert len(bodies) == -(-MIB // 2 // bodies[0])
     assert Outgoing.get().size == sum(bodies)

@@ -140,7 +140,9 @@ def _attempt(account: Account) -> ClaimedDelivery:
     *done, last = claimed
     for each in done:
         answered = factories.failure(each)
-        repeated = answered.__class__(**vars(answered) | {"response_body": each.body.decode()})
+        repeated = answered.__class__(
+            **vars(answered) | {"response_body": each.content.body.decode()}
+        )
         record_outcomes([repeated], lambda _tries: 30, 10)
     return last
 
@@ -352,7 +354,7 @@ def test_deliveries_about_a_person_are_never_attempted(account: Account) -> None
     [ana] = Contact.select().where(Contact.phone == ANA["phone"])
     Erasure.begin(ana)
     [claimed] = factories.claim_due(10, TERMS)
-    assert BEA["phone"].encode() in claimed.body
+    assert BEA["phone"].encode() in claimed.content.body
 
 
 def test_a_status_emits_no_event_while_its_message_waits_for_its_erasure(

@@ -115,7 +115,7 @@ def test_a_large_content_stays_while_a_delivery_needs_it(account: Account, clock
     clock.advance(days=400)
     assert MESSAGES.remove(clock.at, 10) == 1
     claimed = claim_due(10, Terms(10, 1000))
-    assert json.loads(claimed[0].body)["data"]["body"] == large
+    assert json.loads(claimed[0].content.body)["data"]["body"] == large
     record_outcomes(map(factories.success, claimed), lambda _: None, 1000)
     assert [kind.remove(clock.at, 10) for kind in (DELIVERIES, MESSAGES, EVENTS)] == [2, 1, 2]
 

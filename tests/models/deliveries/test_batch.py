@@ -57,11 +57,7 @@ def test_without_the_setting_each_event_is_a_request_with_its_own_bytes(account:
     requests = _requests()
     assert _sizes(requests) == [1, 1, 1]
     for request in requests:
-        assert request.content == (
-            request.first.event_id,
-            request.first.event_kind,
-            request.first.body,
-        )
+        assert request.content == request.first.content
 
 
 def test_events_of_one_webhook_go_together_oldest_first(account: Account) -> None:
@@ -76,7 +72,7 @@ def test_events_of_one_webhook_go_together_oldest_first(account: Account) -> Non
         assert {each.content.kind for each in ours} == {"batch"}
     first = next(each for each in requests if each.content.kind == "batch")
     [event, *_] = json.loads(first.content.body)["events"]
-    assert event == {"id": first.first.event_id, **json.loads(first.first.body)}
+    assert event == {"id": first.first.content.event_id, **json.loads(first.first.content.body)}
 
 
 def test_a_batch_is_identified_by_its_events(account: Account) -> None:
@@ -104,7 +100,7 @@ def test_the_minute_counts_requests_and_the_bytes_of_their_events(account: Accou
     requests = _requests(Terms(100, LEASE_MS, limits=limits))
     assert _sizes(requests) == [3, 3, 3, 3]
     [counted] = Outgoing.select()
-    size = sum(len(each.body) for request in requests for each in request.deliveries)
+    size = sum(len(each.content.body) for request in requests for each in request.deliveries)
     assert (counted.requests, counted.size) == (4, size)
     assert _claim(Terms(100, LEASE_MS, limits=limits)).paused == 1
 

@@ -36,14 +36,14 @@ def test_a_claim_takes_none_after_the_body_that_fills_its_bytes(
     made = _claim(size)
     assert len(made.deliveries) == count
     assert made.more is (count < 5)
-    assert sum(len(each.body) for each in made.deliveries) == count * SIZE
+    assert sum(len(each.content.body) for each in made.deliveries) == count * SIZE
 
 
 def test_the_oldest_bodies_are_claimed_first_whatever_their_size(account: Account) -> None:
     webhook = factories.webhook(account)
     for length in (3, 100, 1):
         _deliver(account, webhook, text="x" * length)
-    lengths = [[len(each.body) for each in _claim(2).deliveries] for _ in range(3)]
+    lengths = [[len(each.content.body) for each in _claim(2).deliveries] for _ in range(3)]
     assert lengths == [[3], [100], [1]]
 
 
