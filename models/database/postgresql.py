@@ -18,13 +18,7 @@ from hashlib import blake2b
 from typing import Any, TypeVar
 
 import psycopg
-from peewee import (
-    DatabaseError,
-    InterfaceError,
-    InternalError,
-    OperationalError,
-    Psycopg3Adapter,
-)
+from peewee import DatabaseError, InterfaceError, InternalError, OperationalError, Psycopg3Adapter
 from playhouse.pool import MaxConnectionsExceeded, PooledPostgresqlDatabase
 from psycopg import Binary, postgres
 from psycopg.adapt import Dumper

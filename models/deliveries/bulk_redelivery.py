@@ -14,15 +14,7 @@ from peewee import ForeignKeyField, TextField, fn
 from models import doorbells
 from models.accounts.audit import Audit
 from models.clock import new_id
-from models.database import (
-    BaseModel,
-    database,
-    database_now,
-    exclusively,
-    fetch,
-    reading,
-    write,
-)
+from models.database import BaseModel, database, database_now, exclusively, fetch, reading, write
 from models.decoded import Decoded
 from models.deliveries.delivery import CLAIMS, IS_PENDING, Delivery, DeliveryState
 from models.deliveries.delivery_filter import DeliveryFilter

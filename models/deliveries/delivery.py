@@ -19,14 +19,7 @@ from peewee import (
 )
 
 from models import clock, doorbells
-from models.database import (
-    Prepared,
-    database,
-    database_time,
-    exclusively,
-    fetch,
-    reading,
-)
+from models.database import Prepared, database, database_time, exclusively, fetch, reading
 from models.deliveries.event import Event
 from models.deliveries.webhook import Webhook, webhooks_of
 from models.work import Lease
@@ -182,11 +175,7 @@ class Delivery(Lease):
         is_waiting = (cls.webhook == webhook_id) & (cls.state == IS_PENDING) & cls.is_idle()
         waiting = cls.select(cls.id).where(is_waiting).limit(MOST_SKIPPED)
         query = cls.update(
-            state=DeliveryState.SKIPPED,
-            due=False,
-            due_at=None,
-            lease_token=None,
-            completed_at=now,
+            state=DeliveryState.SKIPPED, due=False, due_at=None, lease_token=None, completed_at=now
         ).where(cls.id.in_(waiting))
         return int(query.execute())
 
@@ -224,10 +213,7 @@ def _schedule(*slots: Any) -> Any:
 
 
 Delivery.add_index(
-    Delivery.webhook,
-    Delivery.due_at,
-    where=SQL("state = 'pending'"),
-    name="delivery_pending",
+    Delivery.webhook, Delivery.due_at, where=SQL("state = 'pending'"), name="delivery_pending"
 )
 Delivery.add_index(Delivery.webhook, where=SQL("lease_token IS NOT NULL"), name="delivery_leased")
 Delivery.add_index(Delivery.webhook, Delivery.due_at, where=SQL("due"), name="delivery_due")

@@ -16,14 +16,7 @@ from peewee import JOIN, SQL, Cast, Join, Select, Tuple, fn
 from ulid import ULID
 
 from models import clock
-from models.database import (
-    Prepared,
-    Rows,
-    answers_at_once,
-    reading,
-    reading_together,
-    repeated,
-)
+from models.database import Prepared, Rows, answers_at_once, reading, reading_together, repeated
 from models.deliveries.event import PAYLOAD, ErasedEvent, Event, EventFloor
 from models.deliveries.event_history import added, mark, name_of
 

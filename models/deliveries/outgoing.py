@@ -151,13 +151,7 @@ class Minute:
 
 _OF_ACCOUNTS = Prepared(
     lambda minute, account_ids: (
-        Account.select(
-            Account.id,
-            Account.plan,
-            Outgoing.host,
-            Outgoing.requests,
-            Outgoing.size,
-        )
+        Account.select(Account.id, Account.plan, Outgoing.host, Outgoing.requests, Outgoing.size)
         .join(
             Outgoing,
             JOIN.LEFT_OUTER,
