@@ -325,9 +325,8 @@ class PostgresEngine(PooledPostgresqlDatabase):
     def _try(self, job: Job, at_end: list[_AtEnd], alone: list[Job]) -> None:
         """Run a job. Raises its error only if the transaction cannot continue without it."""
         changes, noted = self._held.changes, len(at_end)
-        job.result, job.error = None, None
         try:
-            job.result = job.run()
+            job.result, job.error = job.run(), None
         except Exception as error:
             if self._held.changes != changes or isinstance(error, DatabaseError):
                 raise

@@ -238,9 +238,8 @@ class SqliteEngine(SqliteDatabase):
         """Run a job. Raises its error only if the transaction cannot continue without it."""
         connection = self.connection()
         written = connection.total_changes
-        job.result, job.error = None, None
         try:
-            job.result = job.run()
+            job.result, job.error = job.run(), None
         except Exception as error:
             # SQLite itself rolls the transaction back when the disk is full.
             if connection.total_changes != written or not connection.in_transaction:
