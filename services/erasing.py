@@ -72,8 +72,7 @@ def finish(erasure: Erasure) -> Counter[str]:
 class _Turns:
     """Gives each account with an erasure its turn in this process."""
 
-    def __init__(self) -> None:
-        self._last = ""
+    _last = ""
 
     def claim(self) -> Erasure | None:
         """Claim an erasure of the account after the last one, None if none is due."""
