@@ -23,9 +23,9 @@ from models.clock import timestamp
 from models.database import reading, writing
 from models.errors import RateLimitedError
 from models.messages.contact import Contact
-from models.messages.contact_search import conversations, last_inbound, messages_before
+from models.messages.contact_search import conversations, messages_before
 from models.messages.idempotency import IdempotencyKey
-from models.messages.message import Message
+from models.messages.message import Direction, Message
 from models.messages.template import Template, TemplateList, TemplateStatus
 from models.numbers.number import Number, NumberStatus
 from models.page import Newest
@@ -153,7 +153,7 @@ def _page(row: Contact, typed: Mapping[str, str]) -> Response:
     number = Number.get_by_id(row.number_id)
     before = request.args.get("before") or None
     found = messages_before(row, PER_PAGE, before)
-    open_until = window_open_until(number, last_inbound([row])[row.id])
+    open_until = window_open_until(number, row.last_message_at(Direction.INBOUND))
     kind = typed.get("reply", "")
     kind = kind if kind in KINDS else "text" if open_until else "template"
     template = _chosen(row, typed) if kind == "template" else None
