@@ -58,6 +58,7 @@ def test_the_backlog_is_read_at_each_scrape(account: Account, clock: Clock) -> N
     factories.deliveries(account, factories.webhook(account), count=3)
     clock.advance(seconds=7)
     claim_due(1, Terms(1, 10_000))
+    queue.huey.flush()
     queue.deliveries.put()
     Heartbeat.beat()
     with writing():
