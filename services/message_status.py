@@ -32,8 +32,6 @@ def record_acceptance(
 
     ``contact`` spares a query if the caller has read the message's contact already. If the message was erased
     in the meantime, nothing is written, and the caller's row is returned with the network's identifier.
-
-    The caller wakes the delivery after the commit.
     """
     webhooks = webhooks_of.execute(message.account_id)
     fresh, now = Message.by_id(message.id), clock.now()

@@ -79,15 +79,15 @@ class Doorbell:
 
     def ring(self) -> None:
         """Signal that there is work. Call it after the commit, from any thread."""
-        if self.worker is not None:
-            self.worker()
-        elif not self._is_rung:
-            self._is_rung = True
-            try:
+        try:
+            if (worker := self.worker) is not None:
+                worker()
+            elif not self._is_rung:
+                self._is_rung = True
                 self.thread.submit(self._answer)
-            except RuntimeError:
-                # The process is exiting or has too many threads. The next ring tries again.
-                self._is_rung = False
+        except RuntimeError:
+            # The process is exiting or has too many threads. The next ring tries again.
+            self._is_rung = False
 
     def _answer(self) -> None:
         # Clear the flag first: a caller that sees it set has committed.

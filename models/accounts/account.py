@@ -5,13 +5,14 @@ A key is shown once and stored as a SHA-256 digest: it has 32 random bytes, so n
 
 import secrets
 from collections.abc import Iterable
+from functools import cache
 from typing import Any, Self, TypeVar, cast
 
 from peewee import BigIntegerField, ForeignKeyField, TextField
 
 from models import clock
 from models.accounts import secret
-from models.database import BaseModel, Prepared, fetch, writing
+from models.database import BaseModel, Prepared, fetch, is_in, writing
 from models.decoded import Decoded
 from models.errors import DomainError, ForbiddenError, NotFoundError
 from models.page import Page, fetch_page
@@ -100,7 +101,8 @@ class Owned(BaseModel):
     @classmethod
     def by_ids(cls, ids: Iterable[str | None]) -> dict[str, Self]:
         """The rows with these identifiers, by identifier."""
-        return {row.id: row for row in fetch(cls.select().where(cls.id.in_(list({*ids}))))}
+        wanted = [row_id for row_id in {*ids} if row_id is not None]
+        return {row.id: row for row in _by_ids(cls).read(wanted)} if wanted else {}
 
     @classmethod
     def with_account(cls, *conditions: Any) -> Self | None:
@@ -132,6 +134,11 @@ def no_access(kind: str, row_id: str, *, exists: bool, field: str | None = None)
     if exists:
         return ForbiddenError(f"The {kind} {shown} belongs to a different account.", field=field)
     return NotFoundError(f"There is no {kind} {shown}.", field=field)
+
+
+@cache
+def _by_ids(model: type[Owned]) -> Prepared:
+    return Prepared(lambda ids: model.select().where(is_in(model.id, ids)), model)
 
 
 class ApiKey(Owned):

@@ -32,6 +32,7 @@ PIECES = 200
 @pytest.fixture
 def post(configure: Configure, number: Number, user: User) -> Iterator[Post]:
     """Posts a form of these chunks, after the session's token, as a reply with a file."""
+    others = _files()
     app = build_app(configure())
     cookie = f"gateway_session={UserSession.begin(user)}"
     path = f"/dashboard/inbox/{factories.contact(number).id}/media"
@@ -50,12 +51,13 @@ def post(configure: Configure, number: Number, user: User) -> Iterator[Post]:
     first = b'--x\r\nContent-Disposition: form-data; name="csrf_token"\r\n\r\n%b\r\n' % token
     yield lambda chunks: fetch("POST", path, [first, *chunks, END])
     # The thread of the request may not have ended yet.
-    wait_for(_has_no_file, "the end of the files")
+    wait_for(lambda: not _files() - others, "the end of the files")
 
 
-def _has_no_file() -> bool:
+def _files() -> set[int]:
+    """The temporary files in memory. Those of other tests may stay."""
     gc.collect()
-    return not any(isinstance(each, SpooledTemporaryFile) for each in gc.get_objects())
+    return {id(each) for each in gc.get_objects() if isinstance(each, SpooledTemporaryFile)}
 
 
 def test_a_form_of_too_many_parts_is_refused_with_the_number_that_is_allowed(post: Post) -> None:
