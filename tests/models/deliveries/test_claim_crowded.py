@@ -1,5 +1,7 @@
 """What a claim says about the deliveries that it left, and how it counts events on trial."""
 
+import pytest
+
 from models.accounts.account import Account
 from models.database import writing
 from models.deliveries import claim
@@ -52,6 +54,21 @@ def test_an_account_with_its_part_in_flight_keeps_no_other_waiting(
     terms = Terms(100, LEASE_MS, per_account=5, in_flight={account.id: 5})
     [claimed] = claim.claim_due(1, terms).deliveries
     assert claimed.webhook.account_id == other.id
+
+
+@pytest.mark.parametrize(("seconds", "is_over"), [(5, False), (15, True)])
+def test_attempts_in_flight_are_turns_of_their_account(
+    account: Account, clock: Clock, seconds: int, *, is_over: bool
+) -> None:
+    """An attempt is over 20 s before its lease ends."""
+    other = Account.open("Other", "pro")
+    factories.deliveries(account, factories.webhook(account), count=2)
+    clock.advance(seconds=1)
+    factories.deliveries(other, factories.webhook(other), count=2)
+    assert [each.webhook.account_id for each in _claim(1).deliveries] == [account.id]
+    clock.advance(seconds=seconds)
+    next_one = account if is_over else other
+    assert [each.webhook.account_id for each in _claim(1).deliveries] == [next_one.id]
 
 
 def test_new_events_of_a_url_on_trial_are_counted_as_they_are_claimed(account: Account) -> None:
