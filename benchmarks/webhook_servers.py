@@ -40,7 +40,7 @@ ENDPOINTS, TENANTS, HANGING = 20, 20, 2
 # The load under which the worker is killed after half of the time, in events a second.
 KILLED_AT_RATE, KILLED_SECONDS = 200, SECONDS / 2
 BURST_SECONDS = 0.1
-FLOOD_RATE, FLOOD_CONNECTIONS = 3_000, 200
+FLOOD_RATE, FLOOD_CONNECTIONS = 3_000, 300
 # Longer than the lease of a worker that was killed.
 PATIENCE_SECONDS = 120
 QUIET_SECONDS = 1
@@ -208,8 +208,9 @@ def _round(backend: str) -> Iterator[Measured]:
         many = service.load([[f"ok/{number}" for number in range(ENDPOINTS)]])
         yield from _burst(service, many, FEWER_EVENTS, ENDPOINTS)
         yield from _killed(service, one)
-        yield from _beside_hanging(service)
+        # Before the deliveries of hanging tenants wait for their retries.
         yield from _beside_flood(service)
+        yield from _beside_hanging(service)
         yield "memory of web and worker, after the load", "MiB", service.memory
 
 
