@@ -79,18 +79,26 @@ def _people(rows: Sequence[Message]) -> dict[str, Contact]:
 
 def _find(chosen: dict[str, str], times: dict[str, int | None]) -> Page[Message]:
     wanted: dict[str, Any] = {name: chosen[name] or None for name in ("number_id", *FILTERS)}
-    wanted |= times
-    wanted |= _meant(chosen["find"]) if chosen["find"] else {}
-    return MessageFilter(**wanted).page(account().id, PER_PAGE, offset())
+    return _matching(chosen["find"], wanted | times, PER_PAGE, offset())
 
 
 def find_messages(text: str, limit: int) -> Page[Message]:
     """The newest messages that match the search text."""
-    return MessageFilter(**_meant(text)).page(account().id, limit, 0)
+    return _matching(text, {}, limit, 0)
+
+
+def _matching(text: str, others: dict[str, Any], limit: int, start: int) -> Page[Message]:
+    """The messages that match the text and the other filters. No text matches all."""
+    meant = _meant(text) if text else {}
+    page = MessageFilter(**others, **meant).page(account().id, limit, start)
+    if not text or page.total:
+        return page
+    # Last, because a reference can look like anything else.
+    return MessageFilter(**others, reference=text).page(account().id, limit, start)
 
 
 def _meant(text: str) -> dict[str, Any]:
-    """The filter for a search text: an identifier, an error code or a phone number."""
+    """The filter for a search text that is no reference: an identifier, error code or phone number."""
     if text.startswith("msg_"):
         return {"message_id": text}
     digits = as_kept(text)

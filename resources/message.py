@@ -61,6 +61,7 @@ def _object(
         else None,
         "pricing": message.pricing_json and json.loads(message.pricing_json),
         "acceptance": message.acceptance,
+        "reference": message.reference,
     }
 
 

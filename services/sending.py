@@ -192,7 +192,13 @@ def _begin(
             templates.check_message(number, contact, body["template"])
         replied = target if "context" in body else None
         message = Message.write_outbound(
-            number, to, type_, content, contact_id=contact.id, quoted=replied
+            number,
+            to,
+            type_,
+            content,
+            contact_id=contact.id,
+            quoted=replied,
+            reference=body.get("reference"),
         )
         if key is not None:
             known = IdempotencyKey.claim(account_id, key, fingerprint, message)

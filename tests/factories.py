@@ -61,11 +61,15 @@ def active_number(
     return number
 
 
-def outbound(number: Number, to: str = "15551234567", text: str = "Hello") -> Message:
+def outbound(
+    number: Number, to: str = "15551234567", text: str = "Hello", reference: str | None = None
+) -> Message:
     """A pending text."""
     with writing():
-        contact = Contact.of_recipient(number, to)
-        return Message.write_outbound(number, to, "text", {"body": text}, contact_id=contact.id)
+        person = Contact.of_recipient(number, to).id
+        return Message.write_outbound(
+            number, to, "text", {"body": text}, contact_id=person, reference=reference
+        )
 
 
 def inbound(number: Number, wa_message_id: str = "wamid.IN") -> Message | None:

@@ -72,6 +72,8 @@ def test_the_same_key_with_another_body_is_a_conflict(
     first = send(api, number["id"], to, key=key)
     send(api, number["id"], to, 409, text="Something else", key=key)
     send(api, number["id"], other, 409, key=key)
+    named = text_to(number["id"], to) | {"reference": "order-4711"}
+    api.call("POST", "/messages/send", 409, json=named, headers={"Idempotency-Key": key})
     assert sandbox.accepted(other) == []
     check_replay(first, send(api, number["id"], to, key=key))
 

@@ -78,6 +78,14 @@ def test_every_field_of_a_text_is_required(api: Api, number: dict[str, str], nam
         {"text": {"body": None}},
         {"text": {"body": "a\0b"}},
         {"text": {"body": "x" * (LONGEST + 1)}},
+        {"reference": None},
+        {"reference": 4711},
+        {"reference": ""},
+        {"reference": "x" * 129},
+        {"reference": "a\0b"},
+        {"reference": "order-4711\n"},
+        {"reference": "a\x7fb"},
+        {"reference": "a\x9fb"},
     ],
     ids=str,
 )
@@ -113,6 +121,32 @@ def test_a_message_is_stored_with_the_fields_of_the_message_object(
     assert message["type"] == "text"
     assert message["body"] == {"body": "Keep me"}
     assert message["error"] is None
+
+
+@pytest.mark.parametrize("reference", ["order-4711", "0", " ", ("\u00fc <\U0001f44b>" * 26)[:128]])
+def test_a_reference_comes_with_the_message_and_its_events_and_not_to_the_network(
+    api: Api, sandbox: Sandbox, hooks: Hooks, number: dict[str, str], reference: str
+) -> None:
+    """The caller's own name for a message."""
+    hook = hooks("message.sent", "message.delivered", "message.read")
+    to = new_recipient()
+    body = text_to(number["id"], to) | {"reference": reference}
+    sent = api.call("POST", "/messages/send", 200, json=body).json()
+    kinds = ("message.sent", "message.delivered", "message.read")
+    events = [event for kind in kinds for event in hook.wait_kind(kind)]
+    assert {event["data"]["reference"] for event in events} == {reference}
+    page = api.get("/messages", params={"reference": reference, "phone": to})
+    assert [m["id"] for m in page["data"]] == [sent["id"]]
+    assert api.get(f"/messages/{sent['id']}")["reference"] == reference
+    [accepted] = sandbox.accepted(to)
+    assert accepted["biz_opaque_callback_data"] == sent["id"]
+    assert reference not in (value for value in accepted.values() if isinstance(value, str))
+
+
+def test_a_message_without_a_reference_has_none(api: Api, number: dict[str, str]) -> None:
+    """Null."""
+    sent = send(api, number["id"], new_recipient()).json()
+    assert api.get(f"/messages/{sent['id']}")["reference"] is None
 
 
 def test_a_message_stores_all_its_statuses(api: Api, number: dict[str, str]) -> None:
@@ -184,6 +218,7 @@ def test_messages_are_found_by_each_of_their_properties(api: Api, number: dict[s
         "type=a%20b",
         "waMessageId=a%20b",
         "errorText=%00",
+        "reference=a%0A",
     ],
 )
 def test_an_invalid_filter_is_refused(api: Api, query: str) -> None:
@@ -200,7 +235,7 @@ def test_an_invalid_time_is_refused(api: Api, query: str) -> None:
     assert refused.json()["error"]["details"] == {"field": f"/{query.partition('=')[0]}"}
 
 
-@pytest.mark.parametrize("name", ["numberId", "phone", "type", "waMessageId", "errorText", "since"])
+@pytest.mark.parametrize("name", ["numberId", "phone", "type", "waMessageId", "reference", "since"])
 def test_an_empty_filter_is_refused(api: Api, name: str) -> None:
     """The same. openapi-core ignores a parameter without a value."""
     assert api.get(f"/messages?{name}=", 400)["error"]["details"] == {"field": f"/{name}"}

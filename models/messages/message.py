@@ -54,6 +54,7 @@ IS_OUTBOUND = SQL("direction = 'OUTBOUND'")
 FREQUENT_TYPES = ("text", "template")
 IS_RARE_TYPE = SQL("type NOT IN ('text', 'template')")
 IS_PERSONS = SQL("contact_id IS NOT NULL")
+HAS_REFERENCE = SQL("reference IS NOT NULL")
 
 
 class Message(BaseModel):
@@ -89,6 +90,8 @@ class Message(BaseModel):
     acceptance = TextField(null=True)
     pricing_json = TextField(null=True)
     pricing_status = TextField(null=True)
+    # The caller's own name for it. None for inbound messages.
+    reference = TextField(null=True)
 
     class Meta:
         indexes = (
@@ -124,6 +127,7 @@ class Message(BaseModel):
         *,
         contact_id: str,
         quoted: "Message | None" = None,
+        reference: str | None = None,
     ) -> Self:
         """Store a message as ``pending`` inside the caller's transaction."""
         return cls._write(
@@ -138,6 +142,7 @@ class Message(BaseModel):
             status=MessageStatus.PENDING,
             quoted_id=quoted and quoted.id,
             quoted_wa_id=quoted and quoted.wa_message_id,
+            reference=reference,
         )
 
     @classmethod
@@ -287,6 +292,9 @@ Message.add_index(
 
 # Only for filters by contact: without statistics PostgreSQL might choose it for lookups by identifier.
 Message.add_index(Message.contact_id, Message.id, where=IS_PERSONS, name="message_contact")
+Message.add_index(
+    Message.account, Message.reference, Message.id, where=HAS_REFERENCE, name="message_reference"
+)
 
 
 class StatusChange(BaseModel):

@@ -15,6 +15,7 @@ from models.database import is_among
 from models.messages.message import (
     CONTENT,
     FREQUENT_TYPES,
+    HAS_REFERENCE,
     IS_INBOUND,
     IS_PERSONS,
     IS_RARE_TYPE,
@@ -48,6 +49,7 @@ class MessageFilter:
     type: str | None = None
     message_id: str | None = None
     wa_message_id: str | None = None
+    reference: str | None = None
     since: int | None = None
     until: int | None = None
     error_code: str | None = None
@@ -71,6 +73,8 @@ class MessageFilter:
         """The condition of the index that leaves few messages. None if no filter has one."""
         if self.contact_ids is not None or self.message_id or self.wa_message_id:
             return []
+        if self.reference is not None:
+            return [HAS_REFERENCE]
         if self.error_code or self.error_words:
             # Only failed messages have an error.
             return [IS_UNARRIVED]
@@ -88,7 +92,7 @@ class MessageFilter:
         return Message.created_at + 0 if is_narrow else Message.created_at
 
     def _conditions(self) -> list[Any]:
-        conditions = self._equal(Message, *TALLIED, "type", "error_code")
+        conditions = self._equal(Message, *TALLIED, "type", "error_code", "reference")
         if self.message_id is not None:
             conditions.append(Message.id == self.message_id)
         # With the plain columns the database may walk an index in the list's order, and so read every row.

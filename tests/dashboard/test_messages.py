@@ -182,6 +182,24 @@ def test_one_field_finds_by_phone_identifiers_and_error_code(number: Number, vis
         assert _found(visit, text) == [], text
 
 
+def test_the_field_finds_by_reference_what_it_finds_by_nothing_else(
+    number: Number, visit: Visit
+) -> None:
+    named = {each: factories.outbound(number, reference=each).id for each in ("131047", "<4711>")}
+    for reference, message_id in named.items():
+        assert _found(visit, reference) == [message_id]
+    page = visit("messages?find=%3C4711%3E&status=read")
+    assert "No message matches." in page
+    failed = factories.outbound(number)
+    with writing():
+        failed.advance(MessageStatus.FAILED, at=1, error=("131047", "Re-engagement"))
+    assert _found(visit, "131047") == [failed.id]
+
+
+def test_a_message_shows_its_reference(number: Number, shown: Shown) -> None:
+    assert "&lt;4711&gt;" in shown(factories.outbound(number, reference="<4711>"))
+
+
 def test_a_person_without_a_phone_number_is_found_by_the_user_id(
     number: Number, visit: Visit
 ) -> None:

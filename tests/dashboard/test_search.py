@@ -100,6 +100,14 @@ def test_the_networks_identifier_finds_the_message_and_its_deliveries(
     assert "/dashboard/deliveries/dlv_" in page
 
 
+def test_a_reference_finds_its_messages(visit: Visit, number: Number) -> None:
+    row = factories.outbound(number, reference="order 4711")
+    factories.outbound(number, reference="order 4712")
+    page = _search(visit, "order 4711")
+    assert f"/dashboard/messages/{row.id}" in page
+    assert page.count("/dashboard/messages/msg_") == 1
+
+
 @pytest.mark.parametrize("typed", ["15551234567", "+1 (555) 123-4567", "1.555.123.45.67"])
 def test_a_phone_number_finds_the_person_and_their_messages(
     visit: Visit, number: Number, typed: str

@@ -107,6 +107,20 @@ def test_the_networks_identifier_finds_its_message_of_this_account_alone(
     assert account.id == ours.account_id
 
 
+def test_a_reference_finds_all_messages_of_this_account_that_have_exactly_it(
+    account: Account, number: Number
+) -> None:
+    rival = factories.active_number(Account.open("Rival", "pro"), "9")
+    first, second = (factories.outbound(number, to, reference="Order 1") for to in (PERSON, OTHER))
+    for each, reference in ((number, "Order 10"), (number, None), (rival, "Order 1")):
+        factories.outbound(each, reference=reference)
+    assert _found(number, reference="Order 1") == [second.id, first.id]
+    assert _found(number, reference="Order 1", phone=OTHER, type_="text") == [second.id]
+    assert _found(number, reference="Order 1", since=timestamp(first.created_at + 9_000)) == []
+    assert _found(number, reference="order 1") == _found(number, reference="Order") == []
+    assert account.id == first.account_id
+
+
 def test_digits_find_an_error_by_its_whole_code(number: Number) -> None:
     late = _failed(number, "131047", "Re-engagement message")
     _failed(number, "131049", "Held back")

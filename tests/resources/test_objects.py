@@ -26,6 +26,7 @@ def _message(**values: Any) -> Message:
         "status": "received",
         "quoted_id": "msg_0",
         "quoted_wa_id": "wamid.0",
+        "reference": "order-4711",
     }
     return Message(**given | values)
 
@@ -54,6 +55,7 @@ def test_a_message_has_the_contracts_names() -> None:
         "context": {"messageId": "msg_0", "waMessageId": "wamid.0"},
         "pricing": None,
         "acceptance": None,
+        "reference": "order-4711",
     }
 
 

@@ -24,8 +24,8 @@ def test_a_request_is_closed_and_requires_the_content_that_its_type_names(kind: 
     assert request["additionalProperties"] is False
     assert request["required"] == ["number_id", "to", "type", kind]
     # A reaction refers to its message in its content.
-    context = set() if kind == "reaction" else {"context"}
-    assert request["properties"].keys() == {*request["required"], *context}
+    others = {"reference"} if kind == "reaction" else {"reference", "context"}
+    assert request["properties"].keys() == {*request["required"], *others}
     assert request["properties"]["type"]["enum"] == [kind]
 
 
