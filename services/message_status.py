@@ -104,9 +104,8 @@ def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -
         network = network_of(number)
         is_new = status is MessageStatus.FAILED and not message.has_been(status)
         if is_new and number.status == NumberStatus.ACTIVE:
-            # Like the errors of a response to a send.
             for failure in filter(None, starmap(network.classify, update.errors)):
-                number_status.apply_error(number, failure)
+                number_status.apply_news(number, failure, update.at)
         if network.opt_out in dict(update.errors):
             contacts.opt_out(message, at)
     shown_at = message.placed(status, at)

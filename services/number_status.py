@@ -1,15 +1,20 @@
 """Checks numbers at the network, and changes their status and details (ADR 18).
 
-An account update is about a whole business account and names no number, so it only makes checks due. The
-timer (NUMBER_CHECK_INTERVAL) and doubtful errors of calls do the same. A check requests the number's status
-from the network, and the response decides. ACTIVE and BANNED numbers are checked regularly. A DISCONNECTED
-number is checked only on request, because a new signup or an update of the platform restores it.
+News in a callback may be old, so it never changes a status: it makes a check due. The timer
+(NUMBER_CHECK_INTERVAL) and doubtful errors of calls do the same. A check requests the number's status from
+the network, and the response decides. ACTIVE and BANNED numbers are checked regularly. A DISCONNECTED number
+is checked only on request, because a new signup or an update of the platform restores it.
 """
 
 import json
 import logging
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import and_
+from typing import Any
+
+from peewee import Case, fn
 
 from gateway.settings import get_settings
 from models import clock
@@ -34,6 +39,12 @@ logger = logging.getLogger(__name__)
 MAX_TRIES = 4
 BACK_OFF_MS = 30_000
 LEASE_SLACK_MS = 10_000
+# The pause between two checks that news requests: many callbacks may say the same.
+NEWS_PAUSE_MS = 2_000
+# The clocks of the network and the gateway differ by no more than this.
+MOST_SKEW_MS = 10 * 60_000
+# Later than all times.
+FAR = 1 << 60
 JITTER = 0.1
 _rng = random.SystemRandom()
 
@@ -80,10 +91,9 @@ def change_status(number: Number, status: NumberStatus, reason: str | None = Non
 
 
 def apply_error(number: Number, error: network.NetworkError) -> None:
-    """Change a number's status after an error of the network. Joins a transaction of the caller.
+    """Change a number's status after the error of a call. Joins a transaction of the caller.
 
-    The error is of a call or of a ``failed`` status. One that leaves the status in doubt only requests a
-    check.
+    ``number`` is the row from before the call. An error that leaves the status in doubt requests a check.
     """
     if isinstance(error, network.NumberInDoubtError):
         request_checks([number])
@@ -92,17 +102,43 @@ def apply_error(number: Number, error: network.NetworkError) -> None:
     if status is None:
         return
     with writing(), acting(NETWORK):
-        # The caller read the row before its call. A late error does not change a number that is lost by now.
         fresh = Number.get_by_id(number.id)
-        if fresh.status in CONNECTED:
+        if fresh.activated_at != number.activated_at:
+            # It was connected again during the call.
+            request_checks([fresh])
+        elif fresh.status in CONNECTED:
             change_status(fresh, status, described(error))
+
+
+def apply_news(number: Number, error: network.NetworkError, at: int) -> None:
+    """Request a check after the error in a ``failed`` status. Joins a transaction of the caller.
+
+    ``at`` is its time in milliseconds, 0 if unknown.
+    """
+    if isinstance(error, network.NumberInDoubtError):
+        request_checks([number], at=at)
+    elif type(error) in _STATUS_AFTER:
+        _expect_loss([number], CONNECTED, at, described(error))
+
+
+def _expect_loss(
+    numbers: Sequence[Number], starting: Iterable[NumberStatus], at: int, reason: str
+) -> None:
+    """Request checks because numbers may be lost. Unless a check denies it, ``reason`` says why."""
+    is_active = Number.status == NumberStatus.ACTIVE
+    ids = [number.id for number in numbers]
+    with writing():
+        Number.update(reason=reason).where(
+            Number.id.in_(ids), is_active, _may_be_news(at)
+        ).execute()
+        request_checks(numbers, starting, at)
 
 
 def apply_account_update(update: AccountUpdate) -> None:
     """Request checks of the numbers that an account update affects. Joins a transaction of the caller.
 
-    A repeated or late update only causes another check. An update that affects no number's status is
-    stored as a notice.
+    One from before a number's last check is ignored. An update that affects no number's status is stored as
+    a notice.
     """
     if starting := _CHECKED_AFTER[update.effect]:
         with writing():
@@ -110,19 +146,16 @@ def apply_account_update(update: AccountUpdate) -> None:
             was_active = ~Number.activated_at.is_null()
             numbers = Number.select().where(Number.waba_id == update.waba_id, was_active)
             ours = [n for n in numbers if Number.find_connected(n.phone_number_id) == n]
-            request_checks(ours, starting)
             if NumberStatus.ACTIVE in starting:
-                # A check decides whether they are lost.
-                Number.update(reason=update.event).where(
-                    Number.id.in_([number.id for number in ours]),
-                    Number.status == NumberStatus.ACTIVE,
-                ).execute()
+                _expect_loss(ours, starting, update.at, update.event)
+            else:
+                request_checks(ours, starting, update.at)
 
 
 def apply_notice(notice: items.PlatformNotice) -> bool:
     """Store a notice, and update its numbers. Joins a transaction of the caller. False if it is known.
 
-    A notice about quality requests a check, because it does not name the quality.
+    Numbers show the latest notice. Its values count until the check that it requests.
     """
     with writing():
         kept = Notice.record(
@@ -137,9 +170,9 @@ def apply_notice(notice: items.PlatformNotice) -> bool:
             }
             numbers = _concerned(notice, news)
             for number in numbers:
-                _update(number, news.values | {"notice_json": json.dumps(shown)})
+                _update(number, _newer(number, news, shown))
             if news.needs_check:
-                request_checks(numbers)
+                request_checks(numbers, at=notice.at)
     return kept is not None
 
 
@@ -153,6 +186,16 @@ def _concerned(notice: items.PlatformNotice, news: items.NumberNews) -> list[Num
     return list(Number.select().where(is_meant))
 
 
+def _newer(number: Number, news: items.NumberNews, shown: dict[str, Any]) -> dict[str, str | None]:
+    """The values of a notice that are newer than those of the number, by the platform's times."""
+    at, text = shown["at"], json.dumps(shown)
+    known = (0, "") if number.notice_json is None else (number.notice["at"], number.notice_json)
+    if (at, text) < known:
+        return {}
+    is_checked_since = at < (number.confirmed_at or 0) - MOST_SKEW_MS
+    return {"notice_json": text} | ({} if is_checked_since else news.values)
+
+
 def _update(number: Number, news: dict[str, str | None]) -> None:
     """Store values of a number, and emit ``number.updated`` if one changed."""
     if number.update_details(**news):
@@ -164,12 +207,35 @@ def _emit(kind: EventKind, number: Number) -> None:
     Delivery.emit(number.account_id, kind, data, subject_id=number.id, number_ids=ids)
 
 
-def request_checks(numbers: Iterable[Number], starting: Iterable[NumberStatus] = CONNECTED) -> None:
-    """Request checks of the numbers that have one of these statuses. Joins a transaction of the caller."""
+def request_checks(
+    numbers: Iterable[Number], starting: Iterable[NumberStatus] = CONNECTED, at: int = 0
+) -> None:
+    """Request checks of the numbers that have one of these statuses. Joins a transaction of the caller.
+
+    ``at`` is the time of the news in a callback, 0 if unknown. What is older than the last check is ignored.
+    A check that is running ends, and another one follows: it may have asked before the news.
+    """
+    now = clock.now()
+    is_running = Number.tries.between(1, MAX_TRIES) & (Number.due_at > now)
+    is_recent = Number.confirmed_at.between(now - NEWS_PAUSE_MS, now)
+    soon = Case(None, [(is_recent, Number.confirmed_at + NEWS_PAUSE_MS)], now)
     with writing():
-        Number.update(due_at=clock.now(), tries=0).where(
-            Number.id.in_([number.id for number in numbers]), Number.status.in_(starting)
+        Number.update(
+            doubts=Number.doubts + 1,
+            due_at=Case(None, [(is_running, Number.due_at)], soon),
+            tries=Case(None, [(is_running, Number.tries)], 0),
+        ).where(
+            Number.id.in_([number.id for number in numbers]),
+            Number.status.in_(starting),
+            _may_be_news(at),
         ).execute()
+
+
+def _may_be_news(at: int) -> Any:
+    """The condition that a number was neither checked nor activated since this time, 0 if unknown."""
+    before = (at or FAR) + MOST_SKEW_MS
+    times = Number.confirmed_at, Number.activated_at
+    return reduce(and_, (fn.COALESCE(time, 0) < before for time in times))
 
 
 def check_due() -> None:
@@ -195,7 +261,7 @@ def _carry_out(number: Number) -> bool:
         return True
     sender = Sender(number.phone_number_id, number.access_token)
     reason: str | None = None
-    word, news = "", dict[str, str | None]()
+    word, news, asked_at = "", dict[str, str | None](), clock.now()
     try:
         said = wait_for(offered(Health, network_of(number)).get_number(sender))
     except TRY_AGAIN as error:
@@ -214,11 +280,17 @@ def _carry_out(number: Number) -> bool:
         }
     try:
         with writing(), acting(NETWORK):
-            # The answer is out of date if the number or its check changed meanwhile.
-            if number.complete(_next_check_at(status or number.status), tries=0):
+            is_doubted = Number.get_by_id(number.id).doubts != number.doubts
+            changes: dict[str, Any] = {} if status is None else {"confirmed_at": asked_at}
+            if status == NumberStatus.ACTIVE and not is_doubted:
+                changes["reason"] = None
+            # The answer is out of date if the number changed meanwhile.
+            if number.complete(_next_check_at(status or number.status), tries=0, **changes):
                 _update(number, news)
                 if status is not None:
                     change_status(number, status, reason or _reason_of(number, status, word))
+                if is_doubted:
+                    request_checks([number], (NumberStatus(number.status),))
     except NumberTakenError:
         # Another account connected it during the check. Its number stays unchanged.
         number.complete(tries=0)

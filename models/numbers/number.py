@@ -3,6 +3,7 @@
 The work for later of a number is its next check, at ``due_at`` (services.number_status).
 """
 
+import json
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import partial, reduce
@@ -57,6 +58,10 @@ class Number(Owned, Work):
     due_at = BigIntegerField(null=True, index=True, column_name="check_due_at")
     # Claims of its check since the last one with a result.
     tries = IntegerField(default=0, column_name="check_tries")
+    # When the last check that found a status asked the network.
+    confirmed_at = BigIntegerField(null=True)
+    # How often news requested a check.
+    doubts = IntegerField(default=0, constraints=[SQL("DEFAULT 0")])
     # The latest values from the network, unchanged.
     quality_rating = TextField(null=True)
     messaging_limit = TextField(null=True)
@@ -64,6 +69,7 @@ class Number(Owned, Work):
     reason = TextField(null=True)
     # The latest notice about it: field, event, description, at.
     notice_json = TextField(null=True)
+    notice = Decoded(json.loads, "notice_json")
 
     class Meta:
         indexes = ((("account", "phone_number_id"), True),)

@@ -159,7 +159,25 @@ def test_a_check_that_is_asked_for_during_a_check_is_not_lost(
     platform.while_asked = be_banned
     _request(number)
     number_status.check_due()
+    clock.advance(milliseconds=number_status.NEWS_PAUSE_MS)
+    number_status.check_due()
     assert len(platform.asked) == 2
+
+
+def test_news_that_never_ends_neither_repeats_the_check_at_once_nor_voids_its_result(
+    number: Number, platform: AskedPlatform, clock: Clock
+) -> None:
+    def hear_more() -> None:
+        clock.advance(milliseconds=5)
+        _request(number)
+
+    platform.while_asked, platform.status = hear_more, "BANNED"
+    for _ in range(20):
+        _request(number)
+        number_status.check_due()
+        clock.advance(milliseconds=100)
+    assert _now(number).status == BANNED
+    assert len(platform.asked) <= 3, platform.asked
 
 
 def test_a_check_whose_worker_died_is_made_when_its_lease_is_over(

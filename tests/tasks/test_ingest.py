@@ -8,6 +8,7 @@ import pytest
 from peewee import OperationalError
 
 from handlers.messages import get_message
+from models import clock
 from models.accounts.account import Account
 from models.database import writing
 from models.deliveries.attempt import NO_OUTCOME
@@ -36,7 +37,7 @@ from tests.tasks.callbacks import (
     text,
 )
 
-ACTIVE, BANNED, DISCONNECTED = NumberStatus.ACTIVE, NumberStatus.BANNED, NumberStatus.DISCONNECTED
+ACTIVE, DISCONNECTED = NumberStatus.ACTIVE, NumberStatus.DISCONNECTED
 
 
 def _stored(number: Number) -> Number:
@@ -315,18 +316,17 @@ def test_a_failure_is_explained_in_its_event_and_in_the_message(number: Number) 
     assert "Send a template" in expected["message"]
 
 
-def test_a_failed_status_changes_the_number_like_a_failed_send(number: Number) -> None:
-    message = accepted_message(number)
+def test_a_failed_status_that_says_the_number_is_banned_has_the_platform_asked(
+    number: Number,
+) -> None:
+    accepted_message(number)
     errors = [{"code": 131026}, {"code": 131031, "title": "Account locked"}]
-    entry = messages(statuses=[status_of("wamid.1", "failed", errors=errors)])
-    ingest_now(entry)
-    assert _stored(number).status == BANNED
-    assert sorted(kinds()) == ["message.failed", "message.sent", "number.banned"]
-    with writing():
-        _stored(number).move_to(ACTIVE)
-    ingest_now(entry)
-    assert _stored(number).status == ACTIVE, "old news ban nobody again"
-    assert message.number_id == number.id
+    ingest_now(messages(statuses=[status_of("wamid.1", "failed", errors=errors)]))
+    stored = _stored(number)
+    assert stored.status == ACTIVE
+    assert stored.due_at is not None
+    assert stored.due_at <= clock.now()
+    assert sorted(kinds()) == ["message.failed", "message.sent"]
 
 
 def test_a_failed_status_leaves_a_number_alone_that_is_disconnected(number: Number) -> None:

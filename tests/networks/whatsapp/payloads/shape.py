@@ -29,7 +29,7 @@ NUMBER_UPDATED, TEMPLATE_UPDATED, CONTACT_UPDATED = (
     "template.updated",
     "contact.updated",
 )
-RECEIVED, NUMBER_BANNED = "message.received", "number.banned"
+RECEIVED = "message.received"
 EVENT_OF = {
     "sent": "message.sent",
     "delivered": "message.delivered",

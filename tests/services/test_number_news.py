@@ -1,0 +1,154 @@
+"""Old news: the platform is asked, and nothing changes before its answer."""
+
+from typing import Any
+
+import pytest
+
+from models.numbers.number import Number, NumberStatus
+from networks.exceptions import NumberLostError
+from services import number_status
+from tests.asked_platform import AskedPlatform
+from tests.conftest import Clock
+from tests.tasks.callbacks import (
+    accepted_message,
+    account_update,
+    ingest_now,
+    kinds,
+    messages,
+    status_of,
+)
+
+ACTIVE, BANNED = NumberStatus.ACTIVE, NumberStatus.BANNED
+DAY = 24 * 60 * 60
+LOCKED = {"code": 131031, "title": "Account locked"}
+
+
+@pytest.fixture
+def platform(monkeypatch: pytest.MonkeyPatch) -> AskedPlatform:
+    platform = AskedPlatform()
+    monkeypatch.setattr(number_status, "network_of", lambda _: platform)
+    return platform
+
+
+def _now(number: Number) -> Number:
+    fresh: Number = Number.get_by_id(number.id)
+    return fresh
+
+
+def _check(number: Number) -> None:
+    number.amend(due_at=0)
+    number_status.check_due()
+
+
+def _failed(number: Number, seconds_ago: int, *errors: dict[str, Any], clock: Clock) -> None:
+    """A ``failed`` status of a message, with these errors, arrives so late."""
+    accepted_message(number, "wamid.A")
+    time = str(clock.at // 1000 - seconds_ago)
+    ingest_now(messages(statuses=[status_of("wamid.A", "failed", errors=errors, timestamp=time)]))
+
+
+def _banned(seconds_ago: int, clock: Clock) -> None:
+    update = account_update("DISABLED_UPDATE", ban_info={"waba_ban_state": "DISABLE"})
+    ingest_now(update | {"time": clock.at // 1000 - seconds_ago})
+
+
+@pytest.mark.parametrize("code", [0, 33, 190, 3, 10, 200, 368, 131005, 131031, 133010])
+@pytest.mark.parametrize("said", ["CONNECTED", "BANNED"])
+def test_a_failed_status_changes_the_number_only_to_what_the_platform_says(
+    number: Number, platform: AskedPlatform, clock: Clock, code: int, said: str
+) -> None:
+    platform.status = said
+    _failed(number, 0, {"code": code}, clock=clock)
+    assert _now(number).status == ACTIVE
+    number_status.check_due()
+    assert len(platform.asked) == 1
+    assert _now(number).status == (ACTIVE if said == "CONNECTED" else BANNED)
+    assert ("number.banned" in kinds()) is (said == "BANNED")
+
+
+@pytest.mark.parametrize("code", [368, 131031, 133010])
+def test_a_failed_status_from_before_the_activation_is_not_even_asked_about(
+    number: Number, platform: AskedPlatform, clock: Clock, code: int
+) -> None:
+    _failed(number, 6 * DAY, {"code": code}, clock=clock)
+    number_status.check_due()
+    assert (platform.asked, _now(number).status, _now(number).reason) == ([], ACTIVE, None)
+
+
+def test_an_account_update_from_before_the_last_check_is_not_asked_about(
+    number: Number, platform: AskedPlatform, clock: Clock
+) -> None:
+    clock.advance(hours=30)
+    _check(number)
+    clock.advance(minutes=5)
+    _banned(2 * 60 * 60, clock)
+    assert _now(number).reason is None
+    number_status.check_due()
+    assert len(platform.asked) == 1
+    _banned(60, clock)
+    number_status.check_due()
+    assert len(platform.asked) == 2
+
+
+def test_the_reason_in_news_is_forgotten_when_the_platform_denies_it(
+    number: Number, platform: AskedPlatform, clock: Clock
+) -> None:
+    _banned(0, clock)
+    assert _now(number).reason == "DISABLED_UPDATE DISABLE"
+    number_status.check_due()
+    assert (_now(number).status, _now(number).reason) == (ACTIVE, None)
+    clock.advance(hours=30)
+    platform.status = "DISCONNECTED"
+    number_status.check_due()
+    assert _now(number).reason == "DISCONNECTED"
+
+
+def test_the_error_of_a_failed_status_is_the_reason_of_the_ban_that_it_announced(
+    number: Number, platform: AskedPlatform, clock: Clock
+) -> None:
+    platform.status = "BANNED"
+    _failed(number, 0, LOCKED, clock=clock)
+    number_status.check_due()
+    assert "131031 Account locked" in (_now(number).reason or "")
+
+
+def test_the_latest_notice_is_shown_also_if_an_earlier_one_comes_after_it(
+    number: Number, clock: Clock
+) -> None:
+    def name(shown: str, seconds_ago: int) -> None:
+        value = {"decision": "APPROVED", "requested_verified_name": shown}
+        value["display_phone_number"] = number.phone_number
+        change = {"field": "phone_number_name_update", "value": value}
+        time = clock.at // 1000 - seconds_ago
+        ingest_now({"id": "2001", "time": time, "changes": [change]})
+
+    name("Third name", 10)
+    name("Second name", 20)
+    fresh = _now(number)
+    assert (fresh.display_name, fresh.notice["at"]) == ("Third name", clock.at - 10_000)
+
+
+def test_a_notice_from_before_the_last_check_changes_no_value(
+    number: Number, platform: AskedPlatform, clock: Clock
+) -> None:
+    platform.news = {"display_name": "Present name", "messaging_limit": "TIER_10K"}
+    clock.advance(hours=30)
+    _check(number)
+    time = clock.at // 1000 - DAY
+    value = {"display_phone_number": number.phone_number, "current_limit": "TIER_250"}
+    change = {"field": "phone_number_quality_update", "value": value | {"event": "ONBOARDING"}}
+    ingest_now({"id": "2001", "time": time, "changes": [change]})
+    assert _now(number).messaging_limit == "TIER_10K"
+
+
+def test_the_error_of_a_call_from_before_a_new_signup_has_the_platform_asked(
+    number: Number, platform: AskedPlatform, clock: Clock
+) -> None:
+    stale = _now(number)
+    number_status.change_status(_now(number), NumberStatus.DISCONNECTED)
+    clock.advance(minutes=1)
+    number_status.change_status(_now(number), ACTIVE)
+    number_status.apply_error(stale, NumberLostError("190", "Revoked"))
+    assert _now(number).status == ACTIVE
+    number_status.check_due()
+    assert len(platform.asked) == 1
