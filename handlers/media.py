@@ -1,7 +1,6 @@
 """Tag media of the contract: uploads to the network, and downloads from it, as streams."""
 
 import logging
-import mimetypes
 import re
 from collections.abc import AsyncIterator
 from functools import partial
@@ -11,6 +10,7 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
+from handlers.attachment import attachment
 from models.accounts.account import owned
 from models.database import read
 from models.errors import InvalidError
@@ -24,9 +24,6 @@ logger = logging.getLogger(__name__)
 UNKNOWN_TYPE = "application/octet-stream"
 # Starlette keeps a mebibyte of each file in memory, and all of the other fields (in bytes each).
 MOST_PARTS = {"max_files": 4, "max_fields": 16, "max_part_size": 16 * 1024}
-# All other characters are safe in a quoted string of a header, and in a file name on any system.
-_UNSAFE = re.compile(r"[^A-Za-z0-9._ ()-]+")
-_MAX_NAME = 100
 # The network's type of a file is used as a header only if it has this form.
 _TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(; ?[\w-]+=[\w.+-]+)*", re.ASCII)
 
@@ -56,7 +53,7 @@ async def download_media(user: str, message_id: str) -> StreamingResponse:
     headers = {
         # As a header, so that Starlette appends no charset to the type.
         "Content-Type": download.mime_type if is_type else UNKNOWN_TYPE,
-        "Content-Disposition": f'attachment; filename="{_safe_name(name, message_id, download)}"',
+        "Content-Disposition": attachment(name),
         "Cache-Control": "private",
     }
     if download.size is not None:
@@ -76,8 +73,3 @@ async def _passed_on(message_id: str, download: MediaDownload) -> AsyncIterator[
         raise
     finally:
         await download.close()
-
-
-def _safe_name(given: Any, message_id: str, download: MediaDownload) -> str:
-    cleaned = _UNSAFE.sub("_", given).strip(" .")[-_MAX_NAME:] if isinstance(given, str) else ""
-    return cleaned or f"{message_id}{mimetypes.guess_extension(download.mime_type) or ''}"

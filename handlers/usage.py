@@ -8,6 +8,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from handlers.attachment import attachment
 from handlers.in_parts import in_parts
 from handlers.times import parse_date
 from models import clock
@@ -46,7 +47,7 @@ def export_usage(
     days = _days(user, number_id, since, until)
     totals = UsageTotal.in_parts(UsageTotal.of_days(user, number_id, **days))
     file_name = f"usage_{days['since']}_{days['until']}.csv"
-    headers = {"Content-Disposition": f'attachment; filename="{file_name}"'}
+    headers = {"Content-Disposition": attachment(file_name)}
     return in_parts(_as_csv(totals), "text/csv", **headers)
 
 

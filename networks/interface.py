@@ -4,6 +4,7 @@ A capability is a protocol. A network has it if it has its methods: ``networks.r
 Every call over the wire raises a class of networks.exceptions.
 """
 
+import mimetypes
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from typing import IO, Any, NamedTuple, Protocol, runtime_checkable
 from networks.exceptions import NetworkError
 from networks.items import Part, Person
 
+# The types of the standard library, without those of the machine.
+OTHER_TYPES = mimetypes.MimeTypes()
 # Separates the reasons in the status reason of a number.
 BETWEEN_REASONS = "; "
 # A placeholder of a parameter in a text or URL of a template.
@@ -191,11 +194,24 @@ class TemplateDefinition:
 class FileTypes(NamedTuple):
     """The files that a network takes. ``limits`` are the most bytes of each content type.
 
-    ``extensions`` are file name extensions with their content types.
+    ``extensions`` are file name extensions with their content types. ``aliases`` are other names of these
+    types, which clients send.
     """
 
     limits: Mapping[str, int]
     extensions: Mapping[str, str]
+    aliases: Mapping[str, str] = {}
+
+    def plain(self, mime_type: str) -> str:
+        """The network's name of a content type, without parameters."""
+        bare = mime_type.partition(";")[0].strip().lower()
+        return self.aliases.get(bare, bare)
+
+    def extension_of(self, mime_type: str) -> str:
+        """The usual extension of files of a content type, with its dot. Empty if unknown."""
+        wanted = self.plain(mime_type)
+        ours = (extension for extension, each in self.extensions.items() if each == wanted)
+        return next(ours, None) or OTHER_TYPES.guess_extension(wanted) or ""
 
 
 class Network(Protocol):

@@ -19,6 +19,7 @@ from models.messages.message import Direction, Message
 from models.numbers.number import Number
 from networks.interface import FileTypes, Media, MediaDownload, MediaUpload
 from networks.registry import network_of
+from services.file_names import safe_name
 from services.network_failures import Asked, asking, require_active
 
 UPLOADING = Asked(
@@ -46,15 +47,17 @@ async def upload(number: Number, given: MediaUpload, name: str) -> tuple[str, Me
     return media_id, file, sha256
 
 
-async def open_media(account_id: str, message_id: str) -> tuple[Any, MediaDownload]:
-    """Open the media of an inbound message. Returns the sender's name of it, and the download.
+async def open_media(account_id: str, message_id: str) -> tuple[str, MediaDownload]:
+    """Open the media of an inbound message. Returns a name for the file, and the download.
 
-    The caller closes the download. Raises DomainError.
+    Without a name from the sender it is the message's identifier. The caller closes the download. Raises
+    DomainError.
     """
     number, media = await read(partial(_to_fetch, account_id, message_id))
     async with asking(Media, number, FETCHING) as (network, sender):
         download = await network.open_media(sender, media["id"])
-    return media.get("filename"), download
+    extension = network_of(number).files.extension_of(download.mime_type)
+    return safe_name(media.get("filename")) or message_id + extension, download
 
 
 def _examine(file: MediaUpload, name: str, types: FileTypes) -> tuple[MediaUpload, str]:
@@ -72,7 +75,7 @@ def _examine(file: MediaUpload, name: str, types: FileTypes) -> tuple[MediaUploa
 
 def _type_of(given: str, name: str, types: FileTypes) -> str:
     """The given content type, otherwise that of the file name's extension."""
-    mime_type = given.partition(";")[0].strip().lower()
+    mime_type = types.plain(given)
     if mime_type in UNSPECIFIC:
         mime_type = types.extensions.get(Path(name).suffix.lower(), "")
     if mime_type in types.limits:

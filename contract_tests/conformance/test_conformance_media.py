@@ -242,8 +242,9 @@ def test_a_file_comes_back_byte_for_byte_with_its_type_and_name(
     assert answer.content == content
     assert answer.headers["Content-Type"] == "application/pdf"
     assert answer.headers["Content-Length"] == str(len(content))
-    disposition = answer.headers["Content-Disposition"]
-    assert disposition == 'attachment; filename="_In_voice_Set-Cookie_ _.pdf"'
+    utf_8 = "UTF-8''_In_voice_Set-Cookie_%20%C3%BC.pdf"
+    expected = f'attachment; filename="_In_voice_Set-Cookie_ u.pdf"; filename*={utf_8}'
+    assert answer.headers["Content-Disposition"] == expected
     assert "Set-Cookie" not in answer.headers
 
 

@@ -15,7 +15,6 @@ from models.database import is_among
 from models.messages.message import (
     CONTENT,
     FREQUENT_TYPES,
-    HAS_REFERENCE,
     IS_INBOUND,
     IS_PERSONS,
     IS_RARE_TYPE,
@@ -71,10 +70,9 @@ class MessageFilter:
 
     def _narrow_index(self) -> list[Any] | None:
         """The condition of the index that leaves few messages. None if no filter has one."""
-        if self.contact_ids is not None or self.message_id or self.wa_message_id:
+        names = self.message_id, self.wa_message_id, self.reference
+        if self.contact_ids is not None or any(names):
             return []
-        if self.reference is not None:
-            return [HAS_REFERENCE]
         if self.error_code or self.error_words:
             # Only failed messages have an error.
             return [IS_UNARRIVED]

@@ -4,7 +4,6 @@ No file is in memory as a whole. Source: Cloud API, Media, with the supported ty
 """
 
 import hashlib
-import mimetypes
 import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -54,6 +53,19 @@ _MEDIA: dict[str, tuple[int, dict[str, str]]] = {
         },
     ),
 }
+# Names of these types that clients send: unregistered ones, and ones from before the registration.
+_ALIASES = {
+    "image/jpeg": "image/jpg image/pjpeg",
+    "image/png": "image/x-png",
+    "audio/aac": "audio/x-aac audio/aacp",
+    "audio/amr": "audio/x-amr",
+    "audio/mp4": "audio/m4a audio/x-m4a",
+    "audio/mpeg": "audio/mp3 audio/x-mp3 audio/x-mpeg",
+    "audio/ogg": "audio/opus application/ogg",
+    "video/3gpp": "video/3gp",
+    "video/mp4": "video/x-m4v",
+    "application/pdf": "application/x-pdf",
+}
 FILES = FileTypes(
     limits={kind: limit for limit, types in _MEDIA.values() for kind in sorted(types)},
     extensions={
@@ -62,6 +74,7 @@ FILES = FileTypes(
         for mime_type, extensions in types.items()
         for extension in extensions.split()
     },
+    aliases={alias: name for name, aliases in _ALIASES.items() for alias in aliases.split()},
 )
 # A voice note is an audio with ``voice``. The platform's earlier API had a separate type for it, which
 # clients of the Cloud API still accept.
@@ -139,9 +152,10 @@ def _form_of(upload: MediaUpload) -> aiohttp.MultipartWriter:
         field = form.append(value)
         field.set_content_disposition("form-data", name=name)
         del field.headers["Content-Type"]
-    extension = mimetypes.guess_extension(upload.mime_type) or ""
     file = form.append_payload(_File(upload))
-    file.set_content_disposition("form-data", name="file", filename=f"file{extension}")
+    file.set_content_disposition(
+        "form-data", name="file", filename=f"file{FILES.extension_of(upload.mime_type)}"
+    )
     return form
 
 

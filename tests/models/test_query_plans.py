@@ -475,6 +475,20 @@ def test_failed_messages_of_a_time_are_found_among_those_that_did_not_arrive(
         assert query.complaints() == []
 
 
+@pytest.mark.parametrize("others", [{}, *TALLIED[3:], *TIMES[1:]])
+def test_messages_of_a_reference_are_found_by_its_index(
+    world: World, monkeypatch: pytest.MonkeyPatch, others: dict[str, str]
+) -> None:
+    factories.outbound(world.number, reference="order-4711")
+    monkeypatch.setattr("models.page._count", lambda query, _: query.count() + MANY)
+    queries = queries_of(
+        lambda: messages.list_messages(world.account.id, 20, 40, reference="order-4711", **others)
+    )
+    assert len(queries) == len(("count", "rows"))
+    for query in queries:
+        assert any("message_reference" in step for step in query.steps()), query.sql
+
+
 def test_a_status_finds_its_message_by_the_networks_identifier(world: World) -> None:
     queries = queries_of(lambda: _ingest_status(world, "delivered"))
     steps = [
