@@ -228,6 +228,8 @@ class Network(Protocol):
     explanations: Mapping[str, str]
     # The code of an error that says that the person opted out of marketing, None if there is none.
     opt_out: str | None
+    # The codes of errors of a send that show that its template is not as the gateway knows it.
+    template_differs: frozenset[str]
 
     async def send(self, sender: Sender, message: OutboundMessage) -> Acceptance:
         """Send a message."""
@@ -351,6 +353,11 @@ class Templates(Protocol):
 
     async def list_templates(self, sender: Sender, waba_id: str) -> list[TemplateDefinition]:
         """The message templates of the sender's business account."""
+
+    async def find_templates(
+        self, sender: Sender, waba_id: str, name: str
+    ) -> list[TemplateDefinition]:
+        """Those with this name, in all languages."""
 
     async def create_template(
         self, sender: Sender, waba_id: str, template: dict[str, Any]

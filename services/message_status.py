@@ -21,7 +21,7 @@ from networks.interface import Acceptance
 from networks.items import StatusUpdate
 from networks.registry import network_of
 from resources.message import message_object
-from services import contacts, number_status
+from services import contacts, number_status, template_copy
 from webhooks.kinds import EventKind
 
 
@@ -100,14 +100,7 @@ def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -
     if message.wa_message_id is None:
         _accept(message, Acceptance(update.wa_message_id), at, contact, webhooks)
     if update.errors:
-        number = Number.get_by_id(message.number_id)
-        network = network_of(number)
-        is_new = status is MessageStatus.FAILED and not message.has_been(status)
-        if is_new and number.status == NumberStatus.ACTIVE:
-            for failure in filter(None, starmap(network.classify, update.errors)):
-                number_status.apply_news(number, failure, update.at)
-        if network.opt_out in dict(update.errors):
-            contacts.opt_out(message, at)
+        _apply_errors(message, update, status, at)
     shown_at = message.placed(status, at)
     before = message.pricing_json
     pricing = vars(update.pricing) if update.pricing else None
@@ -119,6 +112,20 @@ def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -
         kind = EventKind(f"message.{status}")
         emit_message(kind, message, shown_at, error, contact=contact, webhooks=webhooks)
     return True
+
+
+def _apply_errors(message: Message, update: StatusUpdate, status: MessageStatus, at: int) -> None:
+    """Change what the errors of a status are about, like those of a response to a send."""
+    number, codes = Number.get_by_id(message.number_id), dict(update.errors)
+    network = network_of(number)
+    is_new = status is MessageStatus.FAILED and not message.has_been(status)
+    if is_new and number.status == NumberStatus.ACTIVE:
+        for failure in filter(None, starmap(network.classify, update.errors)):
+            number_status.apply_news(number, failure, update.at)
+    if network.opt_out in codes:
+        contacts.opt_out(message, at)
+    if is_new and not network.template_differs.isdisjoint(codes):
+        template_copy.note_difference(number)
 
 
 def _accept(

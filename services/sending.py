@@ -34,7 +34,15 @@ from networks import exceptions as network
 from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.registry import network_of
 from resources.error import STATUS, error_text
-from services import contacts, number_status, storage, telemetry, templates
+from services import (
+    contacts,
+    number_status,
+    storage,
+    telemetry,
+    template_copy,
+    template_reads,
+    templates,
+)
 from services.message_status import record_acceptance
 from services.network_failures import Asked, active_number, answer_to, sender_of
 
@@ -88,6 +96,8 @@ class _Send(NamedTuple):
     contact: Contact
     message: Message
     outbound: OutboundMessage
+    # What operators see of the template that it was checked against.
+    checked: dict[str, str]
 
 
 class _UndecidedError(Exception):
@@ -114,7 +124,7 @@ async def send(account_id: str, body: dict[str, Any], key: str | None) -> Answer
         lock = clock.new_id("send") if key is None else f"idempotency {account_id} {key}"
         # The person is a key too: two transactions may make the contacts of the same people.
         locks = lock, str(body["to"])
-        begun = await _settle(partial(_begin, account_id, body, key, fingerprint, locks), locks)
+        begun = await _checked(partial(_begin, account_id, body, key, fingerprint, locks), locks)
     except _UndecidedError as undecided:
         raise _give_up(undecided.send) from None
     except _KeyTakenError as taken:
@@ -125,6 +135,18 @@ async def send(account_id: str, body: dict[str, Any], key: str | None) -> Answer
             return await _replay(known, fingerprint)
         raise
     return await _finish_sending(begun)
+
+
+async def _checked(begin: Callable[..., _Send], locks: Sequence[str]) -> _Send:
+    """Commit ``begin``. If a copy of a template refuses it, the template is read from the network first.
+
+    The network decides on a send whose template could not be read.
+    """
+    try:
+        return await _settle(begin, locks)
+    except templates.CopyRefusedError as refused:
+        is_fresh = await template_reads.read_again(refused.number, refused.name)
+    return await _settle(partial(begin, is_final=is_fresh), locks)
 
 
 async def _settle(begin: Callable[[Callable[[_Send], None]], _Send], locks: Sequence[str]) -> _Send:
@@ -170,10 +192,12 @@ def _begin(
     fingerprint: str,
     locks: Sequence[str],
     note: Callable[[_Send], None],
+    *,
+    is_final: bool = True,
 ) -> _Send:
     """Commit the message and the claim of its key. Raises DomainError, _KeyTakenError, and rolls back.
 
-    ``note`` gets what this returns before it is committed.
+    ``note`` gets what this returns before it is committed. ``is_final`` is that of the check of a template.
     """
     to, type_, content = body["to"], body["type"], as_stored(body)
 
@@ -188,8 +212,9 @@ def _begin(
         sender = sender_of(number, "sent")
         target = quoted(body, number)
         contact = Contact.of_recipient(number, to)
+        template = None
         if type_ == "template":
-            templates.check_message(number, contact, body["template"])
+            template = templates.check_message(number, contact, body["template"], is_final=is_final)
         replied = target if "context" in body else None
         message = Message.write_outbound(
             number,
@@ -206,7 +231,8 @@ def _begin(
                 raise _KeyTakenError(known)
         quoted_id = None if target is None else target.wa_message_id
         outbound = OutboundMessage(to, type_, body[type_], message.id, quoted_id)
-        note(begun := _Send(number, sender, contact, message, outbound))
+        checked = {} if template is None else template.version
+        note(begun := _Send(number, sender, contact, message, outbound, checked))
         with counting() as count:
             count.store(message)
         return begun
@@ -342,7 +368,7 @@ async def finish(seconds: float) -> None:
 async def _hand_over(send: _Send) -> Answer:
     """Call the network, outside any transaction, and record the outcome."""
     message = send.message
-    telemetry.note(message_id=message.id)
+    telemetry.note(message_id=message.id, **send.checked)
     try:
         with telemetry.span("send to network", SpanKind.CLIENT, {"gateway.message_id": message.id}):
             accepted = await network_of(send.number).send(send.sender, send.outbound)
@@ -430,4 +456,6 @@ def _record_failure(number: Number, message: Message, error: network.NetworkErro
             number_status.apply_error(number, error)
             if error.code == network_of(number).opt_out:
                 contacts.opt_out(message, clock.now())
+            if error.code in network_of(number).template_differs:
+                template_copy.note_difference(number)
     return answer

@@ -35,6 +35,8 @@ LONGEST_MS = round(MAX_AGE_MS * (1 + JITTER))
 # The lease of a list. An account with 6,000 templates has 60 pages.
 LEASE_MS = 300_000
 BACK_OFF_MS = 30_000
+# The shortest time between two reads that refused sends request.
+PAUSE_MS = 300_000
 
 # The network's values, by their names in a definition and in a row.
 NETWORK_VALUES = [field.name for field in fields(TemplateDefinition) if field.name != "id"]
@@ -95,18 +97,69 @@ def update_list(seen: TemplateList, listed: Sequence[TemplateDefinition]) -> boo
     with writing():
         if not seen.settle(clock.now() + varied(MAX_AGE_MS)):
             return False
-        rows = {row.network_id: row for row in Template.rows_of(seen)}
-        numbers = number_ids_of(seen)
-        for definition in listed:
-            row = rows.pop(definition.id, None)
-            if row is not None:
-                _change(row, numbers, **_values(definition))
-            else:
-                made = _create(seen.account_id, seen.waba_id, definition)
-                if seen.read_at is not None:
-                    _emit(made, numbers)
-        _remove(rows.values(), numbers)
+        _replace(seen, Template.rows_of(seen), listed, is_first=seen.read_at is None)
     return True
+
+
+def versions_of(number: Number, name: str) -> list[tuple[str, int, int]]:
+    """What changes with each change of the templates with this name."""
+    rows = Template.rows_of(number, name=name)
+    return [(row.network_id, row.changed_at, row.updated_at) for row in rows]
+
+
+@exclusively
+def update_named(
+    number: Number,
+    name: str,
+    seen: Sequence[tuple[str, int, int]],
+    listed: Sequence[TemplateDefinition],
+) -> bool:
+    """Like ``update_list``, for all templates with this name. ``seen`` are their versions before the read.
+
+    If one is different, others may be too, so a read of the list is requested.
+    """
+    if versions_of(number, name) != seen:
+        return False
+    known = TemplateList.of(number)
+    is_first = known is None or known.read_at is None
+    _replace(number, Template.rows_of(number, name=name), listed, is_first=is_first)
+    if versions_of(number, name) != seen:
+        TemplateList.touch(number.account_id, number.waba_id)
+    return True
+
+
+def _replace(
+    business: Number | TemplateList,
+    rows: Iterable[Template],
+    listed: Iterable[TemplateDefinition],
+    *,
+    is_first: bool,
+) -> None:
+    """Change these rows to those at the network. New ones emit an event, except those of a first list."""
+    left, numbers = {row.network_id: row for row in rows}, number_ids_of(business)
+    for definition in listed:
+        if (row := left.pop(definition.id, None)) is not None:
+            _change(row, numbers, **_values(definition))
+            continue
+        made = _create(business.account_id, business.waba_id, definition)
+        if not is_first:
+            _emit(made, numbers)
+    _remove(left.values(), numbers)
+
+
+def note_difference(number: Number) -> None:
+    """Request a read of the list after the network refused a send because of its template.
+
+    A flood of such refusals costs a query each, and one read in PAUSE_MS.
+    """
+    known = TemplateList.of(number)
+    if known is None or known.read_at is None or known.tries:
+        # It is not read yet, or it is being read.
+        return
+    soon = max(clock.now(), known.read_at + PAUSE_MS)
+    if soon < known.due_at:
+        with writing():
+            known.advance(soon)
 
 
 @exclusively

@@ -79,13 +79,32 @@ async def delete_template(
     await commit(partial(template_copy.remove, number, rows))
 
 
-def check_message(number: Number, contact: Contact, content: dict[str, Any]) -> None:
+class CopyRefusedError(InvalidError):
+    """The stored copy of a template, which may be out of date, does not allow a message."""
+
+    def __init__(self, number: Number, name: str, message: str, field: str) -> None:
+        super().__init__(message, field=field)
+        self.number = number
+        self.name = name
+
+
+def check_message(
+    number: Number, contact: Contact, content: dict[str, Any], *, is_final: bool = True
+) -> Template | None:
     """Check the content of a message of type template to a person, inside the caller's transaction.
 
-    The network decides on a template that is unknown. Raises InvalidError, whose ``field`` is the wrong
-    value, or ConflictError if the person opted out and the template is, or may be, a marketing one.
+    Returns the stored copy that it was checked against. The network decides on a template that is unknown,
+    and unless ``is_final`` on all content. Raises CopyRefusedError, whose ``field`` is the wrong value, or
+    ConflictError if the person opted out and the template is, or may be, a marketing one.
     """
-    template = _check_content(number, content)
+    template = _known(number, content)
+    if is_final:
+        _check_content(number, template, content)
+    _check_consent(contact, template)
+    return template
+
+
+def _check_consent(contact: Contact, template: Template | None) -> None:
     if contact.opted_out_at is None:
         return
     if template is None:
@@ -102,22 +121,26 @@ def check_message(number: Number, contact: Contact, content: dict[str, Any]) -> 
     )
 
 
-def _check_content(number: Number, content: dict[str, Any]) -> Template | None:
-    """The template, None if it is unknown. Raises InvalidError."""
-    network = network_of(number)
-    if not isinstance(network, Templates):
+def _known(number: Number, content: dict[str, Any]) -> Template | None:
+    """The stored copy of a message's template. None if it is unknown."""
+    if not isinstance(network_of(number), Templates):
         return None
-    name, language = content["name"], content["language"]["code"]
-    template = Template.find(number, name, language)
+    return Template.find(number, content["name"], content["language"]["code"])
+
+
+def _check_content(number: Number, template: Template | None, content: dict[str, Any]) -> None:
+    """Raise CopyRefusedError if the copy does not allow the content."""
+    network, name = network_of(number), content["name"]
+    if not isinstance(network, Templates):
+        return
     try:
         if template is None:
-            _require_unknown(number, name, language)
+            _require_unknown(number, name, content["language"]["code"])
         else:
             network.check_template(template_copy.definition_of(template), content)
     except ContentError as error:
         text, field = f"Request body, template.{error}", f"/template{error.field}"
-        raise InvalidError(text, field=field) from None
-    return template
+        raise CopyRefusedError(number, name, text, field) from None
 
 
 def _require_unknown(number: Number, name: str, language: str) -> None:

@@ -52,6 +52,11 @@ class Network(Rules):
         if self.failure is not None:
             raise self.failure
 
+    @property
+    def sent(self) -> list[OutboundMessage]:
+        """The messages."""
+        return [each for each in self.asked if isinstance(each, OutboundMessage)]
+
     async def send(self, sender: Sender, message: OutboundMessage) -> Acceptance:
         """Accept a message."""
         self._ask(sender, message)
@@ -61,6 +66,14 @@ class Network(Rules):
         """All templates."""
         found = list(self.templates)
         self._ask(sender, ("list", waba_id))
+        return found
+
+    async def find_templates(
+        self, sender: Sender, waba_id: str, name: str
+    ) -> list[TemplateDefinition]:
+        """The templates with this name."""
+        found = [each for each in self.templates if each.name == name]
+        self._ask(sender, ("find", waba_id, name))
         return found
 
     async def create_template(

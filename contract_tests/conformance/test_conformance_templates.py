@@ -17,6 +17,7 @@ BODY = {
     "text": "Hello {{1}}, your order {{2}} has shipped.",
     "example": {"body_text": [["Ana", "4711"]]},
 }
+SHORT = {"type": "BODY", "text": "Hello {{1}}, it is here.", "example": {"body_text": [["Ana"]]}}
 TEXT = {"type": "text", "text": "Ana"}
 
 
@@ -126,6 +127,22 @@ def test_a_template_is_created_reviewed_sent_changed_and_deleted(
     assert api.get(path, params={"name": name})["data"] == []
     wait_for(sandbox.has_told_all, "every callback")
     assert len(hook.requests) == 4
+
+
+def test_a_template_that_changed_without_a_callback_is_sent_as_it_is_at_the_network(
+    gateway: Gateway, sandbox: Sandbox, hooks: Hooks, number: dict[str, str], path: str
+) -> None:
+    """The copy never refuses by itself: template.updated, and the status ``sent``."""
+    api, hook, to = hooks.api, hooks(KIND, number_ids=[number["id"]]), new_recipient()
+    template = create(api, path)
+    name = template["name"]
+    decide(gateway, template, status="APPROVED", components=[SHORT], silent=True)
+    api.post("/messages/send", json=message(number, to, name, TEXT))
+    assert statuses(hook, name, 2) == ["PENDING", "APPROVED"]
+    [accepted] = sandbox.accepted(to)
+    assert accepted["template"]["components"][0]["parameters"] == [TEXT]
+    error = refused(api, message(number, to, name, TEXT, TEXT))
+    assert error["details"] == {"field": "/template/components/0/parameters"}
 
 
 def decide(gateway: Gateway, template: dict[str, Any], **changes: Any) -> None:

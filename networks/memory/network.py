@@ -71,6 +71,7 @@ class MemoryNetwork(Network):
     violation = "never"
     explanations = EXPLANATIONS
     opt_out = None
+    template_differs = frozenset[str]()
 
     def __init__(self, deliver: Callable[[bytes], object] = lambda _: None) -> None:
         self.deliver = deliver

@@ -30,6 +30,8 @@ BY_STATUS: dict[int, type[network.NetworkError]] = {
     HTTPStatus.TOO_MANY_REQUESTS: network.ThrottledError,
 }
 OPTED_OUT = "131050"
+# Parameters, name or language, text, and status of a template.
+TEMPLATE_DIFFERS = frozenset({"132000", "132001", "132005", "132012", "132015", "132016"})
 # Each missing permission has a separate code in this range.
 PERMISSIONS = range(200, 300)
 

@@ -114,10 +114,10 @@ class GraphClient:
         body = None if content is None else {"messaging_product": "whatsapp", **content}
         return await self.call(method, path, token=token, body=body, params=params)
 
-    async def list_all(self, path: str, token: str, fields: str) -> list[Any]:
+    async def list_all(self, path: str, token: str, fields: str, **filters: str) -> list[Any]:
         """The objects of all pages of a list. Raises a class of networks.exceptions."""
         found: list[Any] = []
-        params = {"fields": fields, "limit": str(PER_PAGE)}
+        params = {"fields": fields, "limit": str(PER_PAGE), **filters}
         for _ in range(MAX_PAGES):
             answer = await self.call("GET", path, token=token, params=params)
             found += members(answer, "data", list)

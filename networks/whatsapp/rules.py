@@ -41,6 +41,7 @@ class Rules:
     violation = numbers.VIOLATION
     explanations: Mapping[str, str] = error_codes.EXPLANATIONS
     opt_out: str | None = error_codes.OPTED_OUT
+    template_differs = error_codes.TEMPLATE_DIFFERS
     in_words = staticmethod(numbers.in_words)
     check_template = staticmethod(template_check.check)
     signup_problem = staticmethod(SIGNUP_PROBLEMS.get)

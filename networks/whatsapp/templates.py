@@ -34,10 +34,20 @@ class TemplateCalls:
 
     async def list_templates(self, sender: Sender, waba_id: str) -> list[TemplateDefinition]:
         """GET /{waba_id}/message_templates, all its pages."""
+        return await self._list(sender, waba_id)
+
+    async def find_templates(
+        self, sender: Sender, waba_id: str, name: str
+    ) -> list[TemplateDefinition]:
+        """GET /{waba_id}/message_templates, with a filter."""
+        found = await self._list(sender, waba_id, name=name)
+        # Some releases of the platform also find names that only contain it.
+        return [each for each in found if each.name == name]
+
+    async def _list(self, sender: Sender, waba_id: str, **filters: str) -> list[TemplateDefinition]:
+        path = f"{waba_id}/message_templates"
         async with _of_account():
-            items = await self._graph.list_all(
-                f"{waba_id}/message_templates", sender.access_token, FIELDS
-            )
+            items = await self._graph.list_all(path, sender.access_token, FIELDS, **filters)
             return [read_template(item) for item in items]
 
     async def create_template(

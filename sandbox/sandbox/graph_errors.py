@@ -126,6 +126,11 @@ TABLE: dict[int, Known] = {
         "Template is disabled",
         "The template was paused too often because of its low quality, and is disabled for good.",
     ),
+    132018: Known(
+        400,
+        "There is an issue with the parameters in your template",
+        "Param text cannot have new-line/tab characters or more than 4 consecutive spaces",
+    ),
     132068: Known(400, "Flow is blocked", "The flow is blocked."),
     132069: Known(
         400, "Flow is throttled", "The flow is throttled: too many were sent in an hour."

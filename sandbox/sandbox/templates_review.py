@@ -75,7 +75,10 @@ class Reviewer:
         template = self._network.templates.get(template_id)
         # It may have been deleted, edited or decided about meanwhile.
         if template is not None and template.review_at == review_at:
-            decided = {"status": template.verdict, "rejected_reason": template.reason}
+            decided: dict[str, Any] = {
+                "status": template.verdict,
+                "rejected_reason": template.reason,
+            }
             self.change(template, review_at=None, **decided)
 
     def submit(self, template: Template, *, edited: bool = False) -> None:
@@ -86,12 +89,12 @@ class Reviewer:
         self._record(facts)
         self.schedule(template)
 
-    def change(self, template: Template, **changes: Any) -> Template:
-        """Change a template, and send callbacks about its status, category and quality where they differ."""
+    def change(self, template: Template, *, is_silent: bool = False, **changes: Any) -> Template:
+        """Change a template, and send callbacks about what differs, unless ``is_silent``."""
         if changes.get("quality_score", template.quality_score) != template.quality_score:
             changes["scored_at"] = clock.now()
         changed = replace(template, **changes)
-        self._record([_fact(changed), *_changes(template, changed)])
+        self._record([_fact(changed), *([] if is_silent else _changes(template, changed))])
         return changed
 
     def delete(self, templates: list[Template]) -> None:

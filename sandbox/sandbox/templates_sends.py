@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from sandbox import graph_errors
 from sandbox.entities import Number, Template
 from sandbox.network import Network
 from sandbox.templates_review import APPROVED, DISABLED, PAUSED
-from sandbox.templates_shape import variables
+from sandbox.templates_shape import FILES, variables
 
-COUNT, MISSING, TOO_LONG, FORMAT = 132000, 132001, 132005, 132012
+COUNT, MISSING, TOO_LONG, FORMAT, BLANKS = 132000, 132001, 132005, 132012, 132018
 REFUSAL_OF = {PAUSED: 132015, DISABLED: 132016}
 MAX_HYDRATED = 1024
-FILES = {"IMAGE", "VIDEO", "DOCUMENT"}
+# Line breaks, tabs, and more than four blanks in a row.
+_REFUSED_BLANKS = re.compile(r"[\n\r\t]| {5,}")
 
 
 def check(network: Network, number: Number, content: dict[str, Any]) -> None:
@@ -88,6 +90,8 @@ def _check_text(kind: str, text: str, parameters: list[dict[str, Any]]) -> None:
         str(each.get("type", "")).lower() in {"image", "video", "document"} for each in parameters
     ):
         raise graph_errors.known(FORMAT, f"{kind}: Format mismatch, expected TEXT")
+    if any(_REFUSED_BLANKS.search(str(each.get("text", ""))) for each in parameters):
+        raise graph_errors.known(BLANKS)
     is_named = not all(each.isdecimal() for each in wanted)
     if is_named and {each.get("parameter_name") for each in parameters} != set(wanted):
         raise graph_errors.known(

@@ -10,6 +10,7 @@ from sandbox import graph_errors
 CATEGORIES = ("MARKETING", "UTILITY", "AUTHENTICATION")
 KINDS = ("HEADER", "BODY", "FOOTER", "BUTTONS", "LIMITED_TIME_OFFER", "CAROUSEL")
 FORMATS = ("TEXT", "IMAGE", "VIDEO", "DOCUMENT", "LOCATION")
+FILES = frozenset(FORMATS[1:4])
 PARAMETER_FORMATS = ("POSITIONAL", "NAMED")
 MAX_TEXT = {"HEADER": 60, "BODY": 1024, "FOOTER": 60}
 MAX_BUTTONS = 10
@@ -88,8 +89,18 @@ def flaw(category: str, components: list[dict[str, Any]]) -> str | None:
             for kind, part in parts.items()
             if kind in {"HEADER", "BODY"}
         ),
+        "A component HEADER with a file needs a sample in example.header_handle.": (
+            str(parts.get("HEADER", {}).get("format", "")).upper() in FILES
+            and not _has_sample(parts["HEADER"])
+        ),
     }
     return next((problem for problem, is_there in problems.items() if is_there), None)
+
+
+def _has_sample(header: dict[str, Any]) -> bool:
+    example = header.get("example")
+    handles = example.get("header_handle") if isinstance(example, dict) else None
+    return isinstance(handles, list) and bool(handles)
 
 
 def _is(value: object, form: re.Pattern[str]) -> bool:

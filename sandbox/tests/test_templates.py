@@ -29,6 +29,8 @@ from test_callbacks import settle
 from test_clock import HOUR, advance
 from test_limits import behave, code_of
 
+SHORT = {"type": "BODY", "text": "It has shipped."}
+
 
 def test_a_new_account_has_templates_that_can_be_sent(business: Business) -> None:
     assert names(business) == READY
@@ -130,6 +132,8 @@ def test_a_review_goes_on_after_a_kill(
         [{"type": "BODY", "text": "It is {{1}}", "example": {"body_text": [["x"]]}}],
         [BODY, {"type": "FOOTER", "text": "See {{1}}"}],
         [BODY, {"type": "HEADER", "format": "TEXT", "text": "Order {{1}}"}],
+        [BODY, {"type": "HEADER", "format": "IMAGE"}],
+        [BODY, {"type": "HEADER", "format": "DOCUMENT", "example": {"header_handle": []}}],
     ],
 )
 def test_a_template_against_the_platforms_rules_is_rejected_or_with_the_knob_refused(
@@ -280,6 +284,24 @@ def test_the_platform_announces_each_change_of_a_template(
     assert [each["status"] for each in found if each["id"] == template_id] == ["DISABLED"]
 
 
+def test_an_edit_behind_the_back_of_clients_has_no_callback(
+    business: Business, receiver: Receiver
+) -> None:
+    template_id = approved(business)
+    decide(business, template_id, components=[SHORT], status="PAUSED", silent=True)
+    assert shown(business, template_id, "status,components") == {
+        "status": "PAUSED",
+        "components": [SHORT],
+        "id": template_id,
+    }
+    decide(business, template_id, components=[BODY], category="MARKETING")
+    receiver.wait(lambda: bool(updates(receiver, "template_category_update")))
+    settle(business.sandbox)
+    assert [each["event"] for each in updates(receiver, STATUS)] == ["APPROVED"]
+    [value] = updates(receiver, "message_template_components_update")
+    assert value["message_template_element"] == BODY["text"]
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -288,6 +310,9 @@ def test_the_platform_announces_each_change_of_a_template(
         {"quality_score": "ODD"},
         {"reason": ""},
         {"refusal": 131026},
+        {"components": "odd"},
+        {"components": [{"type": "INVENTED"}]},
+        {"silent": "yes"},
         {"odd": 1},
     ],
 )

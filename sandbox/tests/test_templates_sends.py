@@ -34,6 +34,11 @@ REFUSED: Sends = [
     ([BODY, BUTTONS], [body(TEXT, TEXT), button("0"), button("1")], 132012),
     ([BODY, BUTTONS], [body(TEXT, TEXT), button("5"), button("1")], 132012),
     ([BODY], [body(TEXT, TEXT | {"text": "x" * 1020})], 132005),
+    *(
+        ([BODY], [body(TEXT, TEXT | {"text": text})], 132018)
+        for text in ("a\nb", "a\rb", "a\tb", "a     b")
+    ),
+    ([NAMED], [body(TEXT | {"parameter_name": "first_name", "text": "\n"})], 132018),
 ]
 
 
@@ -50,6 +55,7 @@ def test_parameters_that_do_not_fit_are_refused(
     ("components", "given"),
     [
         ([BODY], [body(TEXT, TEXT)]),
+        ([BODY], [body(TEXT, TEXT | {"text": "a    b"})]),
         ([PICTURE, BODY], [header(IMAGE), body(TEXT, TEXT)]),
         ([NAMED], [body(TEXT | {"parameter_name": "first_name"})]),
         ([BODY, BUTTONS], [body(TEXT, TEXT), button("1")]),

@@ -12,7 +12,7 @@ from models.messages.message import Message
 from models.messages.template import Template, TemplateList
 from models.numbers.number import Number
 from networks.interface import TemplateDefinition
-from services import sending
+from services import sending, template_reads
 from tests import factories
 from tests.fake_templates import BODY, Network, definition, known
 
@@ -37,10 +37,18 @@ BUTTONS = {
 
 @pytest.fixture
 def network(monkeypatch: pytest.MonkeyPatch) -> Network:
-    """The network that a send calls."""
+    """The network that a send calls. It has the templates that the gateway knows."""
     network = Network()
-    monkeypatch.setattr(sending, "network_of", lambda _: network)
+    for module in (sending, template_reads):
+        monkeypatch.setattr(module, "network_of", lambda _: network)
+    monkeypatch.setattr(template_reads, "_begun", {})
     return network
+
+
+def _both(number: Number, network: Network, *listed: TemplateDefinition) -> None:
+    """The gateway knows these templates as they are at the network."""
+    network.templates = list(listed)
+    known(number, *listed)
 
 
 def _send(
@@ -212,12 +220,12 @@ def test_invalid_parameters_are_refused_with_their_path_before_the_network_reque
     field: str,
     said: str,
 ) -> None:
-    known(number, definition("order_shipped", "en_US", *parts))
+    _both(number, network, definition("order_shipped", "en_US", *parts))
     with pytest.raises(InvalidError) as caught:
         _send(number, *given)
     assert caught.value.details["field"] == field
     assert said in caught.value.message
-    assert network.asked == []
+    assert network.sent == []
     assert Message.select().count() == 0
 
 
@@ -225,28 +233,28 @@ def test_invalid_parameters_are_refused_with_their_path_before_the_network_reque
 def test_a_template_that_cannot_be_sent_is_refused(
     number: Number, network: Network, status: str
 ) -> None:
-    known(number, definition(status=status, rejected_reason="SCAM"))
+    _both(number, network, definition(status=status, rejected_reason="SCAM"))
     with pytest.raises(InvalidError, match=rf"is {status} \(SCAM\)") as caught:
         _send(number, _body(TEXT, TEXT))
     assert caught.value.details["field"] == "/template/name"
-    assert network.asked == []
+    assert network.sent == []
 
 
 @pytest.mark.parametrize("status", ["APPROVED", "FLAGGED", "IN_APPEAL", "INVENTED"])
 def test_any_other_status_is_the_network_s_to_judge(
     number: Number, network: Network, status: str
 ) -> None:
-    known(number, definition(status=status))
+    _both(number, network, definition(status=status))
     _send(number, _body(TEXT, TEXT))
-    assert len(network.asked) == 1
+    assert len(network.sent) == 1
 
 
 def test_another_language_of_a_known_template_is_refused(number: Number, network: Network) -> None:
-    known(number, definition(), definition(language="de", template_id="502"))
+    _both(number, network, definition(), definition(language="de", template_id="502"))
     with pytest.raises(InvalidError, match=r"\bfr\b.*\bde, en_US\b") as caught:
         _send(number, language="fr")
     assert caught.value.details["field"] == "/template/language/code"
-    assert network.asked == []
+    assert network.sent == []
 
 
 def test_an_unknown_template_is_sent_and_the_list_is_requested(
@@ -255,7 +263,7 @@ def test_an_unknown_template_is_sent_and_the_list_is_requested(
     assert TemplateList.of(number) is None
     for _ in range(2):
         _send(number, _body(TEXT), name="unheard_of")
-    assert len(network.asked) == 2
+    assert len(network.sent) == 2
     [asked_for] = TemplateList.select()
     assert (asked_for.waba_id, asked_for.read_at) == ("2001", None)
 
@@ -264,11 +272,11 @@ def test_a_template_of_another_account_is_not_known(account: Account, network: N
     other = factories.active_number(Account.open("Other", "pro"), "1002")
     known(other, definition(status="PAUSED"))
     _send(factories.active_number(account))
-    assert len(network.asked) == 1
+    assert len(network.sent) == 1
 
 
 def test_a_refused_request_with_a_key_leaves_the_key_free(number: Number, network: Network) -> None:
-    known(number, definition(status="PAUSED"))
+    _both(number, network, definition(status="PAUSED"))
     content = {"name": "order_shipped", "language": {"code": "en_US"}}
     body = {"number_id": number.id, "to": "15551234567", "type": "template", "template": content}
     with pytest.raises(DomainError):
@@ -277,4 +285,4 @@ def test_a_refused_request_with_a_key_leaves_the_key_free(number: Number, networ
         Template.update(status="APPROVED").execute()
     body["template"] = content | {"components": [_body(TEXT, TEXT)]}
     assert asyncio.run(sending.send(number.account_id, body, "key-1")).status == 200
-    assert len(network.asked) == 1
+    assert len(network.sent) == 1
