@@ -65,7 +65,19 @@ def _flow(**parameters: str | None) -> Content:
     return pressable("flow", {k: v for k, v in given.items() if v is not None})
 
 
+def _address(length: int) -> str:
+    return LINK + "a" * (length - len(LINK))
+
+
+def _page(url: str) -> Content:
+    return contacts({"name": {"formatted_name": "Ana"}, "urls": [{"url": url}]})
+
+
 def _all() -> Iterator[Limit]:
+    longest, longer = _address(8192), _address(8193)
+    yield "a file's address", plain("image", link=longest), plain("image", link=longer)
+    yield "a button's address", _link(url=longest), _link(url=longer)
+    yield "a contact's page", _page(longest), _page(longer)
     yield from _text("the text", 4096, lambda t: plain("text", body=t))
     for kind in ("image", "video", "document"):
         yield from _text(

@@ -60,10 +60,10 @@ def accepted(sandbox: Sandbox, to: str) -> Content:
 def test_each_type_reaches_the_network_in_its_exact_shape_and_can_be_read(
     api: Api, sandbox: Sandbox, number: dict[str, str], name: str
 ) -> None:
-    """The content is as given, without additions."""
-    body = (VARIANTS | STANDALONE)[name]
-    answer, to = deliver(api, number, body, fits=True)
-    sent = answer.json()
+    """The content is as given, without additions. The network gets no reference."""
+    given = (VARIANTS | STANDALONE)[name]
+    answer, to = deliver(api, number, given, fits=True)
+    sent, body = answer.json(), {k: v for k, v in given.items() if k != "reference"}
     assert accepted(sandbox, to) == body | {"biz_opaque_callback_data": sent["id"]}
     message = api.get(f"/messages/{sent['id']}")
     check_message(message)
@@ -142,7 +142,6 @@ def test_an_error_points_to_the_property_that_is_wrong(
         plain("image", caption="x"),
         plain("image", link="ftp://example.com/"),
         plain("image", link="example.com/a.png"),
-        plain("image", link="https://example.com/" + "a" * 2048),
         plain("image", link=LINK, filename="a.png"),
         plain("audio", link=LINK, caption="x"),
         plain("sticker", link=LINK, caption="x"),

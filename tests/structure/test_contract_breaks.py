@@ -77,7 +77,7 @@ def _at(place: str, contract: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize(("direction", "count"), [(Direction.REQUEST, 0), (Direction.RESPONSE, 1)])
 def test_a_wider_pattern_breaks_only_clients_that_read_it(direction: Direction, count: int) -> None:
-    [place] = WIDER
+    place = min(WIDER)
     schema, _, _ = place.rpartition("/")
     old, new = {"pattern": "^a$"}, {"pattern": "^[ab]$"}
     assert len([*Schemas({}, {}).breaks(old, new, schema, direction)]) == count

@@ -32,7 +32,7 @@ CONTACT = fields(
         "emails": array(fields({"email": text(320)}, {"type": KIND}), 50, least=0),
         "addresses": array(ADDRESS, 50, least=0),
         "org": fields({}, dict.fromkeys(("company", "department", "title"), LINE)),
-        "urls": array(fields({"url": text(2048)}, {"type": KIND}), 50, least=0),
+        "urls": array(fields({"url": text(8192)}, {"type": KIND}), 50, least=0),
         "birthday": matching(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", "a date, YYYY-MM-DD"),
     },
 )

@@ -17,8 +17,9 @@ from sandbox.graph_errors import GraphError
 Check = Callable[[str, Any], None]
 Refusal = Callable[[str], GraphError]
 
-LINK = re.compile(r"https?://[^\s/?#]+\S*")
-MAX_LINK = 2048
+# Blanks are those of ASCII. Engines of regular expressions differ in others, and clients check with theirs.
+LINK = re.compile(r"https?://[^\t-\r /?#]+[^\t-\r ]*")
+MAX_LINK = 8192
 NUMERAL = re.compile(r"[+-]?[0-9]{1,20}([.][0-9]{1,20})?", re.ASCII)
 
 
