@@ -3,6 +3,7 @@
 Except ``update_contact``, everything runs in the caller's transaction.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from models import clock
@@ -10,13 +11,11 @@ from models.accounts.account import MAX_WORD, Account
 from models.accounts.actor import NETWORK, acting
 from models.accounts.audit import Audit
 from models.database import exclusively
-from models.deliveries.delivery import Delivery
 from models.messages.contact import Contact, Source
 from models.messages.message import Message
 from models.numbers.number import Number
 from networks.items import InboundMessage, PersonUpdate
-from resources.contact import contact_object
-from webhooks.kinds import EventKind
+from services import consent
 
 
 def sender(number: Number, item: InboundMessage, at: int) -> Contact | None:
@@ -27,7 +26,7 @@ def sender(number: Number, item: InboundMessage, at: int) -> Contact | None:
     if item.type == "text":
         is_changed |= _apply_keyword(contact, item.content.get("body"), at)
     if is_changed:
-        emit_contact(contact, number)
+        consent.emit_contact(contact, number)
     return contact
 
 
@@ -35,6 +34,13 @@ def _record(
     number: Number, item: InboundMessage | PersonUpdate, because: Source, at: int
 ) -> tuple[Contact, bool]:
     """The contact of an item, updated from it. Returns also whether the change needs an event."""
+    contact, is_changed = _recorded(number, item, because, at)
+    return contact, consent.follow(contact) or is_changed
+
+
+def _recorded(
+    number: Number, item: InboundMessage | PersonUpdate, because: Source, at: int
+) -> tuple[Contact, bool]:
     identity = vars(item.person)
     if item.becomes is None:
         return Contact.record(number, identity, because, at)
@@ -54,23 +60,21 @@ def _apply_keyword(contact: Contact, text: object, at: int) -> bool:
     account, word = Account.by_id(contact.account_id), text.strip().casefold()
     for words, out in ((account.stop_words, True), (account.start_words, False)) if account else ():
         if word in words:
-            return _opt(contact, out=out, because=Source.WORD, at=at)
+            return consent.state(contact, out=out, because=Source.WORD, at=at)
     return False
 
 
 def opt(contact: Contact, *, out: bool, because: Source, at: int) -> None:
     """Opt a person out of marketing, or in again."""
-    if _opt(contact, out=out, because=because, at=at):
-        emit_contact(contact)
+    if consent.state(contact, out=out, because=because, at=at):
+        consent.emit_contact(contact)
 
 
-def _opt(contact: Contact, *, out: bool, because: Source, at: int) -> bool:
-    """Opt a person out or in, with the row of the audit log. Returns whether that is a change."""
-    is_changed = contact.opt(out=out, because=because, at=at)
-    if is_changed:
-        action = "contact.opted_out" if out else "contact.opted_in"
-        Audit.record(contact.account_id, action, contact.id, after={"because": because})
-    return is_changed
+def learn(contact: Contact, identity: Mapping[str, str | None], because: Source, at: int) -> None:
+    """Store identifiers and names of a person that the network named. Emits the event of the change."""
+    is_changed = contact.update_identity(identity, because, at)
+    if consent.follow(contact) or is_changed:
+        consent.emit_contact(contact)
 
 
 def update_contact(account_id: str, contact_id: str, **changes: Any) -> Contact:
@@ -107,14 +111,8 @@ def apply_update(item: PersonUpdate) -> bool:
     at = item.at or clock.now()
     contact, is_changed = _record(number, item, Source.NETWORK, at)
     if item.opted_out is not None:
-        is_changed |= _opt(contact, out=item.opted_out, because=Source.NETWORK, at=at)
+        out = item.opted_out
+        is_changed |= consent.state(contact, out=out, because=Source.NETWORK, at=at)
     if is_changed:
-        emit_contact(contact, number)
+        consent.emit_contact(contact, number)
     return True
-
-
-def emit_contact(contact: Contact, number: Number | None = None) -> None:
-    """Emit ``contact.updated``, once for each change. ``number`` spares a query if it is known."""
-    kind, number_ids = EventKind.CONTACT_UPDATED, [contact.number_id]
-    data = contact_object(contact, number)
-    Delivery.emit(contact.account_id, kind, data, subject_id=contact.id, number_ids=number_ids)

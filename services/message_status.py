@@ -46,8 +46,7 @@ def record_acceptance(
     identity = {"phone": accepted.wa_id, "user_id": accepted.user_id}
     if contact is not None and contact.differing(identity):
         with writing():
-            if contact.update_identity(identity, Source.SEND, now):
-                contacts.emit_contact(contact)
+            contacts.learn(contact, identity, Source.SEND, now)
     _accept(fresh, accepted, now, contact, webhooks)
     return fresh
 
@@ -95,8 +94,8 @@ def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -
     at = update.at or clock.now()
     error = update.errors[0] if update.errors else None
     contact = sent.contacts.get(message.contact_id or "")
-    if contact is not None and contact.update_identity(vars(update.person), Source.STATUS, at):
-        contacts.emit_contact(contact)
+    if contact is not None:
+        contacts.learn(contact, vars(update.person), Source.STATUS, at)
     if message.wa_message_id is None:
         _accept(message, Acceptance(update.wa_message_id), at, contact, webhooks)
     if update.errors:

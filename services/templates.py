@@ -17,10 +17,14 @@ from models.page import Page
 from networks.exceptions import ContentError, NotOfferedError
 from networks.interface import Templates
 from networks.registry import network_of, offered
-from services import template_copy
+from services import consent, template_copy
 from services.network_failures import Asked, active_number, answer_to, asking
 
 MARKETING = "MARKETING"
+UNKNOWN_CATEGORY = (
+    "the category of this template is not known yet. If it is another one, list the templates of the number"
+    " first, then send again."
+)
 READING = Asked("read templates", "read", "so the templates could not be read. Try again.")
 CREATING = Asked(
     verb="create templates",
@@ -105,20 +109,10 @@ def check_message(
 
 
 def _check_consent(contact: Contact, template: Template | None) -> None:
-    if contact.opted_out_at is None:
-        return
     if template is None:
-        problem = (
-            "the category of this template is not known yet. Nothing was sent. List the templates of the"
-            " number first, then send again."
-        )
+        consent.require(contact, UNKNOWN_CATEGORY)
     elif template.category == MARKETING:
-        problem = f'"{template.name}" is a {MARKETING} template. Nothing was sent. Choose another category.'
-    else:
-        return
-    raise ConflictError(
-        f"The contact {contact.id} opted out of marketing, and {problem}", field="/to"
-    )
+        consent.require(contact, f'"{template.name}" is a {MARKETING} template.')
 
 
 def _known(number: Number, content: dict[str, Any]) -> Template | None:

@@ -5,10 +5,11 @@ A key is shown once and stored as a SHA-256 digest: it has 32 random bytes, so n
 
 import secrets
 from collections.abc import Iterable
+from enum import StrEnum
 from functools import cache
 from typing import Any, Self, TypeVar, cast
 
-from peewee import BigIntegerField, ForeignKeyField, TextField
+from peewee import SQL, BigIntegerField, ForeignKeyField, TextField
 
 from models import clock
 from models.accounts import secret
@@ -24,6 +25,13 @@ PLANS = ("starter", "pro")
 MAX_WORDS, MAX_WORD = 20, 40
 PREFIX = "mk_live_"
 LAST_USE_GRANULARITY_MS = 3_600_000
+
+
+class ConsentScope(StrEnum):
+    """Whether an opt-out holds for all numbers of the account, or for the number that learned of it."""
+
+    ACCOUNT = "account"
+    NUMBER = "number"
 
 
 class Account(BaseModel):
@@ -45,6 +53,14 @@ class Account(BaseModel):
     start_text = TextField(default="")
     stop_words = Decoded(str.splitlines, "stop_text")
     start_words = Decoded(str.splitlines, "start_text")
+    # The default is also that of the column: an earlier version names none.
+    consent_scope = TextField(default=ConsentScope.ACCOUNT, constraints=[SQL("DEFAULT 'account'")])
+    # The languages of the built-in words: lines. Null for those of the account's templates.
+    languages_text = TextField(null=True)
+    # The message to a person who opted out by a word, null for none.
+    stop_answer = TextField(null=True)
+    # Of the digests of suppressed people. Null until there is one. It never changes.
+    sealed_salt = secret.SealedField(null=True)
 
     def set_opt_words(self, *, stop: Iterable[str], start: Iterable[str]) -> None:
         """Set the words by which people opt out and in, in any case. Raises ValueError like ``as_words``."""

@@ -5,7 +5,7 @@ both may change. Two contacts of a number that turn out to be one person are mer
 the gateway knows (docs/decisions/0041-one-contact-for-a-person.md).
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import nullcontext
 from enum import StrEnum
 from functools import cache, partial, reduce
@@ -18,6 +18,7 @@ from models import clock
 from models.accounts.account import Account, Owned, owned
 from models.database import BaseModel, Prepared, fetch, is_among, is_in, writing
 from models.messages.message import Direction, Message
+from models.messages.suppression import Suppression, latest_of
 from models.numbers.number import Number
 
 # The network's data about a person: names, and identifiers that are unique among a number's contacts.
@@ -42,6 +43,7 @@ class Source(StrEnum):
     API = "api"
     WORD = "word"
     ERROR = "error"
+    IMPORT = "import"
 
 
 class Contact(Owned):
@@ -64,6 +66,13 @@ class Contact(Owned):
     opted_out_because = TextField(null=True)
     created_at = BigIntegerField()
     merged_into = TextField(null=True)
+    # If an identifier became known: all of them, also earlier ones. Empty otherwise, and not stored.
+    learned: frozenset[str] = frozenset()
+
+    @property
+    def identifiers(self) -> set[str]:
+        """The phone number and user ids that are known."""
+        return {getattr(self, name) for name in IDS} - {None}
 
     @classmethod
     def record(
@@ -119,9 +128,19 @@ class Contact(Owned):
             created_at=at,
             **{name: identity.get(name) for name in IDENTITY},
         )
-        is_first = _WRITE.execute(*(contact.__data__[name] for name in WRITTEN)).count
+        contact.apply_suppression()
+        is_first = _WRITE.execute(*map(contact.__data__.get, WRITTEN)).count
         # A concurrent transaction may have changed it.
         return contact if is_first else cls._known(number.id, identity)[0]
+
+    def apply_suppression(self) -> None:
+        """Make a new contact opted out, if the account's numbers know of an opt-out of the person."""
+        account = Account.get_by_id(self.account_id)
+        rows = Suppression.known(account, self.identifiers)
+        latest = latest_of(rows, account, self.number_id)
+        if latest is not None and latest.is_out:
+            self.opted_out_at, self.opted_out_because = latest.at, latest.source
+            self.learned = frozenset(self.identifiers)
 
     def update_identity(self, identity: Mapping[str, str | None], because: Source, at: int) -> bool:
         """Store new identifiers and names. The caller's transaction holds the lock of the person.
@@ -139,13 +158,19 @@ class Contact(Owned):
         fresh = known.get(self.id) or Contact.find(self.id)
         if fresh is None:
             return False
+        before = fresh.identifiers
         others = [row for row in known.values() if row.id != fresh.id]
+        theirs = {other.id: other.identifiers for other in others}
         is_merged = [fresh.merge_from(other, identity, because, at) for other in others]
+        for other in others:
+            before |= theirs[other.id] if other.merged_into == fresh.id else set()
         new = fresh.differing(identity)
         is_replaced = "phone" in new or ("user_id" in new and fresh.user_id is not None)
         with writing() if is_replaced else nullcontext():
             fresh.move(new, because, at)
         self.__data__.update(fresh.__data__)
+        if any(is_merged) or self.identifiers - before:
+            self.learned = frozenset(before | self.identifiers)
         return is_replaced or any(is_merged)
 
     def differing(self, identity: Mapping[str, str | None]) -> dict[str, str]:
@@ -205,32 +230,40 @@ class Contact(Owned):
             ContactChange.contact_id == other.id
         ).execute()
         Contact.update(merged_into=self.id).where(Contact.merged_into == other.id).execute()
-        names = (*IDENTITY, "note", "opted_out_at", "opted_out_because")
+        names = (*IDENTITY, "note", *CONSENT)
         mine = {name: getattr(other, name) for name in names if getattr(self, name) is None}
         other.assign(dict.fromkeys(IDS) | {"merged_into": self.id})
         self.assign(mine)
         _NOTE.execute(self.id, CONTACT, other.id, self.id, because, at)
 
-    def opt(self, *, out: bool, because: Source, at: int) -> bool:
-        """Opt out of marketing, or in again, in the caller's transaction. Returns whether that changed.
+    @property
+    def is_out(self) -> bool:
+        """Whether the person opted out of marketing of this number."""
+        return self.opted_out_at is not None
 
-        A statement older than the latest change has no effect, for example in a repeated callback.
-        """
-        if out == (self.opted_out_at is not None):
-            return False
-        changes = ContactChange.select().where(
-            ContactChange.contact_id == self.id, ContactChange.field == OPTED_OUT
-        )
-        latest = changes.order_by(ContactChange.id.desc()).first()
-        # The network's times have a resolution of one second.
-        if because is not Source.API and latest and at // 1000 < latest.at // 1000:
-            return False
+    def opt(self, *, out: bool, because: str, at: int) -> None:
+        """Opt out of marketing, or in again, in the caller's transaction."""
         opt_out = {"opted_out_at": at, "opted_out_because": because}
         with writing():
             old, new = str(not out).lower(), str(out).lower()
             _NOTE.execute(self.id, OPTED_OUT, old, new, because, at)
             self.assign(opt_out if out else dict.fromkeys(opt_out))
-        return True
+
+    def last_opt(self) -> int:
+        """When the consent changed last, 0 for never."""
+        changes = ContactChange.select().where(
+            ContactChange.contact_id == self.id, ContactChange.field == OPTED_OUT
+        )
+        latest = changes.order_by(ContactChange.id.desc()).first()
+        return 0 if latest is None else int(latest.at)
+
+    @classmethod
+    def of_people(cls, account_id: str, people: Collection[str]) -> list["Contact"]:
+        """The account's contacts with one of these identifiers, in the caller's transaction."""
+        rows = list(_of_people.execute(account_id, list(people)))
+        found = {row.id: row for row in rows if row.merged_into is None}
+        leading = {row.merged_into for row in rows} - {None, *found}
+        return [*found.values(), *map(cls.get_by_id, leading)]
 
     @classmethod
     def find(cls, contact_id: str) -> "Contact | None":
@@ -308,13 +341,22 @@ Contact.add_index(
     Contact.merged_into, where=SQL("merged_into IS NOT NULL"), name="contact_merged_into"
 )
 NOTED = ("contact_id", "field", "old", "new", "because", "at")
-WRITTEN = ("id", "account", "number", "created_at", *IDENTITY)
+CONSENT = ("opted_out_at", "opted_out_because")
+WRITTEN = ("id", "account", "number", "created_at", *IDENTITY, *CONSENT)
 
 
 _NOTE = Prepared(lambda *values: ContactChange.insert(dict(zip(NOTED, values, strict=True))))
 _WRITE = Prepared(
     lambda *values: Contact.insert(dict(zip(WRITTEN, values, strict=True))).on_conflict_ignore()
 )
+
+
+@partial(Prepared, model=Contact)
+def _of_people(account_id: Any, people: Any) -> Any:
+    """The contacts with these identifiers, in the indexes of the account's numbers."""
+    numbers = Number.select(Number.id).where(Number.account == account_id)
+    theirs = Contact.select().where(Contact.number.in_(numbers))
+    return reduce(add, (theirs.where(is_in(getattr(Contact, name), people)) for name in IDS))
 
 
 @partial(Prepared, model=Contact)

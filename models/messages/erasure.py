@@ -35,6 +35,8 @@ from models.messages import search
 from models.messages.contact import IDS, Contact, ContactChange
 from models.messages.idempotency import IdempotencyKey
 from models.messages.message import IS_PERSONS, IS_UNSETTLED, Message
+from models.messages.opt_out_answer import OptOutAnswer
+from models.messages.suppression import Suppression
 from models.work import Work
 
 # Messages removed in one transaction. Each may have events, deliveries, attempts and a block of the search
@@ -103,6 +105,8 @@ class Erasure(Owned, Work):
         Audit.record(contact.account_id, "contact.erased", contact.id)
         Contact.delete().where(Contact.id.in_(contact_ids)).execute()
         ContactChange.delete().where(ContactChange.contact_id.in_(contact_ids)).execute()
+        OptOutAnswer.delete().where(OptOutAnswer.contact_id.in_(contact_ids)).execute()
+        _forget_opt_outs(contact.account_id, known_ids)
         removed = _remove_events(contact_ids)
         recent = clock.id_bound("msg", clock.now() - LONGEST_SEND_MS)
         running = _messages_with(contact_ids).where(IS_UNSETTLED, Message.id >= recent)
@@ -219,6 +223,13 @@ def _identifiers(number_id: str, contact_ids: Sequence[str]) -> list[str]:
         for row in others.where(getattr(Contact, name).in_(found))
     }
     return sorted(found - theirs - {None})
+
+
+def _forget_opt_outs(account_id: str, people: Sequence[str]) -> None:
+    """Keep only the digests of their opt-outs, unless a contact of another number has the identifier."""
+    others = Contact.of_people(account_id, people)
+    left = set(people).difference(*(other.identifiers for other in others))
+    Suppression.forget(Account.get_by_id(account_id), left)
 
 
 def _remove_events(subject_ids: Sequence[str]) -> Counter[str]:

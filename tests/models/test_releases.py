@@ -11,8 +11,10 @@ from contract_tests.backends import empty_state
 from contract_tests.releases.build import OLDEST, POSTGRESQL, build, schema_file
 from contract_tests.stored import LOCK_FILE, QUEUE_TABLES, Stored
 from models import database
+from models.accounts.account import Account
 from models.database import engine
 from models.file_lock import lock_within
+from models.messages.suppression import Suppression
 
 # Each of them breaks a release that runs on the same database. A release needs no index to run.
 REMOVING = re.compile(
@@ -101,12 +103,38 @@ def test_the_creators_of_earlier_keys_are_found_in_the_audit_log(tmp_path: Path)
     connected.close()
 
 
-def _copy(table: str, new_id: str, **changes: str | None) -> None:
-    """Insert a copy of the table's first row with other values, as SQL."""
+def test_the_opt_outs_of_an_earlier_release_hold_for_the_account(tmp_path: Path) -> None:
+    url = _empty(tmp_path)
+    build(url)
+    connected = database.connect(url)
+    with database.reading():
+        [(number_id, account_id, phone, at)] = connected.execute_sql(
+            "SELECT number_id, account_id, phone, opted_out_at FROM contact"
+        ).fetchall()
+    names = {"phone_number_id": "'1002'", "phone_number": "'15550002'"}
+    with database.writing():
+        _copy("number", "num_2", first=number_id, **names)
+        changes: dict[str, str | None] = {
+            "number_id": "'num_2'",
+            "user_id": None,
+            "opted_out_at": None,
+        }
+        _copy("contact", "ctc_2", first=_rows()["contact"][0]["id"], **changes)
+    database.migrate()
+    assert [row["opted_out_at"] for row in _rows()["contact"]] == [at, at]
+    known = Suppression.known(Account.get_by_id(account_id), [phone, "US.1"])
+    found = sorted((row.person, row.number_id, row.at, row.source, row.is_out) for row in known)
+    assert found == [(phone, "", at, "word", True), ("US.1", "", at, "word", True)]
+    connected.close()
+
+
+def _copy(table: str, new_id: str, first: str | None = None, **changes: str | None) -> None:
+    """Insert a copy of the table's first row with other values, as SQL. A value of None is null."""
     quoted = {column.name: f'"{column.name}"' for column in database.database.get_columns(table)}
     values = quoted | {"id": f"'{new_id}'"} | changes
-    columns, chosen = ", ".join(quoted.values()), ", ".join(str(values[name]) for name in quoted)
-    first = "'usr_1', 'key_1', 'aud_1'"
+    chosen = ", ".join("NULL" if values[name] is None else str(values[name]) for name in quoted)
+    columns = ", ".join(quoted.values())
+    first = f"'{first}'" if first else "'usr_1', 'key_1', 'aud_1'"
     query = (
         f'INSERT INTO "{table}" ({columns}) SELECT {chosen} FROM "{table}" WHERE id IN ({first})'  # noqa: S608 - its own names
     )

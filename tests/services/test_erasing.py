@@ -422,7 +422,7 @@ def test_a_phone_number_that_another_person_has_now_is_that_person_s(number: Num
 def test_a_later_message_makes_a_new_contact(number: Number) -> None:
     before = factories.contact(number, **ANA)
     with writing():
-        contacts.opt(before, out=True, because=Source.API, at=clock.now())
+        before.opt(out=True, because=Source.API, at=clock.now())
     Erasure.begin(before)
     after = factories.contact(number, **ANA)
     assert after.id != before.id

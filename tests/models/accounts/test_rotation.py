@@ -27,8 +27,8 @@ def stored(tmp_path: Path) -> Iterator[int]:
     url = empty_state().get("GATEWAY_DATABASE_URL", f"sqlite://{tmp_path}/gateway.db")
     build(url)
     connected = database.connect(url)
-    database.migrate()
     secret.use_keys(rows.SECRET_KEY)
+    database.migrate()
     # Tables and columns that the release did not have.
     with database.writing():
         Webhook.get_by_id(rows.WEBHOOK).change(headers={"Authorization": "Bearer a-token"})

@@ -1,0 +1,175 @@
+"""Suppressions: which people get no marketing, from all numbers of an account or from one.
+
+A row has the latest statement about one identifier of a person: an opt-out, or since ``ended_at`` an opt-in.
+Of the statements that hold for a number, the latest counts. Rows are found by a digest with a salt of the
+account, so an opt-out is recognized after the person was erased. Rows change in exclusive transactions only.
+"""
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Collection, Iterable
+from typing import Any, NamedTuple, Self
+
+from peewee import SQL, BigIntegerField, ForeignKeyField, TextField
+
+from models import clock
+from models.accounts import secret
+from models.accounts.account import Account, ConsentScope, Owned
+from models.database import Prepared, is_in
+from models.page import Page, fetch_page
+
+# The ``number_id`` of a statement to all numbers of the account.
+EVERYWHERE = ""
+# Enough that no two people of an account have the same digest.
+DIGEST_BYTES, SALT_BYTES = 16, 32
+# As a literal, because SQLite uses a partial index only for a condition it can read.
+IS_IN_FORCE = SQL("ended_at IS NULL")
+
+
+class Statement(NamedTuple):
+    """An opt-out of marketing, or an opt-in: whether, to which number, how it is known, when and why.
+
+    ``source`` is a models.messages.contact.Source, ``at`` in milliseconds.
+    """
+
+    out: bool
+    number_id: str
+    source: str
+    at: int
+    reason: str | None = None
+
+
+class Suppression(Owned):
+    """The latest statement about an identifier, which is ``person`` until the opt-out ends or is erased."""
+
+    account = ForeignKeyField(Account, lazy_load=False, index=False)
+    digest = TextField()
+    person = TextField(null=True)
+    number_id = TextField()
+    reason = TextField(null=True)
+    source = TextField()
+    at = BigIntegerField()
+    ended_at = BigIntegerField(null=True)
+
+    class Meta:
+        indexes = ((("account", "digest", "number_id"), True),)
+
+    @property
+    def is_out(self) -> bool:
+        return self.ended_at is None
+
+    @property
+    def said_at(self) -> int:
+        return self.at if self.ended_at is None else self.ended_at
+
+    @classmethod
+    def known(cls, account: Account, people: Collection[str]) -> list[Self]:
+        """The statements about these identifiers, by one indexed query."""
+        if account.sealed_salt is None or not people:
+            return []
+        return list(_known.read(account.id, digests_of(account, people)))
+
+    @classmethod
+    def record(cls, account: Account, people: Collection[str], said: Statement) -> None:
+        """Record a statement about each identifier, inside the caller's exclusive transaction."""
+        if account.sealed_salt is None:
+            salt = secrets.token_hex(SALT_BYTES)
+            account.assign({"sealed_salt": secret.encrypt(salt)})
+        rows = cls.known(account, people)
+        for person, digest in zip(people, digests_of(account, people), strict=True):
+            theirs = [row for row in rows if row.digest == digest]
+            latest = latest_of(theirs, account, said.number_id)
+            if said.out != (latest is not None and latest.is_out):
+                # The network's times have a resolution of one second.
+                at = said.at if latest is None else max(said.at, latest.said_at + 1)
+                change = cls._suppress if said.out else cls._end
+                change(account, person, digest, theirs, said._replace(at=at))
+
+    @classmethod
+    def _suppress(
+        cls, account: Account, person: str, digest: str, theirs: Iterable[Self], said: Statement
+    ) -> None:
+        values = {"person": person, "reason": said.reason, "source": said.source, "at": said.at}
+        for row in theirs:
+            if row.number_id == said.number_id:
+                row.assign(values | {"ended_at": None})
+                return
+        cls._add(account, digest, said, **values)
+
+    @classmethod
+    def _end(
+        cls, account: Account, _person: str, digest: str, theirs: Iterable[Self], said: Statement
+    ) -> None:
+        """End the opt-outs. The opt-in to one number ends none to all numbers: it is a row of its own."""
+        is_for_all = account.consent_scope == ConsentScope.ACCOUNT
+        for row in theirs:
+            if is_for_all or row.number_id == said.number_id:
+                row.end(said.source, said.at)
+        if not is_for_all and said.number_id not in {row.number_id for row in theirs}:
+            cls._add(account, digest, said, source=said.source, at=said.at, ended_at=said.at)
+
+    @classmethod
+    def _add(cls, account: Account, digest: str, said: Statement, **values: Any) -> None:
+        cls.create(
+            id=clock.new_id("sup"),
+            account=account.id,
+            digest=digest,
+            number_id=said.number_id,
+            **values,
+        )
+
+    def end(self, source: str, at: int) -> None:
+        """Opt in again, inside the caller's transaction. What names the person is needed no longer."""
+        self.assign({"ended_at": at, "source": source, "person": None, "reason": None})
+
+    @classmethod
+    def forget(cls, account: Account, people: Collection[str]) -> None:
+        """Erase these people, in the caller's transaction: of their opt-outs only the digests remain."""
+        ids = [row.id for row in cls.known(account, people)]
+        cls.update(person=None, reason=None).where(cls.id.in_(ids)).execute()
+        cls.delete().where(cls.id.in_(ids), cls.ended_at.is_null(is_null=False)).execute()
+
+    @classmethod
+    def search(
+        cls, account: Account, limit: int, offset: int, person: str | None, number_id: str | None
+    ) -> Page[Self]:
+        """The opt-outs in force, newest first. ``person`` is an identifier."""
+        wanted = [cls.account == account.id, IS_IN_FORCE]
+        if person is not None:
+            ids = [row.id for row in cls.known(account, [person])]
+            wanted.append(cls.id.in_(ids))
+        if number_id is not None:
+            wanted.append(cls.number_id == number_id)
+        return fetch_page(cls.select().where(*wanted).order_by(cls.id.desc()), limit, offset)
+
+
+def digests_of(account: Account, people: Iterable[str]) -> list[str]:
+    """The digest of each identifier, with the salt of the account."""
+    key = bytes.fromhex(secret.decrypt(account.sealed_salt))
+    made = (hmac.digest(key, person.encode(), hashlib.sha256) for person in people)
+    return [digest[:DIGEST_BYTES].hex() for digest in made]
+
+
+def latest_of(rows: Iterable[Suppression], account: Account, number_id: str) -> Suppression | None:
+    """The latest of these statements that holds for a number, or for all if it is EVERYWHERE.
+
+    If the account chose one consent for all its numbers, each statement holds for all.
+    """
+    is_for_all = account.consent_scope == ConsentScope.ACCOUNT
+    holding = (row for row in rows if is_for_all or row.number_id in {EVERYWHERE, number_id})
+    return max(holding, key=lambda row: (row.said_at, row.number_id), default=None)
+
+
+# For the list.
+Suppression.add_index(
+    Suppression.account, Suppression.id, where=IS_IN_FORCE, name="suppression_in_force"
+)
+
+
+def _with_digests(account_id: Any, digests: Any) -> Any:
+    is_theirs = Suppression.account == account_id, is_in(Suppression.digest, digests)
+    return Suppression.select().where(*is_theirs)
+
+
+_known = Prepared(_with_digests, Suppression)

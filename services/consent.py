@@ -1,0 +1,214 @@
+"""The consent of people to marketing: the same for all contacts of a person, and kept without a contact too.
+
+Except ``suppress`` and ``end``, everything runs in the caller's transaction. Each contact whose consent
+changes emits contact.updated.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+
+from models import clock
+from models.accounts.account import Account, ConsentScope, owned
+from models.accounts.audit import Audit
+from models.clock import moment
+from models.database import exclusively, writing
+from models.deliveries.delivery import Delivery
+from models.errors import ConflictError
+from models.messages.contact import Contact, Source
+from models.messages.suppression import EVERYWHERE, Statement, Suppression, latest_of
+from models.numbers.number import Number
+from resources.contact import contact_object
+from webhooks.kinds import EventKind
+
+# How a person opted out, in the words of an error.
+HOW = {
+    Source.NETWORK: "at the messaging network",
+    Source.API: "by a request of this account",
+    Source.WORD: "by a message",
+    Source.ERROR: "as the messaging network reported",
+    Source.IMPORT: "by an imported list",
+}
+
+
+def state(contact: Contact, *, out: bool, because: Source, at: int) -> bool:
+    """The contact's person opts out of marketing, or in again. Returns whether the contact changed.
+
+    It holds for all numbers of the account, unless the account chose one consent for each. A statement older
+    than the latest one has no effect, for example in a repeated callback. The caller emits the event of this
+    contact.
+    """
+    account = Account.get_by_id(contact.account_id)
+    number_id = scope_of(account, contact.number_id)
+    rows = Suppression.known(account, contact.identifiers)
+    latest = latest_of(rows, account, number_id)
+    if contact.is_out == out and _are_all(rows, account, number_id, contact.identifiers, out=out):
+        return False
+    said_at = max(contact.last_opt(), 0 if latest is None else latest.said_at)
+    # The network's times have a resolution of one second. What the account says holds from now on.
+    if because is not Source.API and at // 1000 < said_at // 1000:
+        return False
+    with writing():
+        said = Statement(out, number_id, because, at)
+        return contact.id in say(contact.account_id, contact.identifiers, said, contact)
+
+
+def follow(contact: Contact) -> bool:
+    """Apply what is known of a person to identifiers that became known. Returns whether the contact changed.
+
+    The caller emits the event of this contact.
+    """
+    if not contact.learned:
+        return False
+    account, people = Account.get_by_id(contact.account_id), contact.learned
+    rows = Suppression.known(account, people)
+    is_changed = False
+    for number_id in sorted({scope_of(account, row.number_id) for row in rows}):
+        of_scope = [row for row in rows if number_id in {EVERYWHERE, row.number_id}]
+        latest = latest_of(of_scope, account, number_id)
+        if latest is None or (
+            _are_all(of_scope, account, number_id, people, out=latest.is_out)
+            and contact.is_out == latest.is_out
+        ):
+            continue
+        said = Statement(latest.is_out, number_id, latest.source, latest.said_at, latest.reason)
+        with writing():
+            is_changed |= contact.id in say(account.id, people, said, contact)
+    return is_changed
+
+
+def scope_of(account: Account, number_id: str) -> str:
+    """The number that a statement to this number holds for, or EVERYWHERE."""
+    return number_id if account.consent_scope == ConsentScope.NUMBER else EVERYWHERE
+
+
+def _are_all(
+    rows: Sequence[Suppression],
+    account: Account,
+    number_id: str,
+    people: Collection[str],
+    *,
+    out: bool,
+) -> bool:
+    """Whether each of these identifiers is opted out, or none."""
+    of_each = {row.digest: [each for each in rows if each.digest == row.digest] for row in rows}
+    latest = [latest_of(theirs, account, number_id) for theirs in of_each.values()]
+    outs = [row for row in latest if row is not None and row.is_out]
+    return len(outs) == (len(people) if out else 0)
+
+
+def say(
+    account_id: str, people: Iterable[str], said: Statement, own: Contact | None = None
+) -> set[str]:
+    """Record a statement about a person in an exclusive transaction, and apply it to the person's contacts.
+
+    Returns the identifiers of the contacts that changed. The event of ``own`` is left to the caller.
+    """
+    # Not before the transaction: another one may have made the salt.
+    account = Account.get_by_id(account_id)
+    everyone = set(people)
+    for contact in Contact.of_people(account.id, everyone):
+        everyone |= contact.identifiers
+    Suppression.record(account, everyone, said)
+    changed = set()
+    for contact in Contact.of_people(account.id, everyone):
+        if _apply(account, contact, said):
+            changed.add(contact.id)
+            if own is not None and contact.id == own.id:
+                own.__data__.update(contact.__data__)
+            else:
+                emit_contact(contact)
+    return changed
+
+
+def _apply(account: Account, contact: Contact, said: Statement) -> bool:
+    """Store in a contact what is known of its person. Returns whether that is a change."""
+    latest = latest_of(Suppression.known(account, contact.identifiers), account, contact.number_id)
+    is_out = latest is not None and latest.is_out
+    if is_out == contact.is_out:
+        return False
+    source, at = (said.source, said.at) if latest is None else (latest.source, latest.said_at)
+    contact.opt(out=is_out, because=source, at=at)
+    action = "contact.opted_out" if is_out else "contact.opted_in"
+    Audit.record(contact.account_id, action, contact.id, after={"because": source})
+    return True
+
+
+def require(contact: Contact, problem: str) -> None:
+    """Raise ConflictError if the person opted out. ``problem`` is why that matters, a sentence's second half.
+
+    The account's list counts also where a contact does not show it yet.
+    """
+    account = Account.get_by_id(contact.account_id)
+    rows = Suppression.known(account, contact.identifiers)
+    latest = latest_of(rows, account, contact.number_id)
+    at, source = contact.opted_out_at, contact.opted_out_because
+    if latest is not None and latest.is_out:
+        at, source = latest.at, latest.source
+    if at is None:
+        return
+    how = HOW[Source(source or Source.API)]
+    raise ConflictError(
+        f"The contact {contact.id} opted out of marketing {how} at {moment(at)}, and {problem} Nothing was"
+        " sent. The person can opt in again, for example by a message with the word START.",
+        field="/to",
+    )
+
+
+@exclusively
+def suppress(
+    account_id: str, person: str, number_id: str | None, reason: str | None
+) -> tuple[Suppression, bool]:
+    """Suppress a person by an identifier. Returns also whether that is new. Raises DomainError."""
+    account = Account.get_by_id(account_id)
+    scope = _chosen_scope(account, number_id)
+    before = _in_force(account, person, scope)
+    if before is not None:
+        return before, False
+    said = Statement(out=True, number_id=scope, source=Source.API, at=clock.now(), reason=reason)
+    say(account_id, [person], said)
+    row = _in_force(Account.get_by_id(account_id), person, scope)
+    if row is None:
+        raise AssertionError
+    Audit.record(account_id, "suppression.added", row.id)
+    return row, True
+
+
+def _in_force(account: Account, person: str, number_id: str) -> Suppression | None:
+    latest = latest_of(Suppression.known(account, [person]), account, number_id)
+    return latest if latest is not None and latest.is_out else None
+
+
+def _chosen_scope(account: Account, number_id: str | None) -> str:
+    """The number of a request, or EVERYWHERE. Raises DomainError."""
+    if number_id is None:
+        return EVERYWHERE
+    owned(Number, number_id, account.id, "/numberId")
+    if account.consent_scope == ConsentScope.ACCOUNT:
+        raise ConflictError(
+            "In this account an opt-out holds for all numbers. Leave numberId out, or let the account keep"
+            " the consent of each number.",
+            field="/numberId",
+        )
+    return number_id
+
+
+@exclusively
+def end(account_id: str, suppression_id: str) -> None:
+    """End a suppression, and what it says about the same person's other identifiers. Raises DomainError."""
+    row = owned(Suppression, suppression_id, account_id)
+    if not row.is_out:
+        return
+    at = max(clock.now(), row.said_at + 1)
+    Audit.record(account_id, "suppression.removed", row.id)
+    if row.person is not None:
+        said = Statement(out=False, number_id=row.number_id, source=Source.API, at=at)
+        say(account_id, [row.person], said)
+    if Suppression.get_by_id(row.id).is_out:
+        # Only its digest is known, or a later statement counts.
+        row.end(Source.API, at)
+
+
+def emit_contact(contact: Contact, number: Number | None = None) -> None:
+    """Emit ``contact.updated``, once for each change. ``number`` spares a query if it is known."""
+    kind, number_ids = EventKind.CONTACT_UPDATED, [contact.number_id]
+    data = contact_object(contact, number)
+    Delivery.emit(contact.account_id, kind, data, subject_id=contact.id, number_ids=number_ids)

@@ -1,0 +1,285 @@
+"""Consent: an opt-out holds for the person and the account, and survives changes and an erasure."""
+
+import json
+from typing import Any
+
+import pytest
+
+from models.accounts.account import Account, ConsentScope
+from models.accounts.audit import Audit
+from models.database import database, reading, writing
+from models.deliveries.event import Event
+from models.errors import ConflictError, ForbiddenError
+from models.messages.contact import Contact, Source
+from models.messages.erasure import Erasure
+from models.messages.suppression import Suppression
+from models.numbers.number import Number
+from services import consent, contacts
+from tests import factories
+from tests.conftest import Clock
+
+PHONE, OTHER = "15551234567", "15557654321"
+ID, NEW_ID = "US.1001", "US.2002"
+
+
+@pytest.fixture
+def second(account: Account, number: Number) -> Number:
+    """Another number of the account of ``number``."""
+    assert number.account_id == account.id
+    return factories.active_number(account, "1002", phone_number="15550002222")
+
+
+def opt(contact: Contact, at: int, *, out: bool, because: Source = Source.WORD) -> None:
+    with writing():
+        contacts.opt(Contact.get_by_id(contact.id), out=out, because=because, at=at)
+
+
+def is_refused(contact: Contact) -> bool:
+    """Whether a marketing template to the contact is refused."""
+    try:
+        with reading():
+            consent.require(contact, "it is marketing.")
+    except ConflictError:
+        return True
+    return False
+
+
+def is_out(contact: Contact) -> bool:
+    """Whether the contact is opted out. What is refused and what it shows must not differ."""
+    fresh = Contact.get_by_id(contact.id)
+    assert is_refused(fresh) == fresh.is_out
+    return fresh.is_out
+
+
+def per_number(account: Account) -> None:
+    account.amend(consent_scope=ConsentScope.NUMBER)
+
+
+def updates() -> list[tuple[str, bool]]:
+    """The contact and its consent in each contact.updated."""
+    events = Event.select().where(Event.kind == "contact.updated").order_by(Event.id)
+    data = [json.loads(event.payload)["data"] for event in events]
+    return [(each["id"], each["optedOut"]) for each in data]
+
+
+def in_force() -> list[tuple[str | None, str]]:
+    rows = Suppression.select().where(Suppression.ended_at.is_null())
+    return sorted((row.person, row.number_id) for row in rows)
+
+
+def test_an_opt_out_holds_for_all_numbers_and_so_does_its_end(
+    number: Number, second: Number
+) -> None:
+    here, there = (factories.contact(each, phone=PHONE) for each in (number, second))
+    opt(here, 1_000, out=True)
+    assert [is_out(here), is_out(there)] == [True, True]
+    assert Contact.get_by_id(there.id).opted_out_because == "word"
+    opt(there, 2_000, out=False)
+    assert [is_out(here), is_out(there)] == [False, False]
+    assert sorted(updates()) == sorted(
+        (each.id, out) for each in (here, there) for out in (True, False)
+    )
+    actions = [row.action for row in Audit.select() if row.subject == there.id]
+    assert sorted(actions) == ["contact.opted_in", "contact.opted_out"]
+
+
+def test_a_later_contact_of_another_number_is_opted_out(number: Number, second: Number) -> None:
+    opt(factories.contact(number, phone=PHONE), 1_000, out=True)
+    with writing():
+        later = Contact.of_recipient(second, PHONE)
+    assert is_out(later)
+    assert (Contact.get_by_id(later.id).opted_out_at, later.history()) == (1_000, [])
+    with writing():
+        assert not is_out(Contact.of_recipient(second, OTHER))
+
+
+def test_another_account_does_not_share_it(number: Number) -> None:
+    other = factories.active_number(Account.open("Other", "pro"), "1003", phone_number="15550003")
+    theirs = factories.contact(other, phone=PHONE)
+    opt(factories.contact(number, phone=PHONE), 1_000, out=True)
+    assert not is_out(theirs)
+    opt(theirs, 1_000, out=True)
+    digests = {row.digest for row in Suppression.select()}
+    assert len(digests) == 2
+
+
+def test_an_account_may_keep_the_consent_of_each_number(
+    account: Account, number: Number, second: Number
+) -> None:
+    per_number(account)
+    here, there = (factories.contact(each, phone=PHONE) for each in (number, second))
+    opt(here, 1_000, out=True)
+    assert [is_out(here), is_out(there)] == [True, False]
+    opt(there, 2_000, out=False)
+    assert is_out(here)
+    opt(here, 2_000, out=False)
+    assert not is_out(here)
+
+
+def test_an_opt_in_to_one_number_leaves_the_opt_out_of_the_others(
+    account: Account, number: Number, second: Number
+) -> None:
+    here, there = (factories.contact(each, phone=PHONE) for each in (number, second))
+    opt(here, 1_000, out=True)
+    per_number(account)
+    opt(here, 2_000, out=False)
+    assert [is_out(here), is_out(there)] == [False, True]
+    consent.suppress(account.id, PHONE, None, None)
+    opt(here, 3_000, out=True)
+    assert [is_out(here), is_out(there)] == [True, True]
+
+
+def test_a_repeated_old_statement_has_no_effect_through_another_number(
+    number: Number, second: Number
+) -> None:
+    here = factories.contact(number, phone=PHONE)
+    opt(here, 1_000, out=True, because=Source.NETWORK)
+    opt(here, 9_000, out=False, because=Source.NETWORK)
+    later = factories.contact(second, phone=PHONE)
+    opt(later, 1_000, out=True, because=Source.NETWORK)
+    assert [is_out(here), is_out(later)] == [False, False]
+    opt(later, 10_000, out=True, because=Source.NETWORK)
+    opt(here, 9_000, out=False, because=Source.NETWORK)
+    assert [is_out(here), is_out(later)] == [True, True]
+
+
+def test_the_account_may_change_its_mind_at_once(number: Number, clock: Clock) -> None:
+    contact = factories.contact(number, phone=PHONE)
+    for out in (True, False, True, False):
+        contacts.update_contact(number.account_id, contact.id, opted_out=out)
+        assert is_out(contact) == out
+    assert clock.at
+
+
+def test_an_opt_out_follows_identifiers_that_become_known(number: Number, second: Number) -> None:
+    by_id = factories.contact(second, user_id=ID)
+    opt(factories.contact(number, phone=PHONE), 1_000, out=True)
+    assert not is_out(by_id)
+    with writing():
+        contacts.learn(Contact.get(Contact.phone == PHONE), {"user_id": ID}, Source.STATUS, 2_000)
+    assert is_out(by_id)
+    assert in_force() == [(PHONE, ""), (ID, "")]
+
+
+def test_an_opt_out_follows_a_new_phone_number(number: Number, second: Number) -> None:
+    contact = factories.contact(number, phone=PHONE)
+    opt(contact, 1_000, out=True)
+    with writing():
+        contacts.learn(Contact.get_by_id(contact.id), {"phone": OTHER}, Source.NETWORK, 2_000)
+    assert is_out(contact)
+    assert is_out(factories.contact(second, phone=OTHER))
+
+
+def test_a_suppressed_identifier_opts_out_the_person_who_turns_out_to_have_it(
+    account: Account, number: Number, second: Number
+) -> None:
+    consent.suppress(account.id, ID, None, None)
+    here, there = (factories.contact(each, phone=PHONE) for each in (number, second))
+    assert [is_out(here), is_out(there)] == [False, False]
+    with writing():
+        contacts.learn(Contact.get_by_id(here.id), {"user_id": ID}, Source.STATUS, 2_000)
+    assert [is_out(here), is_out(there)] == [True, True]
+    assert sorted(updates()) == sorted([(here.id, True), (there.id, True)])
+
+
+def test_of_merged_contacts_the_latest_statement_counts(number: Number) -> None:
+    by_phone, by_id = factories.contact(number, phone=PHONE), factories.contact(number, user_id=ID)
+    opt(by_phone, 1_000, out=True)
+    opt(by_id, 1_000, out=True)
+    opt(by_id, 2_000, out=False)
+    with writing():
+        contacts.learn(Contact.get_by_id(by_id.id), {"phone": PHONE}, Source.NETWORK, 3_000)
+    assert not is_out(by_id)
+    assert Suppression.select().where(Suppression.ended_at.is_null()).count() == 0
+
+
+def test_an_end_of_the_opt_out_keeps_no_identifier(account: Account) -> None:
+    row, is_new = consent.suppress(account.id, PHONE, None, "asked by phone")
+    assert is_new
+    consent.end(account.id, row.id)
+    ended = Suppression.get_by_id(row.id)
+    assert (ended.is_out, ended.person, ended.reason) == (False, None, None)
+    again, is_new = consent.suppress(account.id, PHONE, None, None)
+    assert (again.id, is_new, again.person) == (row.id, True, PHONE)
+
+
+def test_a_suppression_opts_out_contacts_and_its_end_opts_them_in(
+    account: Account, number: Number, second: Number
+) -> None:
+    here = factories.contact(number, phone=PHONE, user_id=ID)
+    there = factories.contact(second, user_id=ID)
+    row, _ = consent.suppress(account.id, PHONE, None, None)
+    assert [is_out(here), is_out(there)] == [True, True]
+    assert consent.suppress(account.id, PHONE, None, None) == (row, False)
+    consent.end(account.id, row.id)
+    assert [is_out(here), is_out(there)] == [False, False]
+    assert in_force() == []
+    consent.end(account.id, row.id)
+    with pytest.raises(ForbiddenError):
+        consent.end(Account.open("Other", "pro").id, row.id)
+
+
+def test_a_suppression_of_one_number_needs_an_account_that_keeps_them_apart(
+    account: Account, number: Number, second: Number
+) -> None:
+    with pytest.raises(ConflictError) as refused:
+        consent.suppress(account.id, PHONE, number.id, None)
+    assert refused.value.details["field"] == "/numberId"
+    assert in_force() == []
+    per_number(account)
+    consent.suppress(account.id, PHONE, number.id, None)
+    assert is_out(factories.contact(number, phone=PHONE))
+    assert not is_out(factories.contact(second, phone=PHONE))
+
+
+def _all_text() -> str:
+    """What all columns of the suppressions contain."""
+    with reading():
+        found: Any = database.execute_sql("SELECT * FROM suppression").fetchall()
+    return str(found)
+
+
+def test_an_erasure_keeps_a_digest_of_the_opt_out_and_no_identifier(
+    number: Number, second: Number
+) -> None:
+    contact = factories.contact(number, phone=PHONE, user_id=ID)
+    opt(contact, 1_000, out=True)
+    Erasure.begin(Contact.get_by_id(contact.id))
+    assert PHONE not in _all_text()
+    assert ID not in _all_text()
+    assert is_out(factories.contact(number, phone=PHONE))
+    with writing():
+        assert is_out(Contact.of_recipient(second, ID))
+
+
+def test_an_erasure_leaves_the_identifier_to_a_contact_of_another_number(
+    number: Number, second: Number
+) -> None:
+    here, there = (factories.contact(each, phone=PHONE) for each in (number, second))
+    opt(here, 1_000, out=True)
+    Erasure.begin(Contact.get_by_id(here.id))
+    assert in_force() == [(PHONE, "")]
+    Erasure.begin(Contact.get_by_id(there.id))
+    assert PHONE not in _all_text()
+
+
+def test_an_erasure_of_somebody_who_opted_in_again_keeps_nothing(number: Number) -> None:
+    contact = factories.contact(number, phone=PHONE)
+    opt(contact, 1_000, out=True)
+    opt(contact, 2_000, out=False)
+    Erasure.begin(Contact.get_by_id(contact.id))
+    assert Suppression.select().count() == 0
+
+
+def test_an_opt_out_that_only_a_contact_or_only_the_list_knows_is_refused_too(
+    number: Number,
+) -> None:
+    """A process of the release before writes only contacts."""
+    contact = factories.contact(number, phone=PHONE)
+    contact.amend(opted_out_at=1, opted_out_because="word")
+    assert is_refused(contact)
+    opt(contact, 2_000, out=False)
+    assert not is_out(contact)
+    opt(contact, 3_000, out=True)
+    contact.amend(opted_out_at=None)
+    assert is_refused(contact)
