@@ -22,7 +22,7 @@ EVERYTHING = ",".join(
             "message.failed",
         ),
         *("number.activated", "number.disconnected", "number.banned", "number.updated"),
-        *("contact.updated", "template.updated"),
+        *("contact.updated", "template.updated", "message.edited", "message.deleted"),
     ]
 )
 

@@ -46,7 +46,7 @@ def contacts() -> Response:
         numbers=numbers,
         wrote_at=wrote_at,
         window={
-            row.id: window_open_until(numbers[row.number_id], wrote_at[row.id])
+            row.id: window_open_until(numbers[row.number_id], row, wrote_at[row.id])
             for row in found.rows
         },
         words={"stop": account().stop_words, "start": account().start_words},
@@ -100,7 +100,7 @@ def contact(contact_id: str) -> Response:
     return show(
         "contact.html",
         contact=row,
-        window_open_until=window_open_until(number, inbound),
+        window_open_until=window_open_until(number, row, inbound),
         last_inbound_at=inbound,
         last_outbound_at=outbound,
         number=number,

@@ -17,6 +17,8 @@ from resources.number import status_reason
 MOST_HIGHLIGHTED = 256 * 1024
 TIER, UNLIMITED = "TIER_", "TIER_UNLIMITED"
 Path = tuple[str | int, ...]
+# The types of messages whose caption a person can edit.
+CAPTIONED = ("image", "video", "document")
 # By the type of a message, the places of its text. The first place with a text is used.
 _PLACES: dict[str, tuple[Path, ...]] = {
     "text": (("body",),),
@@ -29,6 +31,10 @@ _PLACES: dict[str, tuple[Path, ...]] = {
     "button": (("text",),),
     "order": (("text",),),
     "system": (("body",),),
+    "edit": tuple(
+        ("message", *place)
+        for place in (("text", "body"), *((kind, "caption") for kind in CAPTIONED))
+    ),
 }
 _CAPTION: tuple[Path, ...] = (("caption",),)
 # A string before a colon is the name of a member.

@@ -153,7 +153,7 @@ def _page(row: Contact, typed: Mapping[str, str]) -> Response:
     number = Number.get_by_id(row.number_id)
     before = request.args.get("before") or None
     found = messages_before(row, PER_PAGE, before)
-    open_until = window_open_until(number, row.last_message_at(Direction.INBOUND))
+    open_until = window_open_until(number, row, row.last_message_at(Direction.INBOUND))
     kind = typed.get("reply", "")
     kind = kind if kind in KINDS else "text" if open_until else "template"
     template = _chosen(row, typed) if kind == "template" else None

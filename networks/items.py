@@ -20,6 +20,13 @@ class Person:
     name: str | None = None
 
 
+class Change(StrEnum):
+    """What a message does to an earlier one of the same person."""
+
+    EDITED = "edited"
+    DELETED = "deleted"
+
+
 @dataclass(frozen=True)
 class InboundMessage:
     """A message from a person. ``at`` is in milliseconds since the epoch, 0 if unknown.
@@ -29,6 +36,10 @@ class InboundMessage:
     that name. All other members are added to it: ``context`` of a reply, ``referral`` of an advertisement,
     ``errors``, ``identity``, and members that the platform adds later. ``becomes`` are the new identifiers
     of the person if the message announces a change.
+
+    ``target`` is the network's identifier of the message that this one replies to, reacts to, edits or
+    deletes. ``change`` is set if it edits or deletes it. ``group`` is the network's identifier of the group
+    in which the message was written. ``opens_window``: whether free-form messages may follow for a while.
     """
 
     phone_number_id: str
@@ -39,6 +50,10 @@ class InboundMessage:
     at: int
     person: Person = Person()
     becomes: Person | None = None
+    target: str | None = None
+    change: Change | None = None
+    group: str | None = None
+    opens_window: bool = True
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,8 @@ def contact_object(contact: Contact, number: Number | None = None) -> dict[str, 
     inbound, outbound = map(contact.last_message_at, (Direction.INBOUND, Direction.OUTBOUND))
     open_until = None
     if inbound is not None:
-        open_until = window_open_until(number or Number.get_by_id(contact.number_id), inbound)
+        number = number or Number.get_by_id(contact.number_id)
+        open_until = window_open_until(number, contact, inbound)
     return contact_with_times(contact, inbound, outbound, open_until)
 
 
@@ -63,9 +64,18 @@ def contact_change_object(change: ContactChange) -> dict[str, Any]:
     }
 
 
-def window_open_until(number: Number, last_inbound: int | None) -> int | None:
-    """When the customer service window closes, from the person's last message. None if it is closed."""
-    if last_inbound is None:
+def window_open_until(number: Number, contact: Contact, last_inbound: int | None) -> int | None:
+    """When the customer service window closes, from the person's last message. None if it is closed.
+
+    The newest message that opens the window is read only if the last message is recent.
+    """
+    if _closes_at(number, last_inbound) is None:
         return None
-    closes_at = last_inbound + network_of(number).service_window_ms
+    return _closes_at(number, contact.window_opened_at())
+
+
+def _closes_at(number: Number, opened_at: int | None) -> int | None:
+    if opened_at is None:
+        return None
+    closes_at = opened_at + network_of(number).service_window_ms
     return closes_at if closes_at > clock.now() else None

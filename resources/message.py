@@ -1,15 +1,18 @@
 """The Message object of the contract, its person, and the steps of its history."""
 
 import json
+import re
 from typing import Any
 
 import orjson
 
-from models.clock import timestamp
+from models.clock import moment, timestamp
 from models.messages.contact import Contact
 from models.messages.message import Message, StatusChange
 from networks.registry import explained
 
+# The start of a user id.
+USER_ID = re.compile(r"[A-Z]{2}\.\w")
 # The last member of a Message whose content is too large to be shown with others.
 TRUNCATED = {"truncated": True}
 
@@ -62,6 +65,11 @@ def _object(
         "pricing": message.pricing_json and json.loads(message.pricing_json),
         "acceptance": message.acceptance,
         "reference": message.reference,
+        "networkTimestamp": moment(message.network_at),
+        "group": message.group_id and {"id": message.group_id},
+        "editedAt": moment(message.edited_at),
+        "editId": message.edit_id,
+        "deletedAt": moment(message.deleted_at),
     }
 
 
@@ -77,8 +85,12 @@ def person(contact: Contact) -> dict[str, str | None]:
 
 
 def unknown_person(identifier: str) -> dict[str, str | None]:
-    """The MessageContact object of a phone number or user id, from before contacts were stored."""
-    return person(Contact(**{"phone" if identifier.isdecimal() else "user_id": identifier}))
+    """The MessageContact object of a phone number or user id, from before contacts were stored.
+
+    A malformed sender is neither.
+    """
+    name = "phone" if identifier.isdecimal() else "user_id" if USER_ID.match(identifier) else None
+    return person(Contact(**({name: identifier} if name else {})))
 
 
 def status_object(step: StatusChange) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from models.deliveries.event import envelope
 from models.messages.contact import Contact
-from models.messages.message import Direction, Message
+from models.messages.message import Change, Direction, Message
 from models.messages.template import Template
 from models.numbers.number import Number
 from networks.registry import get_network
@@ -23,6 +23,8 @@ _NUMBER_STATUS = {
     EventKind.NUMBER_UPDATED: "ACTIVE",
 }
 _OURS, _THEIRS = "15550000000", "15550000001"
+# What a message of these kinds of events does.
+CHANGES = {"edited": Change.EDITED, "deleted": Change.DELETED}
 # Receivers recognize a test by these values: the message's text and number, or the number's name.
 _TEXT, _NUMBER_ID = "This is a test delivery.", "num_sample"
 _PERSON = {"phone": _THEIRS, "user_id": "US.1000000001", "username": "test.delivery", "name": _TEXT}
@@ -42,7 +44,8 @@ def sample_event(
 
 def _message(message_id: str, kind: EventKind, now: int) -> dict[str, Any]:
     status = kind.removeprefix("message.")
-    is_inbound = status == "received"
+    change = CHANGES.get(status)
+    is_inbound = status == "received" or change is not None
     code, text = get_network().sample_error if status == "failed" else (None, None)
     row = Message(
         id=message_id,
@@ -54,7 +57,9 @@ def _message(message_id: str, kind: EventKind, now: int) -> dict[str, Any]:
         body_json=json.dumps({"body": _TEXT}),
         created_at=now,
         wa_message_id=f"wamid.{message_id}",
-        status=status,
+        status="received" if is_inbound else status,
+        change=change,
+        quoted_wa_id=change and f"wamid.{_NUMBER_ID}",
         error_code=code,
         error_message=text,
     )

@@ -31,7 +31,7 @@ from networks.items import (
     Unreadable,
 )
 from networks.registry import parse
-from services import contacts, number_status, telemetry, template_copy
+from services import contacts, corrections, number_status, telemetry, template_copy
 from services.mentions import ErasedPeople, people_of
 from services.message_status import SentMessages, emit_message, record_status
 from webhooks.kinds import EventKind
@@ -243,10 +243,18 @@ def _receive(item: InboundMessage, count: UsageCount) -> Reason | None:
         type_=item.type,
         body=item.content,
         at=at,
+        quoted_wa_id=item.target,
+        network_at=item.at or None,
+        group_id=item.group,
+        opens_window=None if item.opens_window else 0,
+        change=item.change,
     )
     count.add(message)
     count.store(message)
     emit_message(EventKind.MESSAGE_RECEIVED, message, at, contact=contact)
+    if item.change is not None:
+        corrections.apply(message)
+        emit_message(EventKind(f"message.{item.change}"), message, at, contact=contact)
     return None
 
 

@@ -103,7 +103,7 @@ def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -
     shown_at = message.placed(status, at)
     before = message.pricing_json
     pricing = vars(update.pricing) if update.pricing else None
-    message.advance(status, at=at, error=error, pricing=pricing)
+    message.advance(status, at=at, error=error, pricing=pricing, network_at=update.at or None)
     if message.pricing_json != before:
         count.add(message, before)
     # The acceptance is always recorded first and has emitted message.sent.

@@ -17,3 +17,5 @@ class EventKind(StrEnum):
     TEMPLATE_UPDATED = "template.updated"
     NUMBER_UPDATED = "number.updated"
     CONTACT_UPDATED = "contact.updated"
+    MESSAGE_EDITED = "message.edited"
+    MESSAGE_DELETED = "message.deleted"

@@ -38,6 +38,8 @@ KINDS = (
     "template.updated",
     "number.updated",
     "contact.updated",
+    "message.edited",
+    "message.deleted",
 )
 
 

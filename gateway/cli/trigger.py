@@ -76,6 +76,13 @@ class Cause:
         said = {"from": READER, "to": self.number["phoneNumber"], "type": "text", "text": TEXT}
         return {"wa_message_id": self.control("inbound", said)["id"]}
 
+    def correct(self, kind: str, **content: Any) -> dict[str, Any]:
+        """A person writes a message and edits or deletes it."""
+        original = self.receive()["wa_message_id"]
+        ends = {"from": READER, "to": self.number["phoneNumber"], "type": kind}
+        said = ends | {kind: {"original_message_id": original, **content}}
+        return {"wa_message_id": self.control("inbound", said)["id"], "original": original}
+
     def set_status(self, status: str) -> dict[str, Any]:
         changed = self.control(f"{self.find_number()}/status", {"status": status})
         return {"number_id": self.number["id"], "status": changed["status"]}
@@ -133,6 +140,10 @@ CAUSES: dict[EventKind, Callable[[Cause], dict[str, Any]]] = {
     EventKind.NUMBER_UPDATED: Cause.change_quality,
     EventKind.CONTACT_UPDATED: Cause.change_consent,
     EventKind.TEMPLATE_UPDATED: Cause.pause_template,
+    EventKind.MESSAGE_EDITED: partial(
+        Cause.correct, kind="edit", message={"type": "text", "text": {"body": f"{TEXT}, edited"}}
+    ),
+    EventKind.MESSAGE_DELETED: partial(Cause.correct, kind="revoke"),
 }
 
 
@@ -148,9 +159,9 @@ def trigger(
 ) -> dict[str, Any]:
     """Cause an event in the sandbox.
 
-    KIND is message.received, .sent, .delivered, .read or .failed, number.activated, .disconnected, .banned or
-    .updated, contact.updated or template.updated. A sent message is then delivered and read. A banned or
-    disconnected number is active again after number.activated.
+    KIND is message.received, .sent, .delivered, .read, .failed, .edited or .deleted, number.activated,
+    .disconnected, .banned or .updated, contact.updated or template.updated. A sent message is then delivered
+    and read. A banned or disconnected number is active again after number.activated.
     """
     number = choose_number(remote, number_id, active=not kind.startswith("number."))
     cause = Cause(remote, number, (sandbox or _sandbox_here(remote.url)).rstrip("/"))

@@ -284,6 +284,11 @@ class Contact(Owned):
         row = _last.first(self.id, direction)
         return None if row is None else int(row[0])
 
+    def window_opened_at(self) -> int | None:
+        """When the newest message arrived that opens the customer service window, as long as it is kept."""
+        row = _last_opening.first(self.id)
+        return None if row is None else int(row[0])
+
     def history(self) -> list["ContactChange"]:
         """The last ``MOST_SHOWN`` changes, oldest first."""
         kept = ContactChange.select().where(ContactChange.contact_id == self.id)
@@ -372,3 +377,10 @@ def contacts_of_messages(network_ids: Any, ids: Any) -> Any:
 def _last(contact_id: Any, direction: Any) -> Any:
     theirs = (Message.contact_id == contact_id) & (Message.direction == direction)
     return Message.select(Message.created_at).where(theirs).order_by(Message.id.desc()).limit(1)
+
+
+@Prepared
+def _last_opening(contact_id: Any) -> Any:
+    theirs = (Message.contact_id == contact_id) & (Message.direction == Direction.INBOUND)
+    opening = Message.select(Message.created_at).where(theirs, Message.opens_window.is_null())
+    return opening.order_by(Message.id.desc()).limit(1)

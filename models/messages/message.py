@@ -10,7 +10,15 @@ from itertools import chain, pairwise
 from typing import Any, Self
 
 import orjson
-from peewee import EXCLUDED, SQL, BigAutoField, BigIntegerField, ForeignKeyField, TextField
+from peewee import (
+    EXCLUDED,
+    SQL,
+    BigAutoField,
+    BigIntegerField,
+    ForeignKeyField,
+    IntegerField,
+    TextField,
+)
 
 from models import clock
 from models.accounts.account import Account
@@ -19,6 +27,8 @@ from models.errors import InvalidError
 from models.long_text import LongText
 from models.numbers.number import Number
 
+# The content of a message that its author deleted.
+EMPTY = "{}"
 # The most unsettled messages that one query returns.
 MOST_UNSETTLED = 10_000
 # Bytes of content that a client sends: of a message or a template. Larger content that was received is whole
@@ -29,6 +39,13 @@ MOST_CONTENT = 64 * 1024
 class Direction(StrEnum):
     INBOUND = "INBOUND"
     OUTBOUND = "OUTBOUND"
+
+
+class Change(StrEnum):
+    """What a message does to an earlier one. As in networks.items, which no model imports."""
+
+    EDITED = "edited"
+    DELETED = "deleted"
 
 
 class MessageStatus(StrEnum):
@@ -80,7 +97,8 @@ class Message(BaseModel):
     wa_message_id = TextField(null=True)
     error_code = TextField(null=True)
     error_message = TextField(null=True)
-    # The message that it replies to: the gateway's identifier if known, and the network's.
+    # The message that it replies to, reacts to, edits or deletes: the gateway's identifier if known, and the
+    # network's.
     quoted_id = TextField(null=True)
     quoted_wa_id = TextField(null=True)
     created_at = BigIntegerField()
@@ -92,6 +110,17 @@ class Message(BaseModel):
     pricing_status = TextField(null=True)
     # The caller's own name for it. None for inbound messages.
     reference = TextField(null=True)
+    # The network's own time of an inbound message, or of the latest step. It may be before ``created_at``.
+    network_at = BigIntegerField(null=True)
+    group_id = TextField(null=True)
+    # 0 if it opens no customer service window, otherwise None.
+    opens_window = IntegerField(null=True)
+    # What it does to the message that it is about.
+    change = TextField(null=True)
+    # When its author edited it last, and the message with the new content. When the author deleted it.
+    edited_at = BigIntegerField(null=True)
+    edit_id = TextField(null=True)
+    deleted_at = BigIntegerField(null=True)
 
     class Meta:
         indexes = (
@@ -162,9 +191,13 @@ class Message(BaseModel):
         type_: str,
         body: dict[str, Any],
         at: int,
+        quoted_wa_id: str | None = None,
+        **known: str | int | None,
     ) -> Self:
-        """Store a new inbound message inside the caller's transaction."""
-        quoted_wa_id = _quoted(body)
+        """Store a new inbound message inside the caller's transaction.
+
+        ``known`` are ``network_at``, ``group_id``, ``opens_window`` and ``change``, if they are known.
+        """
         return cls._write(
             number,
             body,
@@ -178,6 +211,7 @@ class Message(BaseModel):
             wa_message_id=wa_message_id,
             quoted_id=quoted_wa_id and cls.named(number, quoted_wa_id),
             quoted_wa_id=quoted_wa_id,
+            **known,
         )
 
     @classmethod
@@ -189,6 +223,23 @@ class Message(BaseModel):
             body_json=as_json(body),
             **values,
         )
+
+    def mark_edited(self, edit: "Message", at: int) -> None:
+        """The author edited it with this message, in the caller's transaction. The latest edit counts."""
+        if self.edited_at is None or self.edited_at <= at:
+            self.assign({"edited_at": at, "edit_id": edit.id})
+
+    @classmethod
+    def edits_of(cls, contact_id: str, wa_message_id: str) -> list[str]:
+        """The edits of a person's message, by its network identifier, in the caller's transaction."""
+        theirs = cls.select(cls.id).where(IS_PERSONS, cls.contact_id == contact_id)
+        edits = theirs.where(cls.quoted_wa_id == wa_message_id, cls.change == Change.EDITED)
+        return [row.id for row in edits]
+
+    @classmethod
+    def remove_content(cls, ids: Sequence[str]) -> None:
+        """Empty these messages inside the caller's transaction."""
+        cls.update(body_json=EMPTY).where(cls.id.in_(list(ids))).execute()
 
     def has_been(self, status: MessageStatus) -> bool:
         """Whether its history has this step."""
@@ -206,11 +257,12 @@ class Message(BaseModel):
         acceptance: str | None = None,
         error: tuple[str, str] | None = None,
         pricing: dict[str, Any] | None = None,
+        network_at: int | None = None,
     ) -> bool:
         """Record a step inside the caller's transaction. Returns whether the status moved forwards.
 
         A step with a lower rank is stored in the history only. A repeated one keeps the earliest time.
-        A ``pricing`` replaces that of the same status or a lower one.
+        A ``pricing`` replaces that of the same status or a lower one. ``network_at`` is the network's time.
         """
         code, text = error or (None, None)
         forwards = STATUS_RANK[status] > STATUS_RANK[self.status]
@@ -226,6 +278,9 @@ class Message(BaseModel):
                 "error_message": text,
                 "changed_at": self.placed(status, at),
             }
+        is_same = status == self.status and self.network_at is None
+        if network_at is not None and (forwards or is_same):
+            changes["network_at"] = network_at
         changes |= self._repricing(status, pricing)
         _KEEP_STEP.execute(self.id, status, at, code, text)
         self.assign(changes)
@@ -353,10 +408,3 @@ _KEEP_STEP = Prepared(
         where=StatusChange.at > EXCLUDED.at,
     )
 )
-
-
-def _quoted(body: dict[str, Any]) -> str | None:
-    """The network's identifier of the message that an inbound one replies to."""
-    context = body.get("context")
-    found = context.get("id") if isinstance(context, dict) else None
-    return found if isinstance(found, str) and found else None

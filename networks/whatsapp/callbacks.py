@@ -13,7 +13,6 @@ from typing import Any
 
 from networks.items import (
     AccountUpdate,
-    InboundMessage,
     Item,
     Part,
     Person,
@@ -24,27 +23,27 @@ from networks.items import (
     Unreadable,
 )
 from networks.whatsapp import graph, numbers, templates
+from networks.whatsapp.messages import (
+    CONTACT_IDS,
+    RECIPIENT_IDS,
+    SENDER_IDS,
+    inbound,
+    milliseconds,
+    person_of,
+)
 from networks.whatsapp.numbers import effect_of
 
 logger = logging.getLogger(__name__)
 
-MILLISECONDS_FROM = 100_000_000_000  # a timestamp above this is in milliseconds already
 # Clocks differ by minutes. A time further ahead is wrong, and all later messages of the person would get it.
 MOST_AHEAD = 10 * 60 * 1000
 
 # The values of a pricing. Any other text is ignored.
 PRICING_WORD = re.compile(r"\w[\w.-]{0,63}", re.ASCII)
-# The members of every inbound message that are not content.
-COMMON = {"from", "from_user_id", "from_parent_user_id", "id", "timestamp", "type"}
 # The members of a value that apply to all its items, and the lists that are split into items.
 SHARED, LISTS = ("messaging_product", "metadata"), ("messages", "statuses")
-# The platform's keys for the identifiers of a person: in a contact, a sender, a recipient.
-CONTACT_IDS = ("wa_id", "user_id", "parent_user_id")
-SENDER_IDS = ("from", "from_user_id", "from_parent_user_id")
-RECIPIENT_IDS = ("recipient_id", "recipient_user_id", "recipient_parent_user_id")
 # Fields whose value has a list of the same name. Each of its items is about one person.
 OF_PERSONS = ("user_preferences", "user_id_update")
-CHANGES = {"user_changed_number", "customer_changed_number", "user_changed_user_id"}
 MARKETING, PREFERENCES = "marketing_messages", {"stop": True, "resume": False}
 # Values of a member without information.
 EMPTY: tuple[Any, ...] = (None, "", [], {})
@@ -71,7 +70,7 @@ class _Around:
         """The item with a plausible time: its own, otherwise that of the entry, otherwise 0."""
         if isinstance(item, Unreadable):
             return item
-        times = item.at, _milliseconds(self.entry.get("time"))
+        times = item.at, milliseconds(self.entry.get("time"))
         at = next((time for time in times if 0 < time <= self.latest), 0)
         return item if at == item.at else replace(item, at=at)
 
@@ -121,14 +120,23 @@ def _split(around: _Around, change: dict[str, Any]) -> Iterator[Part]:
 
 
 def _contact_of(value: dict[str, Any], item: Any) -> dict[str, Any]:
-    """The contact of an item, by a common identifier. Empty if there is none."""
+    """The contact of an item, by a common identifier. Empty if there is none.
+
+    The only contact belongs to the only message, even if the phone number is written in another way.
+    """
     if not isinstance(item, dict):
         return {}
+    contacts = graph.parts_of(value, "contacts")
     ids = {item[key] for key in (*SENDER_IDS, *RECIPIENT_IDS) if isinstance(item.get(key), str)}
-    for contact in graph.parts_of(value, "contacts"):
-        if any(str(contact.get(key)) in ids for key in CONTACT_IDS):
-            return {"contacts": [contact]}
-    return {}
+    found = [one for one in contacts if any(str(one.get(key)) in ids for key in CONTACT_IDS)]
+    if not found and len(contacts) == 1 and value.get("messages") in (item, [item]):
+        found = [one for one in contacts if _may_be(one, item)]
+    return {"contacts": found[:1]} if found else {}
+
+
+def _may_be(contact: dict[str, Any], message: dict[str, Any]) -> bool:
+    """Whether a contact may be the sender: not if both have a user id, which differs."""
+    return not (contact.get("user_id") and message.get("from_user_id"))
 
 
 def _part(around: _Around, field: str, value: Any) -> Part:
@@ -151,10 +159,10 @@ def _part(around: _Around, field: str, value: Any) -> Part:
 def _read_item(around: _Around, field: str, value: Any) -> Item:
     if not isinstance(value, dict):
         return Unreadable("The value of a change is not an object.")
-    waba_id, at = str(around.entry.get("id", "")), _milliseconds(around.entry.get("time"))
+    waba_id, at = str(around.entry.get("id", "")), milliseconds(around.entry.get("time"))
     if field == numbers.ACCOUNT:
         return _account_update(waba_id, value, at, around.app_id)
-    for key, read in (("messages", _inbound), ("statuses", _status)):
+    for key, read in (("messages", inbound), ("statuses", _status)):
         if field == "messages" and key in value:
             [item] = value[key]
             if not isinstance(item, dict):
@@ -199,16 +207,6 @@ def _account_update(waba_id: str, value: dict[str, Any], at: int, app_id: str) -
     return AccountUpdate(waba_id, effect, event, at)
 
 
-def _person(ids: dict[str, Any], names: tuple[str, ...], contact: dict[str, Any]) -> Person:
-    """The person with the identifiers under ``names`` in ``ids``. Missing ones come from the contact."""
-    known = graph.part_of(contact, "profile")
-    found = (
-        ids.get(of_item) or contact.get(of_contact)
-        for of_item, of_contact in zip(names, CONTACT_IDS, strict=True)
-    )
-    return Person(*map(graph.optional, (*found, known.get("username"), known.get("name"))))
-
-
 def _person_update(field: str, value: dict[str, Any]) -> PersonUpdate | None:
     """A change of a person, None if the item is about something else or about nobody."""
     item = graph.first_of(value, field)
@@ -216,7 +214,7 @@ def _person_update(field: str, value: dict[str, Any]) -> PersonUpdate | None:
         {key: _version(item.get(key), version) for key in CONTACT_IDS}
         for version in ("previous", "current")
     )
-    person, becomes = (_person(ids, CONTACT_IDS, {}) for ids in (before, after))
+    person, becomes = (person_of(ids, CONTACT_IDS, {}) for ids in (before, after))
     is_stopped = None
     if field == "user_preferences":
         if item.get("category") != MARKETING:
@@ -225,7 +223,7 @@ def _person_update(field: str, value: dict[str, Any]) -> PersonUpdate | None:
             return None
     if person == Person():
         return None
-    at = _milliseconds(item.get("timestamp"))
+    at = milliseconds(item.get("timestamp"))
     changed = None if becomes == person else becomes
     return PersonUpdate(_phone_number_id(value), person, changed, is_stopped, at)
 
@@ -233,38 +231,6 @@ def _person_update(field: str, value: dict[str, Any]) -> PersonUpdate | None:
 def _version(value: Any, version: str) -> Any:
     """An identifier, or one of its versions if the platform sends a ``previous`` and a ``current`` one."""
     return value.get(version) if isinstance(value, dict) else value
-
-
-def _inbound(number: str, message: dict[str, Any], contact: dict[str, Any]) -> InboundMessage:
-    type_ = str(message.get("type") or "unknown")
-    content = _content(type_, message)
-    if type_ == "system" and "previous_user_id" in content:
-        contact = contact | {"user_id": content["previous_user_id"]}
-    person = _person(message, SENDER_IDS, contact)
-    return InboundMessage(
-        phone_number_id=number,
-        wa_message_id=str(message["id"]),
-        sender=str(message.get("from") or message.get("from_user_id") or person.user_id or ""),
-        type=type_,
-        content=content,
-        at=_milliseconds(message.get("timestamp")),
-        person=person,
-        becomes=_becomes(content) if type_ == "system" else None,
-    )
-
-
-def _becomes(content: dict[str, Any]) -> Person | None:
-    """The new identifiers of a person in a system message about a change."""
-    ids = {"wa_id": content.get("new_wa_id")} | content
-    return _person(ids, CONTACT_IDS, {}) if str(content.get("type")) in CHANGES else None
-
-
-def _content(type_: str, message: dict[str, Any]) -> dict[str, Any]:
-    content = message.get(type_)
-    beside = {k: v for k, v in message.items() if k not in COMMON and k != type_}
-    if isinstance(content, dict):
-        return beside | content
-    return beside | {type_: content} if content else beside
 
 
 def _status(number: str, status: dict[str, Any], contact: dict[str, Any]) -> StatusUpdate:
@@ -278,11 +244,11 @@ def _status(number: str, status: dict[str, Any], contact: dict[str, Any]) -> Sta
             (str(error.get("code", "unknown")), graph.text_of(error))
             for error in graph.parts_of(status, "errors")
         ),
-        at=_milliseconds(status.get("timestamp")),
+        at=milliseconds(status.get("timestamp")),
         # The recipient may be a group.
         person=Person()
         if status.get("recipient_type") == "group"
-        else _person(status, RECIPIENT_IDS, contact),
+        else person_of(status, RECIPIENT_IDS, contact),
         pricing=_pricing(graph.part_of(status, "pricing")),
     )
 
@@ -296,12 +262,3 @@ def _pricing(pricing: dict[str, Any]) -> Pricing | None:
     )
     read = Pricing(billable if isinstance(billable, bool) else None, model, category, type_)
     return None if read == Pricing(None, None, None, None) else read
-
-
-def _milliseconds(timestamp: Any) -> int:
-    """A timestamp of the platform, in Unix seconds or sometimes milliseconds. 0 if it is none."""
-    try:
-        value = int(timestamp)
-    except (TypeError, ValueError, OverflowError):
-        return 0
-    return max(0, value if value > MILLISECONDS_FROM else value * 1000)

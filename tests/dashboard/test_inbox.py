@@ -33,6 +33,7 @@ from tests import factories
 from tests.conftest import Clock
 from tests.dashboard.conftest import Submit, Visit
 from tests.fake_templates import definition, known
+from tests.tasks.callbacks import ingest_now, messages, text
 
 PERSON = "15551234567"
 USED = ConflictError(REUSED)
@@ -173,14 +174,35 @@ def test_a_conversation_has_both_directions_in_order_by_day(
     assert "window closed" in page
 
 
+def test_a_conversation_marks_edited_and_deleted_messages_and_groups(
+    visit: Visit, number: Number
+) -> None:
+    ingest_now(messages(messages=[text("wamid.A"), text("wamid.B", group_id="Y2FwaQ")]))
+    new = {"type": "text", "text": {"body": "Hi Ana"}}
+    edit = {"original_message_id": "wamid.A", "message": new}
+    ingest_now(messages(messages=[text("wamid.E", type="edit", edit=edit)]))
+    [contact] = Contact.select()
+    edited = Message.get(Message.wa_message_id == "wamid.E")
+    page = visit(f"inbox/{contact.id}")
+    assert re.findall(r'class="typed">:? ?([\w ]+)<', page) == ["Hi", "Hi", "Hi Ana"]
+    assert f'<a href="/dashboard/messages/{edited.id}">Edited</a>' in page
+    assert page.count("In a group") == 1
+    revoke = {"original_message_id": "wamid.A"}
+    ingest_now(messages(messages=[text("wamid.D", type="revoke", revoke=revoke)]))
+    page = visit(f"inbox/{contact.id}")
+    assert re.findall(r'class="typed">:? ?([\w ]+)<', page) == ["Hi"]
+    assert (page.count("Deleted at"), page.count(">Edited<")) == (1, 0)
+    assert number.phone_number in visit(f"messages/{edited.id}")
+
+
 def test_a_long_conversation_has_its_earlier_messages_on_other_pages(
     visit: Visit, number: Number, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inbox, "PER_PAGE", 2)
     first = factories.outbound(number, PERSON, "one")
-    for text in ("two", "three"):
+    for words in ("two", "three"):
         clock.advance(seconds=1)
-        factories.outbound(number, PERSON, text)
+        factories.outbound(number, PERSON, words)
     page = visit(f"inbox/{first.contact_id}")
     assert "one" not in re.findall(r'class="typed">(\w+)<', page)
     [earlier] = re.findall(r'href="/dashboard/inbox/\w+(\?before=\w+)"', page)

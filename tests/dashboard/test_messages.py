@@ -82,8 +82,9 @@ def _answer(number: Number, to: Message) -> Message:
             wa_message_id="wamid.2",
             sender=to.to_number,
             type_="text",
-            body={"body": "Yes", "context": {"id": "wamid.1"}},
+            body={"body": "Yes"},
             at=2,
+            quoted_wa_id="wamid.1",
         )
 
 

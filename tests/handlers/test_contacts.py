@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ from services import sending
 from tests import factories
 from tests.conftest import Clock
 from tests.fake_templates import Network, definition, known
+from tests.tasks.callbacks import ingest_now, messages, text
 
 ANA = {"phone": "15551234567", "user_id": "US.1", "username": "ana.b", "name": "Ana Banana"}
 BOB = {"phone": None, "user_id": "US.2", "username": "bob", "name": "Bob"}
@@ -93,6 +95,27 @@ def test_the_window_is_open_for_24_hours_after_a_message(number: Number, clock: 
     assert shown["lastInboundAt"] < shown["lastOutboundAt"] < shown["windowOpenUntil"]
     clock.advance(hours=1)
     assert handlers.get_contact(number.account_id, contact.id)["windowOpenUntil"] is None
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        {"type": "system", "system": {"type": "user_changed_user_id", "user_id": "US.9"}},
+        {"group_id": "Y2FwaV9ncm91cA"},
+    ],
+)
+def test_system_messages_and_messages_in_groups_do_not_open_the_window(
+    number: Number, clock: Clock, about: dict[str, Any]
+) -> None:
+    ingest_now(messages(messages=[text("wamid.A") | about]))
+    [contact] = Contact.select()
+    shown = handlers.get_contact(number.account_id, contact.id)
+    assert (shown["windowOpenUntil"], shown["lastInboundAt"] is None) == (None, False)
+    ingest_now(messages(messages=[text("wamid.B")]))
+    opened = handlers.get_contact(number.account_id, contact.id)["windowOpenUntil"]
+    clock.advance(hours=1)
+    ingest_now(messages(messages=[text("wamid.C") | about]))
+    assert handlers.get_contact(number.account_id, contact.id)["windowOpenUntil"] == opened
 
 
 def test_the_network_of_the_number_says_how_long_the_window_is(

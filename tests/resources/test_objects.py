@@ -56,6 +56,11 @@ def test_a_message_has_the_contracts_names() -> None:
         "pricing": None,
         "acceptance": None,
         "reference": "order-4711",
+        "networkTimestamp": None,
+        "group": None,
+        "editedAt": None,
+        "editId": None,
+        "deletedAt": None,
     }
 
 

@@ -11,6 +11,11 @@ from resources.sample import sample_event
 from webhooks.kinds import EventKind
 
 AT = 1_795_167_000_000
+FROM_PEOPLE = [
+    EventKind.MESSAGE_RECEIVED,
+    EventKind.MESSAGE_EDITED,
+    EventKind.MESSAGE_DELETED,
+]
 EMPTY = {"body_json": "{}", "created_at": 0, "from_number": "1", "to_number": "1"}
 
 
@@ -21,8 +26,10 @@ def test_every_kind_has_a_sample_of_the_same_shape(kind: EventKind) -> None:
     data = sample["data"]
     if kind.startswith("message."):
         assert data.keys() == message_object(Message(**EMPTY)).keys()
-        assert data["status"] == kind.removeprefix("message.")
-        assert (data["direction"] == "INBOUND") == (kind is EventKind.MESSAGE_RECEIVED)
+        status = "received" if kind in FROM_PEOPLE else kind.removeprefix("message.")
+        assert data["status"] == status
+        assert (data["direction"] == "INBOUND") == (kind in FROM_PEOPLE)
+        assert (data["context"] is not None) == (kind in FROM_PEOPLE[1:])
         assert (data["error"] is not None) == (kind is EventKind.MESSAGE_FAILED)
         told = data["body"]["body"]
     elif kind.startswith("template."):

@@ -77,4 +77,11 @@ def test_a_row_is_written_with_its_defaults(number: Number) -> None:
         "acceptance": None,
         "pricing_json": None,
         "pricing_status": None,
+        "network_at": None,
+        "group_id": None,
+        "opens_window": None,
+        "change": None,
+        "edited_at": None,
+        "edit_id": None,
+        "deleted_at": None,
     }

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from networks.items import (
     AccountEffect,
     AccountUpdate,
+    Change,
     InboundMessage,
     Part,
     Person,
@@ -92,6 +93,63 @@ def test_a_sender_who_hides_the_number_is_known_by_the_user_id() -> None:
     assert _message(**{"from": None, "from_user_id": "US.1349"}).sender == "US.1349"
     assert _message(from_user_id="US.1349").sender == "16505551234"
     assert _message(**{"from": None}).sender == ""
+
+
+@pytest.mark.parametrize("sender", ["", "  ", "status@broadcast", "12 34", 7])
+def test_a_malformed_sender_is_nobody(sender: Any) -> None:
+    message = _message(**{"from": sender})
+    assert message.person == Person()
+    assert message.sender == str(sender).strip()
+
+
+def test_identifiers_are_read_without_a_plus_and_blanks_around() -> None:
+    message = _message(**{"from": " +16505551234"}, from_user_id=" US.1349 ")
+    assert (message.person.phone, message.person.user_id) == ("16505551234", "US.1349")
+    assert message.sender == "16505551234"
+
+
+def _named(contacts: list[dict[str, Any]], *others: dict[str, Any], **changes: Any) -> str | None:
+    """The name of the sender."""
+    messages = [TEXT | {"from": "551187654321"} | changes, *others]
+    item = _parse(_messages(_value(messages=messages, contacts=contacts)))[0]
+    assert item.sender == item.person.phone == "551187654321"
+    name: str | None = item.person.name
+    return name
+
+
+def test_the_only_contact_is_the_sender_of_the_only_message_also_under_another_number() -> None:
+    ana = {"wa_id": "5511987654321", "profile": {"name": "Ana"}, "user_id": "BR.1"}
+    assert _named([ana]) == "Ana"
+    assert _named([ana], from_user_id="BR.1") == "Ana"
+    assert _named([ana], from_user_id="BR.2") is None
+    assert _named([ana, ana | {"wa_id": "1650"}]) is None
+    assert _named([ana], TEXT) is None
+
+
+@pytest.mark.parametrize(
+    ("type_", "content", "target", "change"),
+    [
+        ("reaction", {"message_id": "wamid.X", "emoji": "x"}, "wamid.X", None),
+        ("edit", {"original_message_id": "wamid.X", "message": {}}, "wamid.X", Change.EDITED),
+        ("revoke", {"original_message_id": "wamid.X"}, "wamid.X", Change.DELETED),
+        ("image", {"id": "M1"}, "wamid.Y", None),
+        ("revoke", {"original_message_id": 7}, None, Change.DELETED),
+    ],
+)
+def test_a_message_about_another_one_names_it(
+    type_: str, content: dict[str, Any], target: str | None, change: Change | None
+) -> None:
+    context = {"from": "1", "id": "wamid.Y"} if type_ == "image" else None
+    message = _message(type=type_, text=None, context=context, **{type_: content})
+    assert (message.target, message.change) == (target, change)
+
+
+def test_only_what_a_person_writes_to_the_number_alone_opens_the_window() -> None:
+    assert _message().opens_window
+    system = {"type": "user_changed_number", "wa_id": "1"}
+    assert not _message(type="system", text=None, system=system).opens_window
+    in_group = _message(group_id="Y2FwaV9ncm91cA")
+    assert (in_group.opens_window, in_group.group) == (False, "Y2FwaV9ncm91cA")
 
 
 @pytest.mark.parametrize(

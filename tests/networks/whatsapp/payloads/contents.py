@@ -218,11 +218,13 @@ ANSWERS = [
     ),
 ]
 
+EDITED, DELETED = "message.edited", "message.deleted"
 CHANGES = [
     message(
         "text edited",
         "edit",
         {"original_message_id": "wamid.A", "message": {"type": "text", "text": {"body": "Hello"}}},
+        causes=(EDITED,),
     ),
     message(
         "image edited",
@@ -231,8 +233,9 @@ CHANGES = [
             "original_message_id": "wamid.A",
             "message": {"type": "image", "image": media("image/jpeg", caption="New")},
         },
+        causes=(EDITED,),
     ),
-    message("revoked message", "revoke", {"original_message_id": "wamid.A"}),
+    message("revoked message", "revoke", {"original_message_id": "wamid.A"}, causes=(DELETED,)),
     message("chat opened", "request_welcome"),
     message("unsupported type", "unsupported", errors=[UNSUPPORTED]),
     message("poll", "unsupported", {"type": "poll"}, errors=[UNSUPPORTED]),

@@ -80,13 +80,18 @@ def contact(**members: Any) -> dict[str, Any]:
     return {name: each for name, each in told.items() if each is not None}
 
 
-def message(name: str, type_: str, content: Any = None, **beside: Any) -> Payload:
-    """A message with this content. ``beside`` replaces its other members. None removes one."""
+def message(
+    name: str, type_: str, content: Any = None, causes: tuple[str, ...] = (), **beside: Any
+) -> Payload:
+    """A message with this content, and its effects beside message.received.
+
+    ``beside`` replaces its other members. None removes one.
+    """
     told = {"from": ANA, "from_user_id": USER_ID, "id": "wamid.IN", "timestamp": str(AT)}
     typed = {"type": type_} | ({} if content is None else {type_: content})
     item = {key: each for key, each in (told | typed | beside).items() if each is not None}
     all_ = value(contacts=[contact()], messages=[item])
-    return Payload(name, "messages", all_, ((MESSAGE, type_),), frozenset({RECEIVED}))
+    return Payload(name, "messages", all_, ((MESSAGE, type_),), frozenset({RECEIVED, *causes}))
 
 
 def status(name: str, word: str, contacts: Any = None, **more: Any) -> Payload:
