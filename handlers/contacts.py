@@ -4,7 +4,6 @@ from typing import Any
 
 from starlette.responses import Response
 
-from models.accounts.account import owned
 from models.messages import contact_search
 from models.messages.contact import Contact
 from models.messages.erasure import Erasure
@@ -32,7 +31,7 @@ def list_contacts(
 ) -> dict[str, Any]:
     """GET /contacts."""
     if number_id is not None:
-        owned(Number, number_id, user)
+        number_id = Number.owned(number_id, user).id
     wanted = {"number": number_id, "phone": phone, "user_id": user_id, "username": username}
     page = contact_search.search(user, limit, offset, name=name, **wanted)
     numbers = Number.by_ids({row.number_id for row in page.rows})

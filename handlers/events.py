@@ -10,7 +10,6 @@ from starlette.types import Receive, Scope, Send
 
 from handlers.in_parts import in_parts
 from handlers.times import parse_time
-from models.accounts.account import owned
 from models.clock import timestamp
 from models.database import read
 from models.deliveries.event import Event
@@ -100,7 +99,7 @@ def _wanted(
 ) -> Wanted:
     """The filters of a request. Raises DomainError."""
     if number_id is not None:
-        owned(Number, number_id, account_id, "/numberId")
+        number_id = Number.owned(number_id, account_id, "/numberId").id
     moment = parse_time("Query parameter since", since, "/since")
     return Wanted(account_id, None if kinds is None else tuple(kinds), number_id, moment)
 

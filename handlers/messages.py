@@ -54,7 +54,7 @@ def list_messages(  # noqa: PLR0913, PLR0917 - the parameters of the contract
 ) -> Response:
     """GET /messages."""
     if number_id is not None:
-        owned(Number, number_id, user, "/numberId")
+        number_id = Number.owned(number_id, user, "/numberId").id
     wanted = MessageFilter(
         number_id=number_id,
         direction=direction,

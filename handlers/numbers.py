@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from models.accounts.account import owned
 from models.numbers.number import Number
 from resources.number import number_object
 from resources.page import page_object
@@ -15,4 +14,4 @@ def list_numbers(user: str, limit: int, offset: int) -> dict[str, Any]:
 
 def get_number(user: str, number_id: str) -> dict[str, Any]:
     """GET /numbers/{number_id}."""
-    return number_object(owned(Number, number_id, user))
+    return number_object(Number.owned(number_id, user))

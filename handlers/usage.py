@@ -12,7 +12,6 @@ from handlers.attachment import attachment
 from handlers.in_parts import in_parts
 from handlers.times import parse_date
 from models import clock
-from models.accounts.account import owned
 from models.numbers.number import Number
 from models.page import fetch_page
 from models.reports.usage import UsageTotal
@@ -79,7 +78,7 @@ def _days(user: str, number_id: str | None, since: str | None, until: str | None
     first = parse_date("Query parameter since", since)
     end = parse_date("Query parameter until", until)
     if number_id is not None:
-        owned(Number, number_id, user)
+        number_id = Number.owned(number_id, user).id
     if end is None:
         today = datetime.fromtimestamp(clock.now() / 1000, UTC).date()
         end = date.fromordinal(today.toordinal() + 1)

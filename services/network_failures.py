@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TypeVar
 
-from models.accounts.account import owned
 from models.accounts.secret import SecretUnreadableError
 from models.database import commit, read
 from models.errors import (
@@ -148,7 +147,7 @@ def require_active(number: Number, action: str) -> None:
 
 def active_number(number_id: str, account_id: str, action: str, field: str | None = None) -> Number:
     """The account's number, for an action. Raises DomainError, also if it is not ACTIVE."""
-    number = owned(Number, number_id, account_id, field)
+    number = Number.owned(number_id, account_id, field)
     require_active(number, action)
     return number
 

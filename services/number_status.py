@@ -103,7 +103,7 @@ def apply_error(number: Number, error: network.NetworkError) -> None:
         return
     with writing(), acting(NETWORK):
         fresh = Number.get_by_id(number.id)
-        if fresh.activated_at != number.activated_at:
+        if fresh.connection != number.connection:
             # It was connected again during the call.
             request_checks([fresh])
         elif fresh.status in CONNECTED:
@@ -274,6 +274,7 @@ def _carry_out(number: Number) -> bool:
     else:
         status, word = _STATUS_OF.get(said.state), said.status
         news = {
+            "phone_number": _new_phone(number, said.phone_number),
             "display_name": said.display_name or None,
             "quality_rating": said.quality_rating,
             "messaging_limit": said.messaging_limit,
@@ -295,6 +296,12 @@ def _carry_out(number: Number) -> bool:
         # Another account connected it during the check. Its number stays unchanged.
         number.complete(tries=0)
     return True
+
+
+def _new_phone(number: Number, phone_number: str) -> str | None:
+    """The phone number that the network says, unless another number of the account has it."""
+    is_free = Number.with_phone(number.account_id, phone_number) in {None, number}
+    return phone_number if phone_number and is_free else None
 
 
 def _reason_of(number: Number, status: NumberStatus, word: str) -> str | None:

@@ -21,7 +21,10 @@ from networks.exceptions import NetworkError
 from networks.interface import Health, NumberProfile, NumberState, ProblemKind, Sender
 from networks.interface import Signup as SignupCalls
 from networks.registry import get_network, offered, wait_for
-from services.number_status import change_status
+from services.number_status import change_status, request_checks
+
+# Why a number is disconnected whose identifier at the platform has another phone number now.
+CHANGED = "The platform gave its identifier to another phone number."
 
 
 class SignupError(DomainError):
@@ -147,7 +150,7 @@ def _connect(link: SignupLink, claim: SignupClaim) -> Number:
         # Without a subscription the platform sends no callbacks of the account, and reports no error.
         wait_for(_network().subscribe(claim.waba_id, sender.access_token))
         _register(number, signup, sender, claim.pin)
-        _activate(number, link, sender)
+        _activate(number, link, claim, sender)
     except Exception:
         number.abandon()
         raise
@@ -232,14 +235,25 @@ def _register(number: Number, signup: Signup, sender: Sender, pin: str | None) -
 
 
 @exclusively
-def _activate(number: Number, link: SignupLink, sender: Sender) -> None:
+def _activate(number: Number, link: SignupLink, claim: SignupClaim, sender: Sender) -> None:
     if (profile := _profile(sender)).state is not NumberState.CONNECTED:
         raise SignupError(
             f"The number is not ready: its status at the platform is {profile.status}."
         )
     if not link.use(number):
         raise LinkClosedError(SignupLink.get_by_id(link.id).why_closed() or "used")
+    if other := Number.replaced_by(number, claim.phone_number_id):
+        change_status(other, NumberStatus.DISCONNECTED, CHANGED)
+    number.adopt(
+        claim.phone_number_id,
+        claim.waba_id,
+        sender.access_token,
+        network=get_settings().network,
+        phone_number=profile.phone_number or number.phone_number,
+        display_name=profile.display_name,
+    )
     change_status(number, NumberStatus.ACTIVE)
+    request_checks(number.elsewhere())
     # The number now has the token and the PIN.
     Signup.delete().where(Signup.link == link.id).execute()
 

@@ -14,7 +14,7 @@ class AskedPlatform(Rules):
     """Returns the status of numbers. ``while_asked`` runs before the response."""
 
     def __init__(self) -> None:
-        self.status = "CONNECTED"
+        self.status, self.phone_number = "CONNECTED", ""
         self.news: dict[str, str | None] = {}
         self.error: NetworkError | None = None
         self.while_asked: Callable[[], object] = lambda: None
@@ -29,5 +29,5 @@ class AskedPlatform(Rules):
         said = {"display_name": "Acme"} | self.news
         state = state_of(self.status)
         return NumberProfile(
-            sender.phone_number_id, "15550001111", state=state, status=self.status, **said
+            sender.phone_number_id, self.phone_number, state=state, status=self.status, **said
         )

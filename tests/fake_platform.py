@@ -12,6 +12,7 @@ from networks.interface import (
 )
 from networks.whatsapp.numbers import state_of
 from networks.whatsapp.rules import Rules
+from tests.factories import phone_of
 
 CODE, WABA, TOKEN = "code-1", "2001", "token-1"
 SCOPES = frozenset({"whatsapp_business_management", "whatsapp_business_messaging"})
@@ -27,6 +28,9 @@ class Platform(Rules):
         default_factory=lambda: dict.fromkeys(("1000", "1001"), "PENDING")
     )
     status_after_registration: str = "CONNECTED"
+    # Phone numbers by identifier. Others have that of tests.factories.
+    phones: dict[str, str] = field(default_factory=dict)
+    wabas: set[str] = field(default_factory=lambda: {WABA})
     grant: TokenGrant = GRANT
     errors: dict[str, NetworkError] = field(default_factory=dict)
     # The two-step PIN of its numbers. The first registration sets it.
@@ -41,7 +45,8 @@ class Platform(Rules):
 
     def _profile(self, phone_number_id: str) -> NumberProfile:
         status = self.statuses[phone_number_id]
-        return NumberProfile(phone_number_id, "15550001111", "Acme", state_of(status), status)
+        phone_number = self.phones.get(phone_number_id, phone_of(phone_number_id))
+        return NumberProfile(phone_number_id, phone_number, "Acme", state_of(status), status)
 
     def interrupt(self, what: str) -> None:
         """Give no response to this call from now on."""
@@ -65,11 +70,12 @@ class Platform(Rules):
     async def list_numbers(self, waba_id: str, access_token: str) -> list[NumberProfile]:
         self._ask("list_numbers")
         assert access_token == TOKEN
-        return [self._profile(number) for number in self.statuses] if waba_id == WABA else []
+        return [self._profile(number) for number in self.statuses] if waba_id in self.wabas else []
 
     async def subscribe(self, waba_id: str, access_token: str) -> None:
         self._ask("subscribe")
-        assert (waba_id, access_token) == (WABA, TOKEN)
+        assert waba_id in self.wabas
+        assert access_token == TOKEN
 
     async def register(self, sender: Sender, pin: str) -> None:
         self._ask("register")

@@ -33,7 +33,7 @@ from models.database import (
     writing,
 )
 from models.messages.message import Direction, Message
-from models.numbers.number import Number
+from models.numbers.number import Number, NumberAlias
 from models.work import Work
 
 # Seconds between two tries, 12 hours in all: a new version of the gateway fixes most failures.
@@ -233,11 +233,14 @@ class SetAside(BaseModel):
             .order_by(cls.id.desc())
             .limit(WINDOW)
         )
-        is_its = (Message.number == Number.id) & (Message.wa_message_id == cls.wa_message_id)
+        former = NumberAlias.select(NumberAlias.number)
+        is_its = (Number.phone_number_id == cls.phone_number_id) | Number.id.in_(
+            former.where(NumberAlias.former == cls.phone_number_id)
+        )
         found = (
             cls.select(cls)
-            .join(Number, on=(Number.phone_number_id == cls.phone_number_id))
-            .join(Message, on=is_its)
+            .join(Message, on=(Message.wa_message_id == cls.wa_message_id))
+            .join(Number, on=((Number.id == Message.number) & is_its))
             .where(cls.id.in_(newest), Message.direction == Direction.OUTBOUND)
             .order_by(cls.id)
         )

@@ -8,14 +8,22 @@ from collections.abc import Mapping
 from enum import StrEnum
 from functools import partial, reduce
 from operator import or_
-from typing import Any, Self
+from typing import Any, Self, cast
 
-from peewee import SQL, BigIntegerField, IntegerField, IntegrityError, TextField
+from peewee import (
+    SQL,
+    BigAutoField,
+    BigIntegerField,
+    ForeignKeyField,
+    IntegerField,
+    IntegrityError,
+    TextField,
+)
 
 from models import clock
 from models.accounts import secret
-from models.accounts.account import Owned
-from models.database import Prepared, database, exclusively, fetch, is_in
+from models.accounts.account import Owned, owned
+from models.database import BaseModel, Prepared, database, exclusively, fetch, is_in
 from models.decoded import Decoded
 from models.work import Work
 
@@ -74,6 +82,11 @@ class Number(Owned, Work):
     class Meta:
         indexes = ((("account", "phone_number_id"), True),)
 
+    @property
+    def connection(self) -> tuple[Any, ...]:
+        """What a new signup changes: a call of before may have failed because of it."""
+        return self.activated_at, self.phone_number_id, self.sealed_token
+
     @classmethod
     @exclusively
     def provision(
@@ -88,37 +101,77 @@ class Number(Owned, Work):
         pin: str,
         network: str = "whatsapp",
     ) -> Self:
-        """Begin to connect a number, or reconnect one of the account, which keeps its PIN.
+        """Begin to connect a number. Returns the account's one with this phone number or identifier if any.
 
-        Raises NumberTakenError when another account has it connected.
+        It stays as it is until ``adopt``. Raises NumberTakenError when another account has it connected.
         """
-        values: dict[str, Any] = {
-            "network": network,
-            "waba_id": waba_id,
-            "phone_number": phone_number,
-            "display_name": display_name,
-            "sealed_token": secret.encrypt(access_token),
-        }
         cls.refuse_if_taken(account_id, phone_number_id)
-        known = cls.get_or_none(cls.account == account_id, cls.phone_number_id == phone_number_id)
-        if known is not None:
-            known.amend(**values)
-            return known
-        return cls.create(
+        known = cls.with_phone(account_id, phone_number) or cls.get_or_none(
+            cls.account == account_id, cls.phone_number_id == phone_number_id
+        )
+        return known or cls.create(
             id=clock.new_id("num"),
             account=account_id,
+            network=network,
             phone_number_id=phone_number_id,
+            waba_id=waba_id,
+            phone_number=phone_number,
+            display_name=display_name,
             status=NumberStatus.PROVISIONING,
+            sealed_token=secret.encrypt(access_token),
             sealed_pin=secret.encrypt(pin),
             created_at=clock.now(),
-            **values,
         )
+
+    @classmethod
+    def with_phone(cls, account_id: str, phone_number: str) -> Self | None:
+        """The account's number with this phone number. None also if it is unknown, and so empty."""
+        is_it = (cls.account == account_id) & (cls.phone_number == phone_number)
+        return cls.get_or_none(is_it) if phone_number else None
+
+    def adopt(self, phone_number_id: str, waba_id: str, access_token: str, **shown: Any) -> None:
+        """Store what a complete signup found, in the caller's transaction, and void a running check.
+
+        ``shown`` are ``network``, ``phone_number`` and ``display_name``. The former identifier stays known.
+
+        Raises NumberTakenError when another account connected the number in the meantime.
+        """
+        if phone_number_id != self.phone_number_id:
+            NumberAlias.note(self, self.phone_number_id)
+        ids = {"phone_number_id": phone_number_id, "waba_id": waba_id}
+        sealed_token = secret.encrypt(access_token)
+        try:
+            with database.atomic():
+                self.assign(ids | shown | {"sealed_token": sealed_token, "due_at": clock.now()})
+        except IntegrityError:
+            raise NumberTakenError(phone_number_id) from None
+
+    @classmethod
+    def replaced_by(cls, number: Self, phone_number_id: str) -> Self | None:
+        """Another number of the account that had this identifier, which its phone number lost."""
+        is_other = (cls.account == number.account_id) & (cls.id != number.id)
+        other = cls.get_or_none(is_other, cls.phone_number_id == phone_number_id)
+        if other is not None:
+            # Identifiers are unique within an account.
+            other.assign({"phone_number_id": other.id})
+        return other
+
+    def elsewhere(self) -> list[Self]:
+        """The numbers of other accounts with its phone number."""
+        is_other = Number.account != self.account_id
+        return fetch(type(self).select().where(is_other, Number.phone_number == self.phone_number))
+
+    @classmethod
+    def owned(cls, number_id: str, account_id: str, field: str | None = None) -> Self:
+        """Like accounts.account.owned(): the number, or the one that it was merged into."""
+        former = None if cls.by_id(number_id) else _former.first(number_id)
+        return owned(cls, number_id if former is None else former.id, account_id, field)
 
     @classmethod
     def refuse_if_taken(cls, account_id: str, phone_number_id: str) -> None:
         """Raise NumberTakenError when another account has the number connected."""
         cls.abandon_dead()
-        number = cls.find_connected(phone_number_id)
+        number = _connected_first.first(phone_number_id)
         if number is None or number.status == NumberStatus.DISCONNECTED:
             return
         if number.account_id != account_id:
@@ -126,8 +179,14 @@ class Number(Owned, Work):
 
     @classmethod
     def find_connected(cls, phone_number_id: str) -> "Number | None":
-        """The number with the network's identifier: the connected one, otherwise the newest."""
-        return _connected_first.first(phone_number_id)
+        """The number with the network's identifier: the connected one, otherwise the newest.
+
+        A former identifier counts if no connected number has it.
+        """
+        number = _connected_first.first(phone_number_id)
+        if number is not None and number.status != NumberStatus.DISCONNECTED:
+            return cast("Number", number)
+        return _former.first(phone_number_id) or number
 
     @classmethod
     def abandon_dead(cls) -> None:
@@ -195,14 +254,53 @@ Number.add_index(
 )
 
 
+# One phone number is one number of an account, also under new identifiers of the network.
+Number.add_index(
+    Number.account,
+    Number.phone_number,
+    unique=True,
+    where=SQL("phone_number <> ''"),
+    name="number_phone",
+)
+
+
+class NumberAlias(BaseModel):
+    """A former identifier of a number: the network's, or the gateway's of one that was merged into it.
+
+    Late callbacks and clients may still use it.
+    """
+
+    number_id: str
+    id = BigAutoField()
+    number = ForeignKeyField(Number, lazy_load=False, on_delete="CASCADE", index=False)
+    former = TextField(index=True)
+
+    class Meta:
+        indexes = ((("number", "former"), True),)
+
+    @classmethod
+    def note(cls, number: Number, former: str) -> None:
+        """Store a former identifier, inside the caller's transaction."""
+        cls.insert(number=number.id, former=former).on_conflict_ignore().execute()
+
+
 @Prepared
 def identifiers(phone_number_ids: Any) -> Any:
-    """The network's and the gateway's identifiers of these numbers."""
-    is_one = is_in(Number.phone_number_id, phone_number_ids)
-    return Number.select(Number.phone_number_id, Number.id).where(is_one)
+    """The network's and the gateway's identifiers of these numbers, also by former ones of the network."""
+    present = Number.select(Number.phone_number_id, Number.id)
+    former = NumberAlias.select(NumberAlias.former, NumberAlias.number)
+    return present.where(is_in(Number.phone_number_id, phone_number_ids)) + former.where(
+        is_in(NumberAlias.former, phone_number_ids)
+    )
 
 
 @partial(Prepared, model=Number)
 def _connected_first(phone_number_id: Any) -> Any:
     rows = Number.select().where(Number.phone_number_id == phone_number_id).limit(1)
+    return rows.order_by(Number.status == NumberStatus.DISCONNECTED, Number.id.desc())
+
+
+@partial(Prepared, model=Number)
+def _former(former: Any) -> Any:
+    rows = Number.select().join(NumberAlias).where(NumberAlias.former == former).limit(1)
     return rows.order_by(Number.status == NumberStatus.DISCONNECTED, Number.id.desc())

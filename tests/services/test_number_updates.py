@@ -197,3 +197,20 @@ def test_a_disconnected_number_gets_no_updates(account: Account) -> None:
 def test_updates_about_other_subjects_are_only_notices(field: str) -> None:
     ingest_now(_entry(field, event="X"))
     assert (_told(), Notice.select().count()) == ([], 1)
+
+
+def test_a_phone_number_that_changed_at_the_platform_changes_here(
+    number: Number, platform: AskedPlatform
+) -> None:
+    platform.phone_number = "15550007777"
+    _check(number)
+    assert [told["phoneNumber"] for told in _told()] == ["15550007777"]
+
+
+def test_a_phone_number_of_another_number_of_the_account_is_not_taken_from_it(
+    number: Number, account: Account, platform: AskedPlatform
+) -> None:
+    other = factories.active_number(account, "1002")
+    platform.phone_number = other.phone_number
+    _check(number)
+    assert (_told(), _now(number).phone_number) == ([], number.phone_number)

@@ -74,6 +74,9 @@ def test_a_new_signup_of_the_same_number_reactivates_the_same_row(account: Accou
     _move(first, NumberStatus.DISCONNECTED)
     again = factories.provision(account, waba_id="2002", access_token="token-2", pin="654321")
     assert again.id == first.id
+    assert (again.waba_id, again.access_token) == ("2001", "token-1"), "the signup may fail"
+    with writing():
+        again.adopt("1001", "2002", "token-2")
     assert (again.waba_id, again.access_token) == ("2002", "token-2")
     assert again.pin == "123456", "the platform knows the PIN of the first registration"
     assert _move(again, NumberStatus.ACTIVE)
