@@ -39,7 +39,7 @@ class OutboundMessage:
 
     ``quoted`` is the network's identifier of the message that this one replies or reacts to.
     Status callbacks return ``reference``, so that they find their message even if the response to the send
-    was lost.
+    was lost. With ``group``, the network's identifier of a group, it goes to the group (Groups).
     """
 
     to: str
@@ -47,6 +47,7 @@ class OutboundMessage:
     content: Any
     reference: str
     quoted: str | None = None
+    group: str | None = None
 
 
 @dataclass(frozen=True)
@@ -286,6 +287,14 @@ class Receipts(Protocol):
 
         A repetition changes nothing.
         """
+
+
+@runtime_checkable
+class Groups(Protocol):
+    """Lets numbers write in groups."""
+
+    async def send_to_group(self, sender: Sender, message: OutboundMessage) -> Acceptance:
+        """Send a message to its group. The response names no person."""
 
 
 @runtime_checkable

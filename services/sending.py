@@ -36,6 +36,7 @@ from networks.registry import network_of
 from resources.error import STATUS, error_text
 from services import (
     contacts,
+    groups,
     number_status,
     storage,
     telemetry,
@@ -211,18 +212,19 @@ def _begin(
         storage.check(stored)
         sender = sender_of(number, "sent")
         target = quoted(body, number)
+        group = None if target is None else groups.group_of(target, number, body["type"])
         contact = Contact.of_recipient(number, to)
         template = None
         if type_ == "template":
             template = templates.check_message(number, contact, body["template"], is_final=is_final)
-        replied = target if "context" in body else None
         message = Message.write_outbound(
             number,
             to,
             type_,
             content,
             contact_id=contact.id,
-            quoted=replied,
+            quoted=target,
+            group_id=group,
             reference=body.get("reference"),
         )
         if key is not None:
@@ -230,7 +232,7 @@ def _begin(
             if known is not None:
                 raise _KeyTakenError(known)
         quoted_id = None if target is None else target.wa_message_id
-        outbound = OutboundMessage(to, type_, body[type_], message.id, quoted_id)
+        outbound = OutboundMessage(to, type_, body[type_], message.id, quoted_id, group)
         checked = {} if template is None else template.version
         note(begun := _Send(number, sender, contact, message, outbound, checked))
         with counting() as count:
@@ -371,7 +373,7 @@ async def _hand_over(send: _Send) -> Answer:
     telemetry.note(message_id=message.id, **send.checked)
     try:
         with telemetry.span("send to network", SpanKind.CLIENT, {"gateway.message_id": message.id}):
-            accepted = await network_of(send.number).send(send.sender, send.outbound)
+            accepted = await groups.send(network_of(send.number), send.sender, send.outbound)
     except network.NetworkError as error:
         telemetry.count_send(error)
         record, keys = partial(_record_failure, send.number, message, error), list[str]()

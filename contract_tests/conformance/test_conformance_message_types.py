@@ -20,8 +20,9 @@ from contract_tests.conformance.kinds_of_message import (
     pressable,
 )
 from contract_tests.conformance.limits_of_message import LIMITS, REFUSED_BY_NETWORK
-from contract_tests.conformance.world import Hooks, Sandbox, new_recipient, send
+from contract_tests.conformance.world import Hooks, Sandbox, new_recipient, send, wait_status
 from contract_tests.contract import load_contract
+from contract_tests.harness import wait_for
 
 CONTRACT = load_contract()
 TYPES = list(CONTRACT["components"]["schemas"]["SendMessageRequest"]["discriminator"]["mapping"])
@@ -54,6 +55,28 @@ def accepted(sandbox: Sandbox, to: str) -> Content:
     return {
         k: v for k, v in found.items() if k not in ("id", "accepted_at", "phone_number_id", "to")
     }
+
+
+def test_a_reply_to_a_message_in_a_group_goes_to_the_group(
+    api: Api, sandbox: Sandbox, number: dict[str, str]
+) -> None:
+    """group: the group in which the message was written, or to which it was sent."""
+    person, group = new_recipient(), "Y2FwaV9ncm91cA"
+    wamid = sandbox.write(number["phoneNumber"], person, group_id=group)
+    wait_for(sandbox.has_told_all, "the delivery of the message")
+    [written] = api.get("/messages", params={"waMessageId": wamid})["data"]
+    assert written["group"] == {"id": group}
+    [contact] = api.get("/contacts", params={"phone": person})["data"]
+    assert contact["windowOpenUntil"] is None
+    body = {"number_id": number["id"], "to": person, "type": "text", "text": {"body": "Hello all"}}
+    reply = body | {"context": {"message_id": written["id"]}}
+    sent = api.call("POST", "/messages/send", 200, json=reply).json()
+    [accepted_by_network] = sandbox.accepted(group)
+    assert accepted_by_network["context"] == {"message_id": wamid}
+    assert sandbox.accepted(person) == []
+    message = wait_status(api, sent["id"], "read")
+    assert (message["group"], message["contact"]["phone"]) == ({"id": group}, person)
+    assert message["networkTimestamp"] is not None
 
 
 @pytest.mark.parametrize("name", [*VARIANTS, *STANDALONE])

@@ -157,6 +157,7 @@ class Message(BaseModel):
         contact_id: str,
         quoted: "Message | None" = None,
         reference: str | None = None,
+        group_id: str | None = None,
     ) -> Self:
         """Store a message as ``pending`` inside the caller's transaction."""
         return cls._write(
@@ -172,6 +173,7 @@ class Message(BaseModel):
             quoted_id=quoted and quoted.id,
             quoted_wa_id=quoted and quoted.wa_message_id,
             reference=reference,
+            group_id=group_id,
         )
 
     @classmethod

@@ -57,14 +57,8 @@ class CloudApi(Rules, BusinessCalls, CheckupCalls, MediaCalls, TemplateCalls):
 
     async def send(self, sender: Sender, message: OutboundMessage) -> Acceptance:
         """POST /{phone_number_id}/messages. See networks.interface.Network."""
-        content = {
-            "recipient_type": "individual",
-            "to" if message.to[0].isdecimal() else "recipient": message.to,
-            "type": message.type,
-            **_content(message),
-            "biz_opaque_callback_data": message.reference,
-        }
-        answer = await self._graph.call_for(sender, "POST", "messages", content=content)
+        to = "to" if message.to[0].isdecimal() else "recipient"
+        answer = await self._send(sender, message, recipient_type="individual", **{to: message.to})
         sent, person = graph.first_of(answer, "messages"), graph.first_of(answer, "contacts")
         return Acceptance(
             graph.required(sent, "id"),
@@ -72,6 +66,22 @@ class CloudApi(Rules, BusinessCalls, CheckupCalls, MediaCalls, TemplateCalls):
             graph.optional(person.get("user_id")),
             graph.optional(sent.get("message_status")),
         )
+
+    async def send_to_group(self, sender: Sender, message: OutboundMessage) -> Acceptance:
+        """POST /{phone_number_id}/messages with a group. Its ``contacts`` name the group."""
+        answer = await self._send(sender, message, recipient_type="group", to=message.group)
+        sent = graph.first_of(answer, "messages")
+        status = graph.optional(sent.get("message_status"))
+        return Acceptance(graph.required(sent, "id"), message_status=status)
+
+    async def _send(self, sender: Sender, message: OutboundMessage, **recipient: str | None) -> Any:
+        content = {
+            **recipient,
+            "type": message.type,
+            **_content(message),
+            "biz_opaque_callback_data": message.reference,
+        }
+        return await self._graph.call_for(sender, "POST", "messages", content=content)
 
     def challenge(self, query: Mapping[str, str]) -> str | None:
         """The verification request of the platform. Source: Graph API, Webhooks."""

@@ -21,6 +21,7 @@ def check(network: Network, number: Number, order: Order, person: Person) -> int
     Raises GraphError if the send is refused.
     """
     _require_connected(number)
+    _require_group(network, number, order)
     if inbound.is_blocked(number, person):
         raise graph_errors.known(131026, "The business has blocked the recipient.")
     behaviour = network.behaviour
@@ -73,5 +74,13 @@ def _require_media(network: Network, number: Number, order: Order) -> None:
         media.require(network, number, media_id)
 
 
+def _require_group(network: Network, number: Number, order: Order) -> None:
+    """Somebody must have written in the group of the message, if it has one."""
+    theirs = (each.item for each in network.inbound.values() if each.number_id == number.id)
+    if order.to_group and not any(item.get("group_id") == order.to for item in theirs):
+        raise graph_errors.known(131009, "Parameter 'to' is not the id of a group of this number.")
+
+
 def _in_window(network: Network, number: Number, order: Order, person: Person) -> bool:
-    return order.type == "template" or prices.in_window(network, number, person)
+    # Somebody has written in the group.
+    return order.type == "template" or order.to_group or prices.in_window(network, number, person)

@@ -16,6 +16,7 @@ from sandbox.numbering import digits_of
 from sandbox.people import USER_ID, wa_id
 
 MAX_OPAQUE = 512
+RECIPIENT_TYPE, INDIVIDUAL, GROUP = "recipient_type", "individual", "group"
 # Optional members that are stored with the message, under their wire names.
 EXTRAS = ("biz_opaque_callback_data", "context")
 
@@ -24,8 +25,9 @@ EXTRAS = ("biz_opaque_callback_data", "context")
 class Order:
     """A send request in its shape.
 
-    ``to`` is a wa_id, or a user id if ``by_user_id``; ``given_to`` is what the client wrote. ``flaw`` is the
-    error with which the platform refuses a request of the right shape, or None.
+    ``to`` is a wa_id, or a user id if ``by_user_id``, or the id of a group if ``to_group``; ``given_to`` is
+    what the client wrote. ``flaw`` is the error with which the platform refuses a request of the right
+    shape, or None.
     """
 
     to: str
@@ -35,6 +37,7 @@ class Order:
     extras: dict[str, Any]
     flaw: GraphError | None
     by_user_id: bool = False
+    to_group: bool = False
 
 
 def check(payload: dict[str, Any], number: Number) -> Order:
@@ -42,15 +45,30 @@ def check(payload: dict[str, Any], number: Number) -> Order:
 
     Raises GraphError 100, 131008 or 131009.
     """
-    to, given_to, by_user_id = _recipient(payload)
-    if str(payload.get("recipient_type", "individual")).lower() != "individual":
-        raise graph_errors.parameter("Param recipient_type must be one of {INDIVIDUAL}")
+    to_group = _is_to_group(payload)
+    to, given_to, by_user_id = _group(payload) if to_group else _recipient(payload)
     kind = _type(payload)
     content = _content(payload, kind)
     _check_extras(payload)
     extras = {name: payload[name] for name in EXTRAS if name in payload}
+    extras |= {RECIPIENT_TYPE: GROUP} if to_group else {}
     flaw = graph_errors.known(131021) if to == number.digits else _flaw(kind, content)
-    return Order(to, given_to, kind, content, extras, flaw, by_user_id)
+    return Order(to, given_to, kind, content, extras, flaw, by_user_id, to_group)
+
+
+def _is_to_group(payload: dict[str, Any]) -> bool:
+    kind = str(payload.get(RECIPIENT_TYPE, INDIVIDUAL)).lower()
+    if kind not in {INDIVIDUAL, GROUP}:
+        raise graph_errors.parameter("Param recipient_type must be one of {INDIVIDUAL, GROUP}")
+    return kind == GROUP
+
+
+def _group(payload: dict[str, Any]) -> tuple[str, str, bool]:
+    """The id of a group, like ``_recipient``. Groups are known by the messages that people write in them."""
+    given = payload.get("to")
+    if not isinstance(given, str) or not given:
+        raise graph_errors.parameter("The parameter to is required.")
+    return given, given, False
 
 
 def _recipient(payload: dict[str, Any]) -> tuple[str, str, bool]:

@@ -108,6 +108,8 @@ def _answer(
 
 
 def _contact(order: orders.Order, outcome: Outcome, person: Person) -> dict[str, str]:
+    if order.to_group:
+        return {"input": order.given_to, "wa_id": order.to}
     if outcome.nameless or order.by_user_id:
         return {"input": order.given_to, "user_id": person.user_id}
     return {"input": order.given_to, "wa_id": order.to}

@@ -37,12 +37,16 @@ def status_update(
 ) -> Update:
     """A status of an outbound message to this person."""
     at = message.happened_at(status)
+    to_group = message.extras.get("recipient_type") == "group"
     # A client that sent to a user id gets the phone number only if it is not hidden.
     phone = person.visible_phone if message.by_user_id else message.to
     item: dict[str, Any] = {"id": message.id, "status": status, "timestamp": str(int(at))}
     if phone is not None:
         item["recipient_id"] = phone
-    item["recipient_user_id"] = person.user_id
+    if to_group:
+        item["recipient_type"] = "group"
+    else:
+        item["recipient_user_id"] = person.user_id
     if person.parent_user_id is not None:
         item["recipient_parent_user_id"] = person.parent_user_id
     if "biz_opaque_callback_data" in message.extras:
@@ -54,7 +58,9 @@ def status_update(
     if status == FAILED and message.failure_code is not None:
         item["errors"] = [in_status(message.failure_code)]
     username = person.username if status in {DELIVERED, READ} else None
-    contact = None if status == FAILED else _contact(person, phone, person.name, username)
+    contact = (
+        None if status == FAILED or to_group else _contact(person, phone, person.name, username)
+    )
     return Update(key, STATUSES, number.waba_id, at, item, number, contact)
 
 

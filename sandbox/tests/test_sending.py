@@ -32,6 +32,29 @@ def test_an_accepted_message_is_answered_in_the_platform_s_shape(business: Busin
     }
 
 
+def test_a_group_gets_messages_when_somebody_wrote_in_it(
+    business: Business, receiver: Receiver
+) -> None:
+    group = "Y2FwaV9ncm91cA"
+    to_group = {"recipient_type": "group", "to": group}
+    assert business.post(**to_group).json()["error"]["code"] == 131009
+    written = {"to": business.digits, "from": "16505551234", "text": "Hi", "group_id": group}
+    business.sandbox.control("POST", "inbound", written)
+    answer = business.post(**to_group).json()
+    assert answer["contacts"] == [{"input": group, "wa_id": group}]
+    wamid = answer["messages"][0]["id"]
+    receiver.wait_for_statuses(wamid, "read")
+    [message] = business.sandbox.accepted()
+    assert (message["to"], message["recipient_type"]) == (group, "group")
+    for status in receiver.items("statuses"):
+        assert (status["recipient_type"], status["recipient_id"]) == ("group", group)
+        assert "recipient_user_id" not in status
+    values = [pair[1]["value"] for each in receiver.callbacks for pair in each.changes]
+    assert [value for value in values if "statuses" in value and "contacts" in value] == []
+    [received] = receiver.items("messages")
+    assert received["group_id"] == group
+
+
 def test_accepted_messages_are_listed_in_order(business: Business) -> None:
     sent = [business.send(text=f"Number {index} \u00e1 / \U0001f600") for index in range(5)]
     listed = business.sandbox.accepted()
@@ -65,7 +88,9 @@ def test_any_version_prefix_works_and_none(shared: Business, prefix: str) -> Non
         ({"to": 16505551234}, 131009),
         ({"type": "poem"}, 100),
         ({"type": ["text"]}, 100),
-        ({"recipient_type": "group"}, 100),
+        ({"recipient_type": "crowd"}, 100),
+        ({"recipient_type": "group"}, 131009),
+        ({"recipient_type": "group", "to": ""}, 100),
         ({"text": None}, 131008),
         ({"text": {}}, 131008),
         ({"text": "Hello"}, 131009),

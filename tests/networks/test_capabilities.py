@@ -14,6 +14,7 @@ from services import business, network_failures
 
 CAPABILITIES = [
     interface.Receipts,
+    interface.Groups,
     interface.Media,
     interface.Signup,
     interface.Health,

@@ -5,6 +5,7 @@ import json
 import socket
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -20,7 +21,7 @@ from networks.exceptions import (
     RefusedError,
     ThrottledError,
 )
-from networks.interface import NumberProfile, NumberState, OutboundMessage, Sender
+from networks.interface import Acceptance, NumberProfile, NumberState, OutboundMessage, Sender
 from networks.registry import wait_for
 from networks.whatsapp.cloud_api import CloudApi
 from tests.receiver import Exchange, Receiver, answer, hang
@@ -70,6 +71,26 @@ def test_a_text_is_sent_in_exactly_this_shape(api: CloudApi, receiver: Receiver)
         "to": "15551234567",
         "type": "text",
         "text": {"body": "olá"},
+        "biz_opaque_callback_data": "msg_1",
+    }
+
+
+def test_a_message_to_a_group_names_the_group_and_no_person(
+    api: CloudApi, receiver: Receiver
+) -> None:
+    group = "Y2FwaV9ncm91cA"
+    named = {"contacts": [{"input": group, "wa_id": group, "user_id": group}]}
+    receiver.behave(_json(200, ACCEPTED | named), MESSAGES)
+    accepted = wait_for(api.send_to_group(SENDER, replace(TEXT, group=group, quoted="wamid.IN")))
+    assert accepted == Acceptance("wamid.1")
+    [request] = receiver.at(MESSAGES)
+    assert request.event == {
+        "messaging_product": "whatsapp",
+        "recipient_type": "group",
+        "to": group,
+        "type": "text",
+        "text": {"body": "olá"},
+        "context": {"message_id": "wamid.IN"},
         "biz_opaque_callback_data": "msg_1",
     }
 
