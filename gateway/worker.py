@@ -18,7 +18,15 @@ from gateway.storage import leave_state
 from models import database
 from models.database import known_time
 from models.deliveries.other_workers import BEAT_SECONDS, OtherWorkers
-from services import erasing, mailing, notify, number_status, redeliver, template_copy
+from services import (
+    erasing,
+    mailing,
+    notify,
+    number_status,
+    opt_out_answers,
+    redeliver,
+    template_copy,
+)
 from services.webhooks import make_client, outgoing_limits
 from tasks import deliver, indexing, ingest, queue, sweep
 from tasks.queue import huey
@@ -115,6 +123,11 @@ def run_worker(settings: Settings) -> None:
         ),
         Rounds(notify.look, settings.sweep_interval, patience=notify.LEASE_MS / 1000),
         Rounds(mailing.send_due, settings.sweep_interval, patience=mailing.LEASE_MS / 1000),
+        Rounds(
+            opt_out_answers.send_due,
+            settings.sweep_interval,
+            patience=opt_out_answers.LEASE_MS / 1000,
+        ),
     ]
     consumer = Rounds(run_task, RETRY_SECONDS)
     consumer.name = "the consumer of the queue"

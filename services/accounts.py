@@ -1,13 +1,15 @@
 """Changes accounts and their API keys, each with its row of the audit log."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from models import clock
-from models.accounts.account import Account, ApiKey
+from models.accounts.account import Account, ApiKey, ConsentScope
 from models.accounts.actor import ActorKind, present_actor
 from models.accounts.audit import Audit
 from models.accounts.user import User
 from models.database import exclusively
+from services import consent
 
 
 @exclusively
@@ -62,6 +64,39 @@ def set_opt_words(account: Account, *, stop: Iterable[str], start: Iterable[str]
 
 def _words(account: Account) -> dict[str, list[str]]:
     return {"stopWords": account.stop_words, "startWords": account.start_words}
+
+
+def set_consent(account: Account, **changes: Any) -> None:
+    """Change ``scope``, ``languages`` or ``answer`` (Account.set_consent). Raises ValueError."""
+    was_apart = _set_consent(account, changes)
+    if was_apart:
+        consent.join(account.id)
+
+
+@exclusively
+def _set_consent(account: Account, changes: Mapping[str, Any]) -> bool:
+    """Store the changes. Returns whether opt-outs of one number hold for all from now on."""
+    fresh = Account.get_by_id(account.id)
+    before = consent_of(fresh)
+    known: dict[str, Any] = {
+        "scope": ConsentScope(fresh.consent_scope),
+        "languages": fresh.languages,
+        "answer": fresh.stop_answer,
+    }
+    account.set_consent(**{**known, **changes})
+    after = consent_of(account)
+    Audit.record(account.id, "account.consent_changed", account.id, before=before, after=after)
+    scopes = before["consentScope"], after["consentScope"]
+    return scopes == (ConsentScope.NUMBER, ConsentScope.ACCOUNT)
+
+
+def consent_of(account: Account) -> dict[str, Any]:
+    """The account's settings of consent, under their names in the audit log and for commands."""
+    return {
+        "consentScope": str(account.consent_scope),
+        "wordLanguages": account.languages,
+        "stopAnswer": account.stop_answer,
+    }
 
 
 @exclusively

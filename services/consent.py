@@ -19,6 +19,8 @@ from models.numbers.number import Number
 from resources.contact import contact_object
 from webhooks.kinds import EventKind
 
+# The opt-outs of one number that are joined with others in one transaction.
+MOST_JOINED = 200
 # How a person opted out, in the words of an error.
 HOW = {
     Source.NETWORK: "at the messaging network",
@@ -130,6 +132,23 @@ def _apply(account: Account, contact: Contact, said: Statement) -> bool:
     action = "contact.opted_out" if is_out else "contact.opted_in"
     Audit.record(contact.account_id, action, contact.id, after={"because": source})
     return True
+
+
+def join(account_id: str) -> None:
+    """After the account chose one consent for all numbers: apply opt-outs of one number to the others."""
+    last = ""
+    while rows := Suppression.of_one_number(account_id, last, MOST_JOINED):
+        last = rows[-1].id
+        _join(account_id, [row.person for row in rows if row.person is not None])
+
+
+@exclusively
+def _join(account_id: str, people: Sequence[str]) -> None:
+    account = Account.get_by_id(account_id)
+    said = Statement(out=True, number_id=EVERYWHERE, source=Source.API, at=clock.now())
+    for contact in Contact.of_people(account_id, people):
+        if not contact.is_out and _apply(account, contact, said):
+            emit_contact(contact)
 
 
 def require(contact: Contact, problem: str) -> None:

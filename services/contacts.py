@@ -7,15 +7,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from models import clock
-from models.accounts.account import MAX_WORD, Account
+from models.accounts.account import Account
 from models.accounts.actor import NETWORK, acting
 from models.accounts.audit import Audit
+from models.accounts.opt_words import ENGLISH, is_among, languages_of, normalised, of_locales
 from models.database import exclusively
 from models.messages.contact import Contact, Source
 from models.messages.message import Message
+from models.messages.opt_out_answer import OptOutAnswer
+from models.messages.template import Template
 from models.numbers.number import Number
 from networks.items import InboundMessage, PersonUpdate
 from services import consent
+
+# Where the words of a message are, by its type. A button of a template has both.
+WORDS_IN = {"text": ("body",), "button": ("text", "payload")}
 
 
 def sender(number: Number, item: InboundMessage, at: int) -> Contact | None:
@@ -23,8 +29,7 @@ def sender(number: Number, item: InboundMessage, at: int) -> Contact | None:
     if item.person.phone is None and item.person.user_id is None:
         return None
     contact, is_changed = _record(number, item, Source.MESSAGE, at)
-    if item.type == "text":
-        is_changed |= _apply_keyword(contact, item.content.get("body"), at)
+    is_changed |= _apply_words(contact, item, at)
     if is_changed:
         consent.emit_contact(contact, number)
     return contact
@@ -53,15 +58,49 @@ def _recorded(
     return contact, contact.update_identity(new, Source.NETWORK, at) or is_changed
 
 
-def _apply_keyword(contact: Contact, text: object, at: int) -> bool:
-    """Opt the person out or in if the text is a keyword of the account. Returns whether that is a change."""
-    if not isinstance(text, str) or len(text) > MAX_WORD:
+def _apply_words(contact: Contact, item: InboundMessage, at: int) -> bool:
+    """Opt the person out or in if the message is a word to do so. Returns whether that is a change."""
+    texts = _words_in(item)
+    account = Account.by_id(contact.account_id) if texts else None
+    if account is None:
         return False
-    account, word = Account.by_id(contact.account_id), text.strip().casefold()
-    for words, out in ((account.stop_words, True), (account.start_words, False)) if account else ():
-        if word in words:
-            return consent.state(contact, out=out, because=Source.WORD, at=at)
-    return False
+    said = next(filter(lambda out: out is not None, (_meaning(account, t) for t in texts)), None)
+    if said is None or not consent.state(contact, out=said, because=Source.WORD, at=at):
+        return False
+    if said and account.stop_answer:
+        OptOutAnswer.queue(contact)
+    return True
+
+
+def _words_in(item: InboundMessage) -> list[str]:
+    """What the person wrote, or the text and the identifier of the button or row that they chose."""
+    content: Any = item.content
+    names: tuple[str, ...] = WORDS_IN.get(item.type, ())
+    if item.type == "interactive":
+        content, names = content.get(str(content.get("type"))), ("title", "id")
+    if not isinstance(content, dict):
+        return []
+    found = (content.get(name) for name in names)
+    return [text for text in found if isinstance(text, str) and normalised(text)]
+
+
+def _meaning(account: Account, text: str) -> bool | None:
+    """True if the text is a word to opt out, False for one to opt in, otherwise None."""
+    for words, out in ((account.stop_words, True), (account.start_words, False)):
+        if is_among(text, words):
+            return out
+    for out in (True, False):
+        if (languages := languages_of(text, out=out)) and languages & languages_for(account):
+            return out
+    return None
+
+
+def languages_for(account: Account) -> set[str]:
+    """The languages of the account's built-in words."""
+    chosen = account.languages
+    if chosen is None:
+        return {ENGLISH, *of_locales(Template.all_languages(account.id))}
+    return set(chosen)
 
 
 def opt(contact: Contact, *, out: bool, because: Source, at: int) -> None:

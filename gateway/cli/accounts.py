@@ -8,7 +8,14 @@ import click
 
 from gateway.cli import group
 from gateway.cli.output import found, prints, rendered
-from models.accounts.account import PLANS, Account, ApiKey, as_words
+from models.accounts.account import (
+    PLANS,
+    Account,
+    ApiKey,
+    ConsentScope,
+    as_languages,
+    as_words,
+)
 from models.accounts.password_strength import WeakPasswordError, check_password
 from models.accounts.user import (
     EMAIL,
@@ -127,6 +134,67 @@ def words(account_id: str, stop: list[str], start: list[str]) -> dict[str, Any]:
     account = find_account(account_id)
     service.set_opt_words(account, stop=stop, start=start)
     return {"id": account.id, "stopWords": account.stop_words, "startWords": account.start_words}
+
+
+def _languages(
+    _context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]
+) -> list[str]:
+    try:
+        return as_languages(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+@accounts.command()
+@click.argument("account_id")
+@click.option(
+    "--scope",
+    type=click.Choice([scope.value for scope in ConsentScope]),
+    help="Whether an opt-out holds for all numbers of the account, or for one.",
+)
+@click.option(
+    "--language",
+    "languages",
+    multiple=True,
+    callback=_languages,
+    help="A language of the built-in words. Repeat it for more; English is always among them.",
+)
+@click.option("--automatic", is_flag=True, help="Built-in words in the languages of the templates.")
+@click.option("--no-words", is_flag=True, help="No built-in words.")
+@click.option("--answer", help="The message to a person who opted out by a word.")
+@click.option("--no-answer", is_flag=True, help="No message.")
+@prints()
+def consent(
+    account_id: str,
+    scope: str | None,
+    languages: list[str],
+    *,
+    automatic: bool,
+    no_words: bool,
+    answer: str | None,
+    no_answer: bool,
+) -> dict[str, Any]:
+    """Show and change how people opt out of marketing.
+
+    Without options it changes nothing.
+    """
+    if sum([bool(languages), automatic, no_words]) > 1:
+        raise click.UsageError("Give only one of --language, --automatic and --no-words.")
+    if answer is not None and no_answer:
+        raise click.UsageError("Give only one of --answer and --no-answer.")
+    changes: dict[str, Any] = {}
+    if scope is not None:
+        changes["scope"] = ConsentScope(scope)
+    if languages or automatic or no_words:
+        changes["languages"] = None if automatic else languages
+    if answer is not None or no_answer:
+        changes["answer"] = answer
+    account = find_account(account_id)
+    try:
+        service.set_consent(account, **changes)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    return {"id": account.id, **service.consent_of(account)}
 
 
 @keys.command("create")

@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar, cast
 from peewee import SQL, BigIntegerField, ForeignKeyField, TextField
 
 from models import clock
-from models.accounts import secret
+from models.accounts import opt_words, secret
 from models.database import BaseModel, Prepared, fetch, is_in, writing
 from models.decoded import Decoded
 from models.errors import DomainError, ForbiddenError, NotFoundError
@@ -23,6 +23,8 @@ Row = TypeVar("Row", bound=BaseModel)
 PLANS = ("starter", "pro")
 # Each inbound text is compared with the words. A longer text matches none of them.
 MAX_WORDS, MAX_WORD = 20, 40
+# As the text of a message.
+MAX_ANSWER = 4096
 PREFIX = "mk_live_"
 LAST_USE_GRANULARITY_MS = 3_600_000
 
@@ -55,7 +57,7 @@ class Account(BaseModel):
     start_words = Decoded(str.splitlines, "start_text")
     # The default is also that of the column: an earlier version names none.
     consent_scope = TextField(default=ConsentScope.ACCOUNT, constraints=[SQL("DEFAULT 'account'")])
-    # The languages of the built-in words: lines. Null for those of the account's templates.
+    # The languages of the built-in words: lines, empty for no such words. Null for those of its templates.
     languages_text = TextField(null=True)
     # The message to a person who opted out by a word, null for none.
     stop_answer = TextField(null=True)
@@ -66,6 +68,21 @@ class Account(BaseModel):
         """Set the words by which people opt out and in, in any case. Raises ValueError like ``as_words``."""
         stop_text, start_text = ("\n".join(as_words(words)) for words in (stop, start))
         self.amend(stop_text=stop_text, start_text=start_text)
+
+    @property
+    def languages(self) -> list[str] | None:
+        """The chosen languages of the built-in words, none if these are off. None for its templates'."""
+        return None if self.languages_text is None else self.languages_text.splitlines()
+
+    def set_consent(
+        self, scope: ConsentScope, languages: Iterable[str] | None, answer: str | None
+    ) -> None:
+        """Set what an opt-out holds for, the languages of its words, and its answer. Raises ValueError."""
+        text = None if languages is None else "\n".join(as_languages(languages))
+        if answer is not None and len(answer) > MAX_ANSWER:
+            shorten = f"Shorten it to {MAX_ANSWER}."
+            raise ValueError(f"The answer has {len(answer)} characters. {shorten}")
+        self.amend(consent_scope=scope, languages_text=text, stop_answer=answer or None)
 
     @classmethod
     def open(cls, name: str, plan: str) -> Self:
@@ -83,6 +100,12 @@ class Account(BaseModel):
     def all(cls) -> list[Self]:
         """Every account, oldest first."""
         return fetch(cls.select().order_by(cls.id))
+
+
+def as_languages(given: Iterable[str]) -> list[str]:
+    """The languages of built-in words with English, or none. Raises ValueError for an unknown one."""
+    chosen = [*given]
+    return opt_words.with_english(chosen) if chosen else []
 
 
 def as_words(given: Iterable[str]) -> list[str]:

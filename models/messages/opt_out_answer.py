@@ -6,6 +6,7 @@ from peewee import BigIntegerField, ForeignKeyField, IntegerField, TextField
 
 from models import clock
 from models.accounts.account import Account, Owned
+from models.database import exclusively
 from models.messages.contact import Contact
 from models.work import Work
 
@@ -33,6 +34,7 @@ class OptOutAnswer(Owned, Work):
             due_at=clock.now(),
         )
 
+    @exclusively
     def finish(self) -> None:
         """Delete it: it is sent or given up."""
         OptOutAnswer.delete().where(OptOutAnswer.id == self.id).execute()

@@ -16,7 +16,7 @@ from peewee import SQL, BigIntegerField, ForeignKeyField, TextField
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Account, ConsentScope, Owned
-from models.database import Prepared, is_in
+from models.database import Prepared, fetch, is_in
 from models.page import Page, fetch_page
 
 # The ``number_id`` of a statement to all numbers of the account.
@@ -129,6 +129,12 @@ class Suppression(Owned):
         ids = [row.id for row in cls.known(account, people)]
         cls.update(person=None, reason=None).where(cls.id.in_(ids)).execute()
         cls.delete().where(cls.id.in_(ids), cls.ended_at.is_null(is_null=False)).execute()
+
+    @classmethod
+    def of_one_number(cls, account_id: str, after: str, limit: int) -> list[Self]:
+        """The next opt-outs in force that were said to one number, in the order of their identifiers."""
+        of_account = cls.select().where(cls.account == account_id, IS_IN_FORCE, cls.id > after)
+        return fetch(of_account.where(cls.number_id != EVERYWHERE).order_by(cls.id).limit(limit))
 
     @classmethod
     def search(

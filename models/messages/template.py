@@ -157,6 +157,12 @@ class Template(Owned):
         return fetch(query.order_by(cls.name, cls.language))
 
     @classmethod
+    def all_languages(cls, account_id: str) -> list[str]:
+        """The languages of the account's templates."""
+        rows = cls.select(cls.language).where(cls.account == account_id).distinct()
+        return [row.language for row in fetch(rows)]
+
+    @classmethod
     def rows_of(cls, business: Number | TemplateList, **wanted: str | None) -> list[Self]:
         """The templates of a business account with these values, by name and language."""
         return fetch(cls._having(business, **wanted))

@@ -14,7 +14,7 @@ from models.messages.contact import Contact, Source
 from models.messages.erasure import Erasure
 from models.messages.suppression import Suppression
 from models.numbers.number import Number
-from services import consent, contacts
+from services import accounts, consent, contacts
 from tests import factories
 from tests.conftest import Clock
 
@@ -283,3 +283,26 @@ def test_an_opt_out_that_only_a_contact_or_only_the_list_knows_is_refused_too(
     opt(contact, 3_000, out=True)
     contact.amend(opted_out_at=None)
     assert is_refused(contact)
+
+
+def test_joining_the_consent_of_numbers_applies_it_to_the_others(
+    account: Account, number: Number, second: Number
+) -> None:
+    per_number(account)
+    here, there = (factories.contact(each, phone=PHONE) for each in (number, second))
+    opt(here, 1_000, out=True)
+    accounts.set_consent(account, answer="Bye")
+    assert not is_out(there)
+    accounts.set_consent(account, scope=ConsentScope.ACCOUNT)
+    assert is_out(there)
+    assert (account.consent_scope, account.stop_answer) == ("account", "Bye")
+    opt(there, 2_000, out=False)
+    assert [is_out(here), is_out(there)] == [False, False]
+
+
+def test_a_wrong_setting_of_consent_changes_nothing(account: Account) -> None:
+    for wrong in ({"languages": ["en", "xx"]}, {"answer": "x" * 4097}):
+        with pytest.raises(ValueError, match=r"."):
+            accounts.set_consent(account, scope=ConsentScope.NUMBER, **wrong)
+        assert Account.get_by_id(account.id).consent_scope == ConsentScope.ACCOUNT
+    assert Audit.select().count() == 0

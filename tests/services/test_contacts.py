@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from models.accounts.account import Account
+from models.accounts.account import Account, ConsentScope
 from models.database import writing
 from models.deliveries.event import Event
 from models.messages.contact import Contact
@@ -13,7 +13,7 @@ from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number
 from networks.interface import Acceptance
 from services import message_status
-from tests import factories
+from tests import factories, fake_templates
 from tests.tasks.callbacks import ingest_now, kinds, messages, status_of, text
 
 PHONE, OTHER = "15551234567", "15557654321"
@@ -286,9 +286,73 @@ def test_a_word_of_the_account_opts_out(account: Account, word: str) -> None:
     assert kinds().count("message.received") == 2
 
 
-def test_keywords_are_ignored_unless_the_account_enables_them() -> None:
+def test_the_built_in_words_are_on_and_the_account_can_turn_them_off(account: Account) -> None:
     write("wamid.1", text={"body": "STOP"})
-    assert only().opted_out_at is None
+    assert only().opted_out_because == "word"
+    write("wamid.2", text={"body": "Start"})
+    assert not only().is_out
+    account.set_consent(ConsentScope.ACCOUNT, [], None)
+    write("wamid.3", text={"body": "STOP"})
+    assert not only().is_out
+
+
+def test_the_words_are_in_the_languages_of_the_account(account: Account, number: Number) -> None:
+    write("wamid.1", text={"body": "Abmelden"})
+    assert not only().is_out
+    fake_templates.known(number, fake_templates.definition("sale", "de_AT"))
+    write("wamid.2", text={"body": "Abmelden"})
+    assert only().is_out
+    write("wamid.3", text={"body": "start"})
+    account.set_consent(ConsentScope.ACCOUNT, ["pt"], None)
+    write("wamid.4", text={"body": "abmelden"})
+    assert not only().is_out
+    write("wamid.5", text={"body": "sair"})
+    assert only().is_out
+    write("wamid.6", text={"body": "START"})
+    assert not only().is_out
+
+
+def test_an_own_word_counts_before_a_built_in_one(account: Account) -> None:
+    account.set_opt_words(stop=["start"], start=["stop"])
+    write("wamid.1", text={"body": "start"})
+    assert only().is_out
+    write("wamid.2", text={"body": "stop"})
+    assert not only().is_out
+
+
+REPLY = {"type": "button_reply", "button_reply": {"id": "b1", "title": "Stop."}}
+ROW = {"type": "list_reply", "list_reply": {"id": "STOP", "title": "No more offers"}}
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"type": "button", "button": {"text": "STOP!", "payload": "p1"}},
+        {"type": "button", "button": {"text": "No more offers", "payload": "stop"}},
+        {"type": "interactive", "interactive": REPLY},
+        {"type": "interactive", "interactive": ROW},
+    ],
+)
+def test_a_button_or_row_opts_out_by_its_text_or_identifier(chosen: dict[str, Any]) -> None:
+    write("wamid.1", **chosen)
+    assert only().opted_out_because == "word"
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"type": "button", "button": {"text": 5}},
+        {"type": "button", "button": "STOP"},
+        {"type": "interactive", "interactive": {"type": ["button_reply"]}},
+        {"type": "interactive", "interactive": {"type": "button_reply", "button_reply": "STOP"}},
+        {"type": "interactive", "interactive": {"type": "nfm_reply", "title": "STOP"}},
+        {"type": "image", "image": {"body": "STOP"}},
+    ],
+)
+def test_a_message_without_words_opts_nobody_out(odd: dict[str, Any]) -> None:
+    write("wamid.1", **odd)
+    assert not only().is_out
+    assert Message.select().count() == 1
 
 
 def test_a_longer_text_with_the_word_is_a_message(account: Account) -> None:

@@ -22,6 +22,7 @@ from tests.structure.test_cli_documented import commands_of
 
 # The rows of each command. The test runs them all.
 ACTIONS = {
+    "accounts consent": ["account.consent_changed"],
     "accounts create": ["account.created"],
     "accounts resume": ["account.resumed"],
     "accounts set-plan": ["account.plan_changed"],
@@ -86,6 +87,7 @@ def arguments(
     contact_id = str(factories.outbound(number).contact_id)
     assert demo.name == "Demo"
     return {
+        "accounts consent": [account.id, "--scope", "number"],
         "accounts create": ["New", "--plan", "pro"],
         "accounts resume": [suspended.id],
         "accounts set-plan": [account.id, "starter"],

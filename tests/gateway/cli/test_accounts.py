@@ -74,3 +74,36 @@ def test_without_a_demo_account_it_says_how_to_get_one() -> None:
     done = _run("demo")
     assert done.exit_code == 1
     assert "gateway up makes one" in done.stderr
+
+
+def test_the_settings_of_consent_change_one_by_one(account: Account) -> None:
+    def change(*options: str) -> dict[str, object]:
+        done = _run("accounts", "consent", account.id, *options, "--json")
+        assert done.exit_code == 0, done.output
+        shown: dict[str, object] = json.loads(done.stdout)
+        return {name: shown[name] for name in ("consentScope", "wordLanguages", "stopAnswer")}
+
+    settings: dict[str, object] = dict.fromkeys(("wordLanguages", "stopAnswer"))
+    settings |= {"consentScope": "account"}
+    assert change() == settings
+    settings |= {"consentScope": "number"}
+    assert change("--scope", "number") == settings
+    settings |= {"wordLanguages": ["de", "en"], "stopAnswer": "Bye"}
+    assert change("--language", "de", "--answer", "Bye") == settings
+    settings |= {"wordLanguages": [], "stopAnswer": None}
+    assert change("--no-words", "--no-answer") == settings
+    assert change("--automatic")["wordLanguages"] is None
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--language", "xx"),
+        ("--language", "de", "--no-words"),
+        ("--answer", "Bye", "--no-answer"),
+        ("--answer", "x" * 4097),
+    ],
+)
+def test_wrong_settings_of_consent_are_refused(account: Account, options: tuple[str, ...]) -> None:
+    assert _run("accounts", "consent", account.id, *options).exit_code == 2
+    assert Audit.all(account.id) == []

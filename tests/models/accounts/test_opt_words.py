@@ -1,0 +1,78 @@
+"""Which texts are words to opt out or in."""
+
+import pytest
+
+from models.accounts import opt_words
+from models.accounts.opt_words import LANGUAGES, is_among, languages_of, with_english
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "stop",
+            "STOP",
+            " Stop\n",
+            "STOP.",
+            "stop!!",
+            "¡stop!",
+            "„Stop“",
+            "'stop'",
+            "(STOP)",
+            "STOP 🛑",
+        ),
+        *(
+            "\u200bSTOP",
+            "ST\u200dOP",
+            "\u200fSTOP\u200e",
+            "\u2066stop\u2069",
+            "\ufeffstop",
+            "STOP\ufe0f",
+        ),
+        *(
+            "\uff33\uff34\uff2f\uff30",
+            "st\u00adop",
+            "*STOP*",
+            "opt  out",
+            "opt\u00a0out.",
+            "STOP" + "\u200b" * 60,
+        ),
+    ],
+)
+def test_a_word_is_found_without_case_invisible_marks_and_punctuation(text: str) -> None:
+    assert languages_of(text, out=True) == {"en"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["stops", "s top", "please stop", "stop, now", "", ".", "\u200b", "stop" + "!" * 200],
+)
+def test_another_text_is_no_word(text: str) -> None:
+    assert languages_of(text, out=True) == frozenset()
+
+
+def test_each_language_has_words_for_both() -> None:
+    for out in (True, False):
+        found = set().union(*opt_words._built_in(out=out).values())
+        assert found == set(LANGUAGES)
+    assert languages_of("stopp", out=True) == {"de", "sv"}
+    assert languages_of("Стоп!", out=True) == {"ru"}
+    assert languages_of("बंद करें।", out=True) == {"hi"}
+    assert languages_of("start", out=False) == {"en"}
+
+
+def test_no_built_in_word_means_both() -> None:
+    assert not opt_words._built_in(out=True).keys() & opt_words._built_in(out=False).keys()
+
+
+def test_an_own_word_may_consist_of_signs_alone() -> None:
+    assert is_among("❌", ["❌"])
+    assert not is_among("✅", ["❌"])
+    assert is_among("Fin.", ["fin"])
+    assert not is_among("", ["\u200b"])
+
+
+def test_english_is_always_among_chosen_languages() -> None:
+    assert with_english(["pt", "de", "pt"]) == ["de", "en", "pt"]
+    with pytest.raises(ValueError, match="xx"):
+        with_english(["de", "xx"])
