@@ -201,7 +201,8 @@ def check_values(body: Any) -> None:
 def _fields(value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
         yield from value.items()
-        for child in value.values():
+        # The content of a message has the network's forms.
+        for child in (each for name, each in value.items() if name != "body"):
             yield from _fields(child)
     if isinstance(value, list):
         for child in value:

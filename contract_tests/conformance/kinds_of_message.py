@@ -90,6 +90,48 @@ def products(*counts: int) -> Content:
     }
 
 
+def card(index: int, action: Content | None = None, **more: Any) -> Content:
+    """A card with an image, and with a link unless it has another action."""
+    parameters = {"display_text": "Open", "url": LINK}
+    link = {"name": "cta_url", "parameters": parameters}
+    header = {"type": "image", "image": {"link": LINK}}
+    made = {"card_index": index, "type": "cta_url", "header": header, "action": action or link}
+    return made | more
+
+
+def card_replies(*labels: str) -> Content:
+    """The action of a card with replies."""
+    replies = [{"id": f"id {each}", "title": each} for each in labels]
+    buttons_: list[Content] = [{"type": "quick_reply", "quick_reply": each} for each in replies]
+    return {"buttons": buttons_}
+
+
+def carousel(*cards: Content, text: str = "Which?") -> Content:
+    """An interactive message with cards."""
+    shape = {"type": "carousel", "body": {"text": text}, "action": {"cards": list(cards)}}
+    return {"type": "interactive", "interactive": shape}
+
+
+def money(value: int) -> Content:
+    """An amount of money."""
+    return {"value": value, "offset": 100}
+
+
+def order(**parameters: Any) -> Content:
+    """An interactive message with an order of 50.00."""
+    given: Content = {"reference_id": "order-4711", "type": "digital-goods", "currency": "BRL"}
+    given |= {"total_amount": money(5000)}
+    message = pressable("order_details", given | parameters)
+    message["interactive"]["action"]["name"] = "review_and_pay"
+    return message
+
+
+def ordered(**changes: Any) -> Content:
+    """The contents of that order."""
+    item = {"retailer_id": "cup", "name": "Cup", "amount": money(2500), "quantity": 2}
+    return {"status": "pending", "items": [item | changes], "subtotal": money(5000)}
+
+
 def template(*components: Content, **more: Any) -> Content:
     """A template."""
     given: Content = {"name": "order_update", "language": {"code": "en_US"}}
@@ -181,6 +223,46 @@ VARIANTS: dict[str, Content] = {
         },
     ),
     "products in two sections": products(20, 10),
+    "cards with videos and replies": carousel(
+        *(
+            card(
+                each,
+                card_replies("Yes", "No", "Perhaps"),
+                header={"type": "video", "video": {"link": LINK}},
+                body={"text": "Fresh"},
+            )
+            for each in range(10)
+        )
+    ),
+    "an order without items": order(),
+    "an order with everything": order(
+        payment_type="p2m-lite:stripe",
+        payment_configuration="main",
+        payment_settings=[
+            {"type": "boleto", "boleto": {"digitable_line": "0339902694"}},
+            {"type": "payment_gateway", "payment_gateway": {"type": "razorpay", "razorpay": {}}},
+        ],
+        beneficiaries=[
+            {"name": "Ana", "address_line1": "1 Example Street", "country": "India", "city": "Goa"}
+        ],
+        total_amount=money(4300),
+        order=ordered(
+            sale_amount=money(2000),
+            image={"link": LINK},
+            country_of_origin="India",
+            importer_name="Example",
+            importer_address={"city": "Goa", "postal_code": "403001"},
+        )
+        | {
+            "catalog_id": "1",
+            "expiration": {"timestamp": "1796083200", "description": "Too late"},
+            "subtotal": money(4000),
+            "tax": money(100) | {"description": "VAT"},
+            "shipping": money(500),
+            "discount": money(300) | {"discount_program_name": "Welcome"},
+        },
+    ),
+    "a call button without a label": pressable("voice_call"),
     "template in a fixed way of languages": template(
         language={"code": "en", "policy": "deterministic"}
     ),

@@ -8,8 +8,14 @@ from contract_tests.conformance.kinds_of_message import (
     LINK,
     Content,
     buttons,
+    card,
+    card_replies,
+    carousel,
     choice,
     contacts,
+    money,
+    order,
+    ordered,
     plain,
     pressable,
     products,
@@ -73,6 +79,49 @@ def _page(url: str) -> Content:
     return contacts({"name": {"formatted_name": "Ana"}, "urls": [{"url": url}]})
 
 
+def _cards(**changes: Any) -> Content:
+    return carousel(card(0), card(1, **changes))
+
+
+def _status(**progress: str) -> Content:
+    parameters = {"reference_id": "1", "order": {"status": "shipped"} | progress}
+    message = pressable("order_status", parameters)
+    message["interactive"]["action"]["name"] = "review_order"
+    return message
+
+
+def _of_cards() -> Iterator[Limit]:
+    cards = [card(each) for each in range(10)]
+    yield "cards", carousel(*cards), carousel(*cards, card(9))
+    yield "two cards", carousel(*cards[:2]), carousel(*cards[:1])
+    yield "a card's position", _cards(card_index=9), _cards(card_index=10)
+    yield from _text("the text above cards", 1024, lambda t: carousel(*cards[:2], text=t))
+    yield from _text("a card's text", 160, lambda t: _cards(body={"text": t}))
+    yield (
+        "replies of a card",
+        carousel(*(card(each, card_replies(*"123")) for each in range(2))),
+        carousel(*(card(each, card_replies(*"1234")) for each in range(2))),
+    )
+
+
+def _of_orders() -> Iterator[Limit]:
+    yield "an order's name", order(reference_id="x" * 35), order(reference_id="x" * 36)
+    yield "an amount", order(total_amount=money(0)), order(total_amount=money(-1))
+    yield "a quantity", order(order=ordered(quantity=2)), order(order=ordered(quantity=0))
+    yield from _text("an item's name", 60, lambda t: order(order=ordered(name=t)))
+    yield from _text("the state of an order", 120, lambda t: _status(description=t))
+    for name, most in (("display_text", 20), ("payload", 512)):
+        yield from _text(
+            f"{name} of a call", most, lambda t, n=name: pressable("voice_call", {n: t})
+        )
+    for end, beyond in ((1, 0), (43_200, 43_201)):
+        yield (
+            f"{end} minutes of a call",
+            pressable("voice_call", {"ttl_minutes": end}),
+            pressable("voice_call", {"ttl_minutes": beyond}),
+        )
+
+
 def _all() -> Iterator[Limit]:
     longest, longer = _address(8192), _address(8193)
     yield "a file's address", plain("image", link=longest), plain("image", link=longer)
@@ -129,7 +178,7 @@ def _all() -> Iterator[Limit]:
     yield "a template's name", template(name="a" * 512), template(name="a" * 513)
 
 
-LIMITS = list(_all())
+LIMITS = [*_all(), *_of_cards(), *_of_orders()]
 # Messages that fit the schema but that the network refuses, with the network's code.
 REFUSED_BY_NETWORK: list[tuple[str, Content, int]] = [
     ("a flow without an id", pressable("flow", FLOW), 131008),
@@ -142,6 +191,12 @@ REFUSED_BY_NETWORK: list[tuple[str, Content, int]] = [
     ("11 rows in all", choice(section(5, "One"), section(6, "Two", 5)), 131009),
     ("a row's id twice", choice(section(1, "One"), section(1, "Two")), 131009),
     ("a second section without a title", choice(section(1, "One"), section(1, None, 1)), 131008),
+    ("two cards at one place", carousel(card(0), card(0)), 131009),
+    ("cards with other buttons", carousel(card(0), card(1, card_replies("Yes"))), 131009),
+    ("cards with equal replies", carousel(*[card(0, card_replies(*"11"))] * 2), 131009),
+    ("a wrong subtotal", order(order=ordered(quantity=3)), 131009),
+    ("a wrong total", order(total_amount=money(1), order=ordered()), 131009),
+    ("a means of payment alone", order(payment_settings=[{"type": "boleto"}]), 131008),
     ("a button's id twice", _two_replies(ids=("1", "1"), titles=("One", "Two")), 131009),
     ("a button's title twice", _two_replies(ids=("1", "2"), titles=("One", "One")), 131009),
 ]

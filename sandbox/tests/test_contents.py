@@ -10,6 +10,7 @@ from sandbox.graph_errors import GraphError
 LINK = "https://example.com/a"
 REPLY = {"type": "reply", "reply": {"id": "1", "title": "One"}}
 TEXT = {"type": "text", "text": "x"}
+PRODUCT = {"catalog_id": "1", "product_retailer_id": "a"}
 
 
 def buttons(*replies: Any, **more: Any) -> dict[str, Any]:
@@ -114,7 +115,7 @@ GOOD: list[tuple[str, Any]] = [
     ("interactive", pressable("address_message", parameters={"country": "IN", "values": {}})),
     (
         "interactive",
-        {"type": "product", "action": {"catalog_id": "1", "product_retailer_id": "a"}},
+        {"type": "product", "action": PRODUCT},
     ),
     ("interactive", products(items("a"))),
     ("interactive", products(items("a", title="A"), items("b", title="B"))),
@@ -235,6 +236,7 @@ BAD: list[tuple[str, Any, int]] = [
     ("interactive", pressable("address_message", parameters={"country": "DE"}), GRAPH),
     ("interactive", {"type": "location_request_message", "body": {"text": "?"}}, MISSING),
     ("interactive", {"type": "product", "action": {"catalog_id": "1"}}, MISSING),
+    ("interactive", {"type": "product", "header": TEXT, "action": PRODUCT}, GRAPH),
     ("interactive", products({"product_items": []}), VALUE),
     ("interactive", products(items("a"), header={"type": "image", "image": {"id": "1"}}), GRAPH),
     ("template", template(button(sub_type="call")), GRAPH),

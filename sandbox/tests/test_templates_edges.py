@@ -166,7 +166,9 @@ def test_templates_of_others_are_not_there(sandbox: Sandbox, method: str, path: 
 def test_a_card_has_an_address_or_answers(
     shared: Business, action: dict[str, Any], code: int
 ) -> None:
-    cards = [{"card_index": each, "type": "cta_url", "action": action} for each in range(2)]
+    header = {"type": "image", "image": {"link": "https://example.com/a.png"}}
+    card = {"type": "cta_url", "header": header, "action": action}
+    cards = [card | {"card_index": each} for each in range(2)]
     content = {"type": "carousel", "body": {"text": "Fish"}, "action": {"cards": cards}}
     answer = shared.post(type="interactive", text=None, interactive=content)
     assert answer.json().get("error", {"code": 0})["code"] == code

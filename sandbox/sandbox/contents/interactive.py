@@ -1,4 +1,4 @@
-"""Interactive messages: reply buttons, lists, links, flows, requests, products.
+"""Interactive messages: reply buttons, lists, links, flows, requests, products, calls.
 
 Source: Cloud API reference, Messages, interactive objects; flows, address messages and catalogs have pages of
 their own.
@@ -6,20 +6,25 @@ their own.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
 from sandbox import graph_errors
-from sandbox.contents import media
+from sandbox.contents import media, payments
+from sandbox.contents.carousel import (
+    CAROUSEL,
+    PRODUCT_ACTION,
+    URL_ACTION,
+    check_cards,
+    check_replies,
+)
 from sandbox.contents.validators import (
     Check,
     array,
     by_word,
     fields,
-    link,
     number,
     require_object,
+    require_unique,
     text,
     value_error,
     word,
@@ -28,7 +33,6 @@ from sandbox.contents.validators import (
 MOST_ROWS = 10
 MOST_SECTIONS = 10
 MOST_PRODUCTS = 30
-MOST_CARDS = 10
 
 TEXT_HEADER = fields({"type": word("text"), "text": text(60)})
 FOOTER = fields({"text": text(60)})
@@ -62,7 +66,6 @@ ITEM = fields({"product_retailer_id": PRODUCT})
 SECTIONS = array(
     fields({"product_items": array(ITEM, MOST_PRODUCTS)}, {"title": text(24)}), MOST_SECTIONS
 )
-URL = fields({"display_text": text(20), "url": link})
 FLOW = fields(
     {"flow_message_version": text(8), "flow_cta": text(30)},
     {
@@ -97,34 +100,21 @@ def _kind(name: str, action: Check, **required: Check) -> Check:
     return fields({"type": word(name), "action": action, **required}, optional)
 
 
-URL_ACTION = _named("cta_url", URL)
-PRODUCT_ACTION = fields({"catalog_id": CATALOG, "product_retailer_id": PRODUCT})
+VOICE_CALL = fields(
+    {"name": word("voice_call")},
+    {
+        "parameters": fields(
+            {},
+            {"display_text": text(20), "ttl_minutes": number(1, 43_200), "payload": text(512)},
+        )
+    },
+)
 CATALOG_ACTION = fields(
     {"name": word("catalog_message")},
     {"parameters": fields({}, {"thumbnail_product_retailer_id": PRODUCT})},
 )
 
 
-QUICK_REPLY = fields(
-    {"type": word("quick_reply"), "quick_reply": fields({"id": text(256), "title": text(20)})}
-)
-QUICK_REPLIES = fields({"buttons": array(QUICK_REPLY, 3)})
-
-
-def _card_action(place: str, value: Any) -> None:
-    """A link, or quick replies under the same name."""
-    has_buttons = isinstance(value, dict) and "buttons" in value
-    (QUICK_REPLIES if has_buttons else URL_ACTION)(place, value)
-
-
-def _card(kind: str, action: Check) -> Check:
-    members = {"card_index": number(0, MOST_CARDS - 1), "type": word(kind), "action": action}
-    return fields(members, {"header": BUTTONS_HEADER, "body": BODY})
-
-
-CARD = by_word(
-    "type", {"cta_url": _card("cta_url", _card_action), "product": _card("product", PRODUCT_ACTION)}
-)
 INTERACTIVE = by_word(
     "type",
     {
@@ -141,7 +131,10 @@ INTERACTIVE = by_word(
         "call_permission_request": _kind(
             "call_permission_request", _named("call_permission_request")
         ),
-        "product": _kind("product", PRODUCT_ACTION),
+        # The product is its header.
+        "product": fields(
+            {"type": word("product"), "action": PRODUCT_ACTION}, {"body": BODY, "footer": FOOTER}
+        ),
         "product_list": _kind(
             "product_list",
             fields({"catalog_id": CATALOG, "sections": SECTIONS}),
@@ -150,9 +143,10 @@ INTERACTIVE = by_word(
         ),
         "catalog_message": _kind("catalog_message", CATALOG_ACTION, body=BODY),
         "address_message": _kind("address_message", _named("address_message", ADDRESS), body=BODY),
-        "carousel": _kind(
-            "carousel", fields({"cards": array(CARD, MOST_CARDS, least=2)}), body=BODY
-        ),
+        "carousel": CAROUSEL,
+        "voice_call": _kind("voice_call", VOICE_CALL, body=BODY),
+        "order_details": payments.ORDER_DETAILS,
+        "order_status": payments.ORDER_STATUS,
     },
 )
 
@@ -162,20 +156,19 @@ def check_parts(value: dict[str, Any]) -> None:
     action = value["action"]
     match value["type"]:
         case "button":
-            _check_buttons([button["reply"] for button in action["buttons"]])
+            check_replies([button["reply"] for button in action["buttons"]])
         case "list":
             rows = [row for section in action["sections"] for row in section["rows"]]
             _check_sections(action["sections"], len(rows), MOST_ROWS)
-            _require_unique("Row id", (row["id"] for row in rows))
+            require_unique("Row id", (row["id"] for row in rows))
         case "product_list":
             check_products(action["sections"])
         case "flow":
             _check_flow(action["parameters"])
-
-
-def _check_buttons(replies: list[dict[str, Any]]) -> None:
-    _require_unique("Button title", (reply["title"] for reply in replies))
-    _require_unique("Button id", (reply["id"] for reply in replies))
+        case "carousel":
+            check_cards(action["cards"])
+        case "order_details":
+            payments.check_order(action["parameters"])
 
 
 def check_products(sections: list[dict[str, Any]]) -> None:
@@ -199,9 +192,3 @@ def _check_flow(parameters: dict[str, Any]) -> None:
         raise graph_errors.known(131008, "Parameter 'flow_id' or 'flow_name' is mandatory")
     if len(given) > 1:
         raise value_error("Only one of flow_id and flow_name can be given")
-
-
-def _require_unique(what: str, values: Iterable[str]) -> None:
-    [(value, count)] = Counter(values).most_common(1)
-    if count > 1:
-        raise value_error(f"{what} is not unique: {value}")

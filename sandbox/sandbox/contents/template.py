@@ -11,7 +11,8 @@ from typing import Any
 
 from sandbox import graph_errors
 from sandbox.contents import media
-from sandbox.contents.interactive import PRODUCT, PRODUCT_ACTION, SECTIONS, check_products
+from sandbox.contents.carousel import PRODUCT_ACTION
+from sandbox.contents.interactive import PRODUCT, SECTIONS, check_products
 from sandbox.contents.simple import LOCATION
 from sandbox.contents.validators import (
     array,

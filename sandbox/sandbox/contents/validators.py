@@ -8,7 +8,8 @@ too long, 100 for what the Graph layer itself refuses.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from sandbox import graph_errors
@@ -135,6 +136,13 @@ def fields(required: Mapping[str, Check], optional: Mapping[str, Check] | None =
             known[name](f"{place}['{name}']", given)
 
     return check
+
+
+def require_unique(what: str, values: Iterable[Any]) -> None:
+    """Raise unless all values differ. There is at least one."""
+    [(value, count)] = Counter(values).most_common(1)
+    if count > 1:
+        raise value_error(f"{what} is not unique: {value}")
 
 
 def require_object(place: str, value: Any) -> None:
