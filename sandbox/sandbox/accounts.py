@@ -23,7 +23,7 @@ async def get_node(request: web.Request) -> web.Response:
     network = request.app[NETWORK]
     if object_id in network.wabas:
         waba = auth.own_waba(request)
-        return web.json_response(waba_node(waba, fields, _subscriptions(request, waba)))
+        return web.json_response(waba_node(waba, fields, subscriptions_of(request, waba)))
     if object_id in network.media or object_id in network.templates:
         is_media = object_id in network.media
         shown = attachments.node(request) if is_media else templates_graph.node(request, fields)
@@ -91,10 +91,11 @@ async def subscribe(request: web.Request) -> web.Response:
 
 async def list_subscriptions(request: web.Request) -> web.Response:
     """``GET {waba_id}/subscribed_apps``: our app, or nothing."""
-    return web.json_response(_subscriptions(request, auth.own_waba(request)))
+    return web.json_response(subscriptions_of(request, auth.own_waba(request)))
 
 
-def _subscriptions(request: web.Request, waba: Waba) -> dict[str, Any]:
+def subscriptions_of(request: web.Request, waba: Waba) -> dict[str, Any]:
+    """What ``subscribed_apps`` of an account lists."""
     app = app_node(request.app[SETTINGS].app_id, None)
     subscription: dict[str, Any] = {"whatsapp_business_api_data": app}
     if waba.override_url is not None:
@@ -107,21 +108,8 @@ async def list_accounts(request: web.Request) -> web.Response:
     fields = request.query.get("fields")
     wabas = auth.own_business(request)
     return web.json_response(
-        {"data": [waba_node(each, fields, _subscriptions(request, each)) for each in wabas]}
+        {"data": [waba_node(each, fields, subscriptions_of(request, each)) for each in wabas]}
     )
-
-
-async def subscribe_app(request: web.Request) -> web.Response:
-    """``POST {app_id}/subscriptions``: check the URL's handshake. The sandbox's own URL stays in use."""
-    auth.require_app_token(request)
-    if request.match_info["object_id"] != request.app[SETTINGS].app_id:
-        raise graph_errors.no_such_object(request.method, request.match_info["object_id"])
-    given = await graph_body(request)
-    for name in ("object", "callback_url", "verify_token", "fields"):
-        if not given.get(name):
-            raise graph_errors.parameter(f"The parameter {name} is required.")
-    await overrides.shake_hands(request, str(given["callback_url"]), str(given["verify_token"]))
-    return web.json_response({"success": True})
 
 
 async def unsubscribe(request: web.Request) -> web.Response:

@@ -14,9 +14,11 @@ from sandbox import (
     dialog,
     graph,
     graph_errors,
+    moving,
     phone_page,
     rules,
     sdk,
+    subscriptions,
     templates_control,
     verification,
 )
@@ -54,6 +56,8 @@ def build(settings: Settings) -> tuple[web.Application, Journal]:
     control_api.add_routes(app)
     rules.add_routes(app)
     templates_control.add_routes(app)
+    subscriptions.add_routes(app)
+    moving.add_routes(app)
     phone_page.add_routes(app)
     controls_page.add_routes(app)
     attachments.add_routes(app)

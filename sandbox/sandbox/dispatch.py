@@ -52,7 +52,7 @@ class Dispatcher:
             self._offer(shapes.inbound_update(owed, number, person), number.waba_id, number)
         elif owed.entry_id == PROVIDER_BUSINESS_ID:
             # Updates about a partnership always go to the app, without a subscription of the customer.
-            self._outbox.add(shapes.account_update(owed), self._app_url)
+            self._send(shapes.account_update(owed), self._app_url)
         else:
             self._offer(shapes.account_update(owed), owed.waba_id)
 
@@ -67,12 +67,21 @@ class Dispatcher:
         if waba.subscribed:
             # The nearer override wins (Webhooks: overriding the callback).
             nearest = number.override_url if number is not None else None
-            self._outbox.add(update, nearest or waba.override_url or self._app_url)
+            self._send(update, nearest or waba.override_url or self._app_url)
         else:
-            # Without a subscription the platform drops callbacks silently, and never sends them
-            # later.
-            self._network.record({"fact": "done", "keys": [update.key]})
-            self._outbox.release([update.key])
+            self._drop(update)
+
+    def _send(self, update: shapes.Update, url: str) -> None:
+        fields = self._network.app_fields
+        if fields is None or shapes.field_of(update) in fields:
+            self._outbox.add(update, url)
+        else:
+            self._drop(update)
+
+    def _drop(self, update: shapes.Update) -> None:
+        """Without a subscription the platform drops callbacks silently, and never sends them later."""
+        self._network.record({"fact": "done", "keys": [update.key]})
+        self._outbox.release([update.key])
 
 
 def status_key(message: Message, status: str) -> str:

@@ -9,7 +9,7 @@ from sandbox import clock
 from sandbox.fates import FAILED, Fate, fate_of
 
 PENDING, CONNECTED, DISCONNECTED, BANNED = "PENDING", "CONNECTED", "DISCONNECTED", "BANNED"
-DELETED = "DELETED"
+DELETED, MIGRATED = "DELETED", "MIGRATED"
 
 
 @dataclass(slots=True)

@@ -16,6 +16,7 @@ from sandbox import (
     profiles,
     qr_codes,
     sending,
+    subscriptions,
     templates_edges,
     templates_graph,
     uploads,
@@ -70,7 +71,10 @@ ROUTES: dict[str, dict[str, Handler]] = {
     f"{OBJECT}/unpause": {"POST": templates_edges.unpause},
     f"{OBJECT}/client_whatsapp_business_accounts": {"GET": accounts.list_accounts},
     f"{OBJECT}/owned_whatsapp_business_accounts": {"GET": accounts.list_accounts},
-    f"{OBJECT}/subscriptions": {"POST": accounts.subscribe_app},
+    f"{OBJECT}/subscriptions": {
+        "GET": subscriptions.list_fields,
+        "POST": subscriptions.subscribe_app,
+    },
     f"{OBJECT}/uploads": {"POST": uploads.begin},
     # Of a number.
     f"{OBJECT}/register": {"POST": numbers.register},

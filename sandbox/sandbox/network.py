@@ -52,6 +52,8 @@ class Network:
         self.owed: dict[str, Inbound | AccountUpdate] = {}
         self.media: dict[str, Media] = {}
         self.templates: dict[str, Template] = {}
+        # The fields to which the app is subscribed, None for all.
+        self.app_fields: list[str] | None = None
         self.people = People()
         self.exchanges = Exchanges(self.people)
         self.statuses_owed = 0
@@ -63,6 +65,7 @@ class Network:
             "code": self._code,
             "token": self._token,
             "subscription": self._subscription,
+            "app_fields": self._app_fields,
             "status": self._status,
             "registered": self._registered,
             "deregistered": self._deregistered,
@@ -122,6 +125,7 @@ class Network:
         """
         yield {"fact": "clock", "ahead": CLOCK.ahead}
         yield {"fact": "behaviour", **self.behaviour.as_dict()}
+        yield {"fact": "app_fields", "fields": self.app_fields}
         for name, things in (
             ("waba", self.wabas),
             ("number", self.numbers),
@@ -167,6 +171,9 @@ class Network:
     ) -> None:
         waba = self.wabas[waba_id]
         waba.subscribed, waba.override_url = subscribed, override_url
+
+    def _app_fields(self, *, fields: list[str] | None) -> None:
+        self.app_fields = fields
 
     def _override(self, *, number_id: str, url: str | None) -> None:
         self.numbers[number_id].override_url = url

@@ -35,7 +35,7 @@ async def check(request: web.Request, payload: dict[str, Any], waba_id: str) -> 
             " messages for WhatsApp Business Account"
         )
     url, token = payload.get("override_callback_uri"), payload.get("verify_token")
-    if not isinstance(url, str) or len(url) > MAX_URL or not _is_url(url):
+    if not isinstance(url, str) or len(url) > MAX_URL or not is_url(url):
         raise graph_errors.parameter(
             f"Param override_callback_uri must be a URL of at most {MAX_URL} characters."
         )
@@ -92,7 +92,8 @@ async def _ask(request: web.Request, url: str, token: str, challenge: str) -> tu
         return answer.status, await answer.content.read(len(challenge) + 1)
 
 
-def _is_url(text: str) -> bool:
+def is_url(text: str) -> bool:
+    """Whether callbacks can go there."""
     try:
         parts = urlsplit(text)
         # Plain http is for receivers on this machine, as with the app's own callback.

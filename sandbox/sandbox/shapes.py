@@ -87,6 +87,11 @@ def account_update(update: AccountUpdate) -> Update:
     return Update(update.key, update.webhook_field, update.entry_id, update.at, update.value)
 
 
+def field_of(update: Update) -> str:
+    """The webhook field of an update."""
+    return update.kind if update.number is None else "messages"
+
+
 def envelope(updates: list[Update], *, value_first: bool) -> dict[str, Any]:
     """One callback for these updates: an entry per account, a change per number and kind.
 
