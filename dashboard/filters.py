@@ -11,6 +11,7 @@ from models.clock import timestamp
 from models.messages.message import Message
 from models.numbers.number import Number
 from networks.registry import explained, network_of
+from resources.message import errors_of
 from resources.number import status_reason
 
 # Characters. Each token takes a hundred bytes of HTML.
@@ -129,6 +130,7 @@ def reason(number: Number) -> str:
 FILTERS = {
     "beside_badge": beside_badge,
     "breakable": breakable,
+    "errors": errors_of,
     "excerpt": excerpt,
     "explained": explained,
     "failures": failures,

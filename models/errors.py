@@ -3,13 +3,16 @@
 ``resources.error`` has the status of each code.
 """
 
+from collections.abc import Mapping
+
 
 class DomainError(Exception):
     """A use case failed. ``message`` says what is wrong and what to do.
 
     ``retry_after`` is in seconds. The other parameters are details for programs, None if unknown.
     ``field`` is a JSON pointer (RFC 6901) into the request body or to a query parameter. ``network_code`` is
-    the messaging network's error code. ``message_id`` is the message that was stored for the request.
+    the messaging network's error code, and ``network_words`` are further details of its error.
+    ``message_id`` is the message that was stored for the request.
     ``since`` is the time from which events have to be read again.
     """
 
@@ -24,6 +27,7 @@ class DomainError(Exception):
         network_code: int | None = None,
         message_id: str | None = None,
         since: str | None = None,
+        network_words: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -33,6 +37,7 @@ class DomainError(Exception):
             "field": field,
             "messageId": message_id,
             "since": since,
+            **(network_words or {}),
         }
         self.details: dict[str, int | str] = {
             name: value for name, value in details.items() if value is not None

@@ -5,22 +5,47 @@ of the API.
 """
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 # The contract promises an integer of 32 bits.
 _NUMERAL = re.compile(r"-?[0-9]{1,9}")
 
 
-class NetworkError(Exception):
-    """A call of the messaging network failed."""
+@dataclass(frozen=True)
+class ErrorDetails:
+    """What the network said about an error next to code and reason. None for what it did not say.
 
+    ``title`` and ``message`` are for the people who use the service, ``text`` is for programmers.
+    ``trace_id`` is the network's identifier of the call. ``restriction`` is the network's name of a
+    restriction, and ``restricted_until`` its end in milliseconds since the epoch.
+    """
+
+    title: str | None = None
+    message: str | None = None
+    text: str | None = None
+    trace_id: str | None = None
+    restriction: str | None = None
+    restricted_until: int | None = None
+
+
+class NetworkError(Exception):
+    """A call of the messaging network failed. Its text is for the log, and so without the network's texts."""
+
+    details = ErrorDetails()
     # The complete response with the error, or None. It may contain more than the error.
     answer: Any = None
 
     def __init__(self, code: str, reason: str) -> None:
-        super().__init__(f"{code} {reason}")
+        super().__init__(code, reason)
         self.code = code
         self.reason = reason
+
+    def __str__(self) -> str:
+        # The network's texts may repeat what a person wrote. Those of the gateway do not.
+        trace = self.details.trace_id and f"trace {self.details.trace_id}"
+        words = [self.code, self.reason if self.network_code is None else trace]
+        return " ".join(filter(None, words))
 
     @property
     def network_code(self) -> int | None:

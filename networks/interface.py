@@ -262,6 +262,10 @@ class Network(Protocol):
     def classify(self, code: str, reason: str) -> NetworkError | None:
         """The exception for an error in a status. None for a code that is no code of the network."""
 
+    def explain(self, code: str, text: str) -> str:
+        """What a code means and what to do, for an error with this text. Empty if it is unknown."""
+        return self.explanations.get(code, "")
+
     def media_of(self, type_: str, content: dict[str, Any]) -> dict[str, Any]:
         """The media object in the content of an inbound message, empty if it has none."""
         return {}

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from networks.exceptions import ErrorDetails
+
 
 @dataclass(frozen=True)
 class Person:
@@ -70,7 +72,7 @@ class Pricing:
 class StatusUpdate:
     """A status of a message. ``reference`` is that of OutboundMessage.
 
-    ``errors`` are the code and the text of each error of a failure.
+    ``errors`` are the code and the text of each error of a failure, ``error_details`` the rest of each.
     """
 
     phone_number_id: str
@@ -81,6 +83,7 @@ class StatusUpdate:
     at: int
     person: Person = Person()
     pricing: Pricing | None = None
+    error_details: tuple[ErrorDetails, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -90,16 +90,14 @@ def all_networks() -> list[Network]:
     return [get_network(name) for name in NETWORKS]
 
 
-def explanation(code: str) -> str:
-    """What a code means and what to do. Empty if no network knows it."""
-    return next(
-        (each.explanations[code] for each in all_networks() if code in each.explanations), ""
-    )
+def explanation(code: str, text: str = "") -> str:
+    """What a code means and what to do, for an error with this text. Empty if no network knows it."""
+    return next(filter(None, (each.explain(code, text) for each in all_networks())), "")
 
 
 def explained(code: str, reason: str) -> str:
     """The network's text, followed by the explanation of the code."""
-    sentences = (f"{reason.rstrip('.')}." if reason else "", explanation(code))
+    sentences = (f"{reason.rstrip('.')}." if reason else "", explanation(code, reason))
     return " ".join(filter(None, sentences))
 
 

@@ -4,6 +4,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from models.clock import moment
+from networks.exceptions import ErrorDetails
+
 STATUS = {
     "VALIDATION_ERROR": 400,
     "UNAUTHORIZED": 401,
@@ -20,6 +23,20 @@ STATUS = {
     "SERVICE_UNAVAILABLE": 503,
 }
 CODES = {status: code for code, status in STATUS.items()}
+
+
+def network_words(details: ErrorDetails) -> dict[str, str]:
+    """What the network said about an error, as members of the contract. Only what is known."""
+    until = details.restricted_until
+    words = {
+        "networkTitle": details.title,
+        "networkMessage": details.message,
+        "networkDetails": details.text,
+        "networkTraceId": details.trace_id,
+        "networkRestriction": details.restriction,
+        "networkRestrictedUntil": moment(until),
+    }
+    return {name: value for name, value in words.items() if value is not None}
 
 
 def error_text(code: str, message: str, details: Mapping[str, int | str]) -> str:

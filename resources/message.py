@@ -8,7 +8,7 @@ import orjson
 
 from models.clock import moment, timestamp
 from models.messages.contact import Contact
-from models.messages.message import Message, StatusChange
+from models.messages.message import Failure, Message, StatusChange
 from networks.registry import explained
 
 # The start of a user id.
@@ -18,15 +18,11 @@ TRUNCATED = {"truncated": True}
 
 
 def message_object(
-    message: Message, contact: Contact | None = None, error: tuple[str, str] | None = None
+    message: Message, contact: Contact | None = None, error: Failure | None = None
 ) -> dict[str, Any]:
-    """The Message object of a row and its contact.
-
-    ``error``, a code and the network's text, replaces the row's own.
-    """
-    shown_error = _error(error) if error else _error_of(message)
-    content = message.content
-    shown = _object(message, contact, shown_error, json.loads(content or "{}"))
+    """The Message object of a row and its contact. ``error`` replaces the row's own."""
+    content, errors = message.content, _errors(error) if error else errors_of(message)
+    shown = _object(message, contact, errors, json.loads(content or "{}"))
     return shown if content is not None else shown | TRUNCATED
 
 
@@ -38,12 +34,12 @@ def message_json(
     A row that was read by its identifier can be shown with its whole content.
     """
     content = message.body_json if is_whole else message.content
-    shown = _object(message, contact, _error_of(message), orjson.Fragment(content or "{}"))
+    shown = _object(message, contact, errors_of(message), orjson.Fragment(content or "{}"))
     return shown if content is not None else shown | TRUNCATED
 
 
 def _object(
-    message: Message, contact: Contact | None, error: dict[str, str] | None, body: Any
+    message: Message, contact: Contact | None, errors: list[dict[str, str]], body: Any
 ) -> dict[str, Any]:
     other_party = person(contact) if contact else unknown_person(message.other_party)
     return {
@@ -57,7 +53,8 @@ def _object(
         "createdAt": timestamp(message.created_at),
         "waMessageId": message.wa_message_id,
         "status": message.status,
-        "error": error,
+        "error": errors[0] if errors else None,
+        "errors": errors,
         "contact": other_party,
         "context": {"messageId": message.quoted_id, "waMessageId": message.quoted_wa_id}
         if message.quoted_wa_id
@@ -95,12 +92,31 @@ def unknown_person(identifier: str) -> dict[str, str | None]:
 
 def status_object(step: StatusChange) -> dict[str, Any]:
     """The MessageStatusStep object."""
-    return {"status": step.status, "at": timestamp(step.at), "error": _error_of(step)}
+    errors = errors_of(step)
+    return {
+        "status": step.status,
+        "at": timestamp(step.at),
+        "error": errors[0] if errors else None,
+        "errors": errors,
+    }
 
 
-def _error_of(row: Message | StatusChange) -> dict[str, str] | None:
-    return None if row.error_code is None else _error((row.error_code, row.error_message or ""))
+def errors_of(row: Message | StatusChange) -> list[dict[str, str]]:
+    """The MessageError objects of a row. Empty if it has not failed."""
+    if row.error_code is None:
+        return []
+    return _errors(Failure(row.error_code, row.error_message or "", row.errors_json))
 
 
-def _error(error: tuple[str, str]) -> dict[str, str]:
-    return {"code": error[0], "message": explained(*error)}
+def _errors(failure: Failure) -> list[dict[str, str]]:
+    if failure.errors_json is None:
+        return [{"code": failure.code, "message": explained(failure.code, failure.text)}]
+    return [
+        {"code": code, "message": explained(code, text), **words}
+        for code, text, words in map(_parts, json.loads(failure.errors_json))
+    ]
+
+
+def _parts(error: dict[str, str]) -> tuple[str, str, dict[str, str]]:
+    """Code, text and the network's words of a stored error."""
+    return error.pop("code"), error.pop("text"), error

@@ -14,7 +14,7 @@ from models.deliveries.delivery import Delivery
 from models.deliveries.event import Event
 from models.deliveries.webhook import Webhook, webhooks_of, webhooks_of_messages
 from models.messages.contact import Contact, Source, contacts_of_messages
-from models.messages.message import UNSETTLED, Message, MessageStatus
+from models.messages.message import UNSETTLED, Failure, Message, MessageStatus
 from models.numbers.number import Number, NumberStatus, identifiers
 from models.reports.usage import UsageCount
 from networks.interface import Acceptance
@@ -22,6 +22,7 @@ from networks.items import StatusUpdate
 from networks.registry import network_of
 from resources.message import message_object
 from services import contacts, number_status, template_copy
+from services.network_failures import failure_of
 from webhooks.kinds import EventKind
 
 
@@ -92,7 +93,7 @@ def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -
     status = MessageStatus.READ if update.status == "played" else MessageStatus(update.status)
     webhooks = [each for each in sent.webhooks if each.account_id == message.account_id]
     at = update.at or clock.now()
-    error = update.errors[0] if update.errors else None
+    error = failure_of(update.errors, update.error_details) if update.errors else None
     contact = sent.contacts.get(message.contact_id or "")
     if contact is not None:
         contacts.learn(contact, vars(update.person), Source.STATUS, at)
@@ -159,7 +160,7 @@ def emit_message(
     kind: EventKind,
     message: Message,
     at: int | None = None,
-    error: tuple[str, str] | None = None,
+    error: Failure | None = None,
     *,
     contact: Contact | None = None,
     webhooks: Iterable[Webhook] | None = None,

@@ -1,7 +1,7 @@
 """Calls the network for numbers, and maps its errors to errors of the domain."""
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -17,18 +17,22 @@ from models.errors import (
     NotFoundError,
     RateLimitedError,
 )
+from models.messages.message import Failure, as_json
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions as network
 from networks.interface import Sender
 from networks.registry import described, network_of, offered
+from resources.error import network_words
 from resources.number import status_reason
-from services import number_status
+from services import number_status, telemetry
 
 logger = logging.getLogger(__name__)
 
 Capability = TypeVar("Capability")
 
 RETRY_AFTER_THROTTLED = 60
+# The most errors of a message that are kept.
+MOST_ERRORS = 20
 # How a number becomes ACTIVE. The number's reason may already say it (networks.whatsapp.error_codes).
 REMEDIES = {
     NumberStatus.PROVISIONING: "Wait until its signup has finished, then try again.",
@@ -112,7 +116,26 @@ def answer_to(
         # A cursor that has expired is no failure of the network.
         network_code=None if isinstance(error, network.PageGoneError) else error.network_code,
         message_id=message_id,
+        network_words=network_words(error.details),
     )
+
+
+def failure_of(
+    errors: Sequence[tuple[str, str]], details: Sequence[network.ErrorDetails]
+) -> Failure:
+    """The stored form of the errors of a message, each a code and the network's text."""
+    each = zip(errors, (*details, *[network.ErrorDetails()] * len(errors)), strict=False)
+    shown = [{"code": code, "text": text, **network_words(more)} for (code, text), more in each][
+        :MOST_ERRORS
+    ]
+    is_plain = len(shown) == 1 and len(shown[0]) == 2  # noqa: PLR2004 - code and text
+    return Failure(*errors[0], None if is_plain else as_json(shown))
+
+
+def note(error: network.NetworkError) -> None:
+    """Add the error to the log lines of the request, without the network's texts."""
+    trace = error.details.trace_id
+    telemetry.note(network_code=error.code, **({"network_trace_id": trace} if trace else {}))
 
 
 def sender_of(number: Number, done: str) -> Sender:
@@ -161,6 +184,7 @@ async def asking(
     try:
         yield offered(capability, network_of(number)), sender
     except network.NetworkError as error:
+        note(error)
         await commit(partial(number_status.apply_error, number, error))
         raise answer_to(number, asked, error) from None
 

@@ -45,7 +45,8 @@ from services import (
     templates,
 )
 from services.message_status import record_acceptance
-from services.network_failures import Asked, active_number, answer_to, sender_of
+from services.network_failures import Asked, active_number, answer_to, failure_of, sender_of
+from services.network_failures import note as note_error
 
 logger = logging.getLogger(__name__)
 
@@ -376,6 +377,7 @@ async def _hand_over(send: _Send) -> Answer:
             accepted = await groups.send(network_of(send.number), send.sender, send.outbound)
     except network.NetworkError as error:
         telemetry.count_send(error)
+        note_error(error)
         record, keys = partial(_record_failure, send.number, message, error), list[str]()
     else:
         telemetry.count_send(None)
@@ -447,7 +449,7 @@ def _record_failure(number: Number, message: Message, error: network.NetworkErro
     with writing():
         # The person may be erased by now, and the message with it.
         fresh = Message.by_id(message.id)
-        shown = None if is_ambiguous else (error.code, error.reason)
+        shown = None if is_ambiguous else failure_of([(error.code, error.reason)], [error.details])
         is_new = fresh is None or fresh.advance(status, at=clock.now(), error=shown)
         if isinstance(error, network.NotReachedError):
             IdempotencyKey.release(message)

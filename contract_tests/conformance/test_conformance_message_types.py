@@ -126,8 +126,12 @@ def test_a_refusal_by_the_network_has_its_code_and_message(
         refused, to = deliver(api, number, body, 400, fits=True)
     details = refused.json()["error"]["details"]
     message = api.get(f"/messages/{details['messageId']}")
-    assert details == {"networkCode": code, "messageId": message["id"]}
+    assert (details["networkCode"], details["messageId"]) == (code, message["id"])
     assert (message["status"], message["error"]["code"]) == ("failed", str(code))
+    assert message["errors"] == [message["error"]]
+    said = {name: details[name] for name in details.keys() & message["error"].keys()}
+    assert said.keys() >= {"networkTraceId"}
+    assert said.items() <= message["error"].items()
     assert sandbox.accepted(to) == []
 
 

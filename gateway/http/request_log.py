@@ -40,6 +40,8 @@ _VALUE = re.compile(
 # The names of unknown properties, and an unknown content type.
 _UNKNOWN = re.compile(r"\(.*( (?:was|were) unexpected\)|\), expected )", re.DOTALL)
 _DETAILS = frozenset({"networkCode", "messageId", "since"})
+# The network's identifier of a call repeats nothing of the request.
+_TRACE = "networkTraceId"
 
 
 def without_text(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,6 +91,8 @@ def _error(status: int, body: bytes, given: Iterable[str]) -> str | None:
     shown = {
         name: details[name] for name in details.keys() & _DETAILS if _is_safe(str(details[name]))
     }
+    if _TRACE in details:
+        shown[_TRACE] = details[_TRACE]
     if "field" in details:
         shown["field"] = _field(str(details["field"]))
     kept |= {"message": message} | ({"details": shown} if shown else {})

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from itertools import chain, pairwise
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import orjson
 from peewee import (
@@ -74,6 +74,14 @@ IS_PERSONS = SQL("contact_id IS NOT NULL")
 HAS_REFERENCE = SQL("reference IS NOT NULL")
 
 
+class Failure(NamedTuple):
+    """Why a message failed: the code and text of the first error, and Message.errors_json."""
+
+    code: str
+    text: str
+    errors_json: str | None = None
+
+
 class Message(BaseModel):
     """One message. ``body_json`` is the whole content as JSON text, or None in a row of a list.
 
@@ -97,6 +105,8 @@ class Message(BaseModel):
     wa_message_id = TextField(null=True)
     error_code = TextField(null=True)
     error_message = TextField(null=True)
+    # All errors, each an object with ``code``, ``text`` and the network's words. None if there is no more.
+    errors_json = TextField(null=True)
     # The message that it replies to, reacts to, edits or deletes: the gateway's identifier if known, and the
     # network's.
     quoted_id = TextField(null=True)
@@ -257,7 +267,7 @@ class Message(BaseModel):
         at: int,
         wa_message_id: str | None = None,
         acceptance: str | None = None,
-        error: tuple[str, str] | None = None,
+        error: "tuple[str, str] | Failure | None" = None,
         pricing: dict[str, Any] | None = None,
         network_at: int | None = None,
     ) -> bool:
@@ -266,7 +276,7 @@ class Message(BaseModel):
         A step with a lower rank is stored in the history only. A repeated one keeps the earliest time.
         A ``pricing`` replaces that of the same status or a lower one. ``network_at`` is the network's time.
         """
-        code, text = error or (None, None)
+        code, text, errors = Failure(*error) if error else (None, None, None)
         forwards = STATUS_RANK[status] > STATUS_RANK[self.status]
         changes: dict[str, str | int | None] = {}
         if wa_message_id and not self.wa_message_id:
@@ -278,13 +288,14 @@ class Message(BaseModel):
                 "status": status,
                 "error_code": code,
                 "error_message": text,
+                "errors_json": errors,
                 "changed_at": self.placed(status, at),
             }
         is_same = status == self.status and self.network_at is None
         if network_at is not None and (forwards or is_same):
             changes["network_at"] = network_at
         changes |= self._repricing(status, pricing)
-        _KEEP_STEP.execute(self.id, status, at, code, text)
+        _KEEP_STEP.execute(self.id, status, at, code, text, errors)
         self.assign(changes)
         return forwards
 
@@ -363,6 +374,7 @@ class StatusChange(BaseModel):
     at = BigIntegerField()
     error_code = TextField(null=True)
     error_message = TextField(null=True)
+    errors_json = TextField(null=True)
 
     class Meta:
         indexes = ((("message", "status"), True),)
@@ -402,8 +414,13 @@ _IDS_OF_NETWORK_ID = Prepared(
     )
 )
 _KEEP_STEP = Prepared(
-    lambda message_id, status, at, code, text: StatusChange.insert(
-        message=message_id, status=status, at=at, error_code=code, error_message=text
+    lambda message_id, status, at, code, text, errors: StatusChange.insert(
+        message=message_id,
+        status=status,
+        at=at,
+        error_code=code,
+        error_message=text,
+        errors_json=errors,
     ).on_conflict(
         conflict_target=[StatusChange.message, StatusChange.status],
         preserve=[StatusChange.at],

@@ -13,7 +13,13 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from networks.exceptions import AmbiguousError, NetworkError, RefusedError, ThrottledError
+from networks.exceptions import (
+    AmbiguousError,
+    ErrorDetails,
+    NetworkError,
+    RefusedError,
+    ThrottledError,
+)
 from networks.interface import (
     Acceptance,
     FileTypes,
@@ -151,6 +157,8 @@ def _read(callback: dict[str, Any], now: int) -> Item:
     values["at"] = values["at"] if values["at"] <= now else 0
     if "errors" in values:
         values["errors"] = tuple(map(tuple, values["errors"]))
+        details = values.get("error_details", ())
+        values["error_details"] = tuple(ErrorDetails(**each) for each in details)
     return kinds[callback["kind"]](**values)
 
 

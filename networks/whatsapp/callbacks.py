@@ -28,7 +28,6 @@ from networks.whatsapp.messages import (
     RECIPIENT_IDS,
     SENDER_IDS,
     inbound,
-    milliseconds,
     person_of,
 )
 from networks.whatsapp.numbers import effect_of
@@ -70,7 +69,7 @@ class _Around:
         """The item with a plausible time: its own, otherwise that of the entry, otherwise 0."""
         if isinstance(item, Unreadable):
             return item
-        times = item.at, milliseconds(self.entry.get("time"))
+        times = item.at, graph.milliseconds(self.entry.get("time"))
         at = next((time for time in times if 0 < time <= self.latest), 0)
         return item if at == item.at else replace(item, at=at)
 
@@ -159,7 +158,7 @@ def _part(around: _Around, field: str, value: Any) -> Part:
 def _read_item(around: _Around, field: str, value: Any) -> Item:
     if not isinstance(value, dict):
         return Unreadable("The value of a change is not an object.")
-    waba_id, at = str(around.entry.get("id", "")), milliseconds(around.entry.get("time"))
+    waba_id, at = str(around.entry.get("id", "")), graph.milliseconds(around.entry.get("time"))
     if field == numbers.ACCOUNT:
         return _account_update(waba_id, value, at, around.app_id)
     for key, read in (("messages", inbound), ("statuses", _status)):
@@ -223,7 +222,7 @@ def _person_update(field: str, value: dict[str, Any]) -> PersonUpdate | None:
             return None
     if person == Person():
         return None
-    at = milliseconds(item.get("timestamp"))
+    at = graph.milliseconds(item.get("timestamp"))
     changed = None if becomes == person else becomes
     return PersonUpdate(_phone_number_id(value), person, changed, is_stopped, at)
 
@@ -235,16 +234,15 @@ def _version(value: Any, version: str) -> Any:
 
 def _status(number: str, status: dict[str, Any], contact: dict[str, Any]) -> StatusUpdate:
     reference = status.get("biz_opaque_callback_data")
+    errors = graph.parts_of(status, "errors")
     return StatusUpdate(
         phone_number_id=number,
         wa_message_id=str(status["id"]),
         status=str(status.get("status", "")),
         reference=str(reference) if reference else None,
-        errors=tuple(
-            (str(error.get("code", "unknown")), graph.text_of(error))
-            for error in graph.parts_of(status, "errors")
-        ),
-        at=milliseconds(status.get("timestamp")),
+        errors=tuple((str(error.get("code", "unknown")), graph.text_of(error)) for error in errors),
+        error_details=tuple(map(graph.details_of, errors)),
+        at=graph.milliseconds(status.get("timestamp")),
         # The recipient may be a group.
         person=Person()
         if status.get("recipient_type") == "group"

@@ -4,6 +4,7 @@ The API, events, the dashboard and docs/errors.md show the texts. Source: Cloud 
 """
 
 import logging
+import re
 from http import HTTPStatus
 from typing import NamedTuple
 
@@ -40,6 +41,7 @@ _MANAGER = "The account's owner resolves it in WhatsApp Manager."
 _STATUS = "Send it again only if its status is failed."
 _TEMPLATE = "Compare the message with the template in WhatsApp Manager."
 _PHONE = "Send it to the person's phone number."
+_REFERENCE = "Compare the request with the platform's documentation of it."
 _MEDIA = "Check the type and size of the file, and that its link is public."
 
 _GRANT = f"{_SIGN_UP} All permissions must be granted."
@@ -163,7 +165,7 @@ _BY_CLASS: dict[type[network.NetworkError], dict[int, tuple[str, str]]] = {
     network.RefusedError: {
         PARAMETER: (
             "A parameter is missing, unknown, invalid, or not permitted for this number.",
-            "Correct what the network's text names.",
+            _REFERENCE,
         ),
         803: ("The object does not exist at the platform.", "Check the identifier."),
         2200: (
@@ -178,11 +180,8 @@ _BY_CLASS: dict[type[network.NetworkError], dict[int, tuple[str, str]]] = {
             "The business account may not message people in this country.",
             "Check which countries the platform's policy allows.",
         ),
-        131008: ("A required parameter is missing.", "Add what the network's text names."),
-        131009: (
-            "The value of a parameter is not valid.",
-            "Correct what the network's text names.",
-        ),
+        131008: ("A required parameter is missing.", _REFERENCE),
+        131009: ("The value of a parameter is not valid.", _REFERENCE),
         131021: ("Sender and recipient are the same number.", "Send to another number."),
         131026: (
             (
@@ -275,6 +274,30 @@ ERROR_CODES = {
     for code, texts in codes.items()
 }
 EXPLANATIONS = {str(code): f"{each.means} {each.to_do}" for code, each in ERROR_CODES.items()}
+# What to do if the platform's text names the parameter.
+_TO_DO_BY_TEXT = {
+    "100": "Correct what the network's text names.",
+    "131008": "Add what the network's text names.",
+    "131009": "Correct what the network's text names.",
+}
+# Texts that only repeat what the code means.
+_TITLES = frozenset(
+    {
+        "",
+        "invalid parameter",
+        "parameter value is not valid",
+        "required parameter is missing",
+        "unsupported post request",
+    }
+)
+_NUMBER = re.compile(r"^\(#\d+\)\s*")
+
+
+def explain(code: str, text: str) -> str:
+    """What a code means and what to do, with respect to the platform's text. Empty if it is unknown."""
+    if code not in _TO_DO_BY_TEXT or _NUMBER.sub("", text).strip(" .").casefold() in _TITLES:
+        return EXPLANATIONS.get(code, "")
+    return f"{ERROR_CODES[int(code)].means} {_TO_DO_BY_TEXT[code]}"
 
 
 def classify(

@@ -22,7 +22,13 @@ import aiohttp
 import orjson
 from aiohttp.connector import Connection
 
-from networks.exceptions import AmbiguousError, MediaGoneError, NetworkError, NotReachedError
+from networks.exceptions import (
+    AmbiguousError,
+    ErrorDetails,
+    MediaGoneError,
+    NetworkError,
+    NotReachedError,
+)
 from networks.interface import Sender
 from networks.nesting import TOO_DEEP, is_too_deep
 from networks.whatsapp.error_codes import BY_STATUS, classify
@@ -34,6 +40,13 @@ MAX_ANSWER_BYTES = 4 * 1024 * 1024
 # The kernel ends a connection without acknowledgements after this many ms.
 LOST_MS = 30_000
 PER_PAGE = 100
+MILLISECONDS_FROM = 100_000_000_000  # a timestamp above this is in milliseconds already
+# The platform's identifiers of calls, its names, and the longest text of an error that is kept.
+TRACE, WORD, MAX_TEXT = (
+    re.compile(r"[\w.+/=-]{1,64}", re.ASCII),
+    re.compile(r"[A-Z_0-9]{1,64}"),
+    2000,
+)
 # The platform allows a business account 6,000 templates. A longer list is an error of the network.
 MAX_PAGES = 100
 # Enough for 100 MiB of media over a slow line. Each read within that time has the ordinary deadline.
@@ -281,9 +294,40 @@ def first_of(value: Any, name: str) -> dict[str, Any]:
 
 
 def text_of(error: Any) -> str:
-    """The details in an error of a response or a status, otherwise its title or message."""
-    details = part_of(error, "error_data").get("details")
+    """The details in an error of a response or a status, otherwise its text for users, title or message."""
+    details = part_of(error, "error_data").get("details") or error.get("error_user_msg")
     return str(details or error.get("title") or error.get("message") or "")
+
+
+def details_of(error: Any) -> ErrorDetails:
+    """The other members of an error of a response or a status. Unusable values are left out."""
+    data = part_of(error, "error_data")
+    limit = first_of(error, "restriction_info") or first_of(data, "restriction_info") or data
+    trace, word = error.get("fbtrace_id"), limit.get("restriction_type")
+    # Without details the title is the text.
+    title = error.get("title") if data.get("details") else None
+    return ErrorDetails(
+        title=_short(error.get("error_user_title") or title),
+        message=_short(error.get("error_user_msg")),
+        text=_short(data.get("details")),
+        trace_id=trace if isinstance(trace, str) and TRACE.fullmatch(trace) else None,
+        restriction=word if isinstance(word, str) and WORD.fullmatch(word) else None,
+        restricted_until=milliseconds(limit.get("expiration")) or None,
+    )
+
+
+def _short(value: Any) -> str | None:
+    text = optional(value)
+    return text and text[:MAX_TEXT]
+
+
+def milliseconds(timestamp: Any) -> int:
+    """A timestamp of the platform, in Unix seconds or sometimes milliseconds. 0 if it is none."""
+    try:
+        value = int(timestamp)
+    except (TypeError, ValueError, OverflowError):
+        return 0
+    return max(0, value if value > MILLISECONDS_FROM else value * 1000)
 
 
 def digits(phone_number: str) -> str:
@@ -350,6 +394,7 @@ def _error_of(status: int, body: bytes) -> NetworkError:
         return BY_STATUS.get(status, AmbiguousError)(
             "http", f"HTTP status {status} without an error code."
         )
+    details = details_of(error)
     error = classify(code, text_of(error), http_status=status, subcode=subcode)
-    error.answer = answer
+    error.answer, error.details = answer, details
     return error

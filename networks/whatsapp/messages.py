@@ -6,8 +6,6 @@ from typing import Any
 from networks.items import Change, InboundMessage, Person
 from networks.whatsapp import graph
 
-MILLISECONDS_FROM = 100_000_000_000  # a timestamp above this is in milliseconds already
-
 # The members of every inbound message that are not content.
 COMMON = {"from", "from_user_id", "from_parent_user_id", "id", "timestamp", "type"}
 # The platform's keys for the identifiers of a person: in a contact, a sender, a recipient.
@@ -62,7 +60,7 @@ def inbound(number: str, message: dict[str, Any], contact: dict[str, Any]) -> In
         sender=person.phone or person.user_id or str(message.get("from") or "").strip(),
         type=type_,
         content=content,
-        at=milliseconds(message.get("timestamp")),
+        at=graph.milliseconds(message.get("timestamp")),
         person=person,
         becomes=_becomes(content) if type_ == SYSTEM else None,
         target=target_of(type_, content),
@@ -94,12 +92,3 @@ def content_of(type_: str, message: dict[str, Any]) -> dict[str, Any]:
     if isinstance(content, dict):
         return beside | content
     return beside | {type_: content} if content else beside
-
-
-def milliseconds(timestamp: Any) -> int:
-    """A timestamp of the platform, in Unix seconds or sometimes milliseconds. 0 if it is none."""
-    try:
-        value = int(timestamp)
-    except (TypeError, ValueError, OverflowError):
-        return 0
-    return max(0, value if value > MILLISECONDS_FROM else value * 1000)

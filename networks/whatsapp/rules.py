@@ -40,6 +40,7 @@ class Rules:
     sample_error = ("131026", "Message undeliverable")
     violation = numbers.VIOLATION
     explanations: Mapping[str, str] = error_codes.EXPLANATIONS
+    explain = staticmethod(error_codes.explain)
     opt_out: str | None = error_codes.OPTED_OUT
     template_differs = error_codes.TEMPLATE_DIFFERS
     in_words = staticmethod(numbers.in_words)

@@ -16,7 +16,9 @@ from models.deliveries.claim import Terms
 from models.messages.contact import Contact
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number
+from networks.exceptions import ErrorDetails
 from services.message_status import emit_message
+from services.network_failures import failure_of
 from tests import factories
 from tests.conftest import Clock, Configure
 from tests.dashboard.conftest import Visit
@@ -168,6 +170,19 @@ def _found(visit: Visit, text: str, status: int = 200) -> list[str]:
     page = visit(f"messages?{urlencode({'find': text})}", status)
     assert f'name="find" value="{escape(text)}"' in page
     return re.findall(r'href="/dashboard/messages/(msg_\w+)"', page)
+
+
+def test_a_message_page_shows_all_errors_and_the_words_of_the_network(
+    number: Number, shown: Shown
+) -> None:
+    message = factories.outbound(number)
+    details = ErrorDetails("<Title>", "Write later.", None, "A1", "LIMITED", 1_795_167_000_000)
+    failure = failure_of([("131026", "Away"), ("999999", "Another")], [details])
+    with writing():
+        message.advance(MessageStatus.FAILED, at=1, error=failure)
+    page = shown(message)
+    for text in ("&lt;Title&gt;", "Write later.", "A1", "limited", "2026-11-20", "Another."):
+        assert text in page, text
 
 
 def test_one_field_finds_by_phone_identifiers_and_error_code(number: Number, visit: Visit) -> None:

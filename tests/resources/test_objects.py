@@ -4,10 +4,12 @@ import json
 from typing import Any
 
 from models.messages.contact import Contact
-from models.messages.message import Message
+from models.messages.message import Failure, Message
 from models.numbers.number import Number
+from networks.exceptions import ErrorDetails
 from resources.message import message_object
 from resources.number import number_object
+from services.network_failures import failure_of
 
 AT = 1_795_167_000_000
 
@@ -45,6 +47,7 @@ def test_a_message_has_the_contracts_names() -> None:
         "waMessageId": "wamid.1",
         "status": "received",
         "error": None,
+        "errors": [],
         "contact": {
             "phone": "15551234567",
             "userId": "US.1",
@@ -75,8 +78,30 @@ def test_a_message_from_before_contacts_shows_what_it_knows_of_the_person() -> N
 def test_an_error_is_an_object_with_code_and_message() -> None:
     failed = _message(status="failed", error_code="999999", error_message="Undeliverable")
     assert message_object(failed)["error"] == {"code": "999999", "message": "Undeliverable."}
-    other = message_object(failed, error=("999998", "Later"))["error"]
-    assert other == {"code": "999998", "message": "Later."}
+    other = message_object(failed, error=Failure("999998", "Later"))
+    assert other["error"] == {"code": "999998", "message": "Later."}
+    assert other["errors"] == [other["error"]]
+    assert message_object(_message())["errors"] == []
+
+
+def test_all_errors_of_a_message_have_the_words_of_the_network() -> None:
+    details = ErrorDetails("Title", "Do this", "More", "Trace1", "RESTRICTED", AT)
+    failure = failure_of([("999999", "Undeliverable"), ("999998", "")], [details])
+    failed = _message(error_code="999999", error_message="x", errors_json=failure.errors_json)
+    first = {
+        "code": "999999",
+        "message": "Undeliverable.",
+        "networkTitle": "Title",
+        "networkMessage": "Do this",
+        "networkDetails": "More",
+        "networkTraceId": "Trace1",
+        "networkRestriction": "RESTRICTED",
+        "networkRestrictedUntil": "2026-11-20T09:30:00.000Z",
+    }
+    for shown in (message_object(failed), message_object(_message(), error=failure)):
+        assert shown["error"] == first
+        assert shown["errors"] == [first, {"code": "999998", "message": ""}]
+    assert failure_of([("999999", "x")], [ErrorDetails()]) == ("999999", "x", None)
 
 
 def test_a_number_has_the_contracts_names() -> None:

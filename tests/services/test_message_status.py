@@ -14,9 +14,11 @@ from models.deliveries.event import Event
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number, NumberStatus
 from models.reports.usage import UsageCount
+from networks.exceptions import ErrorDetails
 from networks.interface import Acceptance
 from networks.items import StatusUpdate
 from networks.registry import explained
+from resources.message import message_object
 from services import message_status
 from services.message_status import SentMessages
 from tests import factories
@@ -66,6 +68,25 @@ def _history(message: Message) -> list[str]:
 
 def _stored(message: Message) -> Message:
     return Message.get_by_id(message.id)
+
+
+def test_all_errors_of_a_failure_are_in_its_event_and_in_the_message(message: Message) -> None:
+    update = StatusUpdate(
+        "1001",
+        "wamid.1",
+        "failed",
+        message.id,
+        (ERROR, ("999999", "Also")),
+        1_795_167_001_000,
+        error_details=(ErrorDetails(message="Write later."),),
+    )
+    with writing():
+        assert message_status.record_status(update, SentMessages([update]), UsageCount())
+    first = {"code": ERROR[0], "message": explained(*ERROR), "networkMessage": "Write later."}
+    data = _events()[-1]["data"]
+    assert data["error"] == first
+    assert data["errors"] == [first, {"code": "999999", "message": "Also."}]
+    assert message_object(_stored(message))["errors"] == data["errors"]
 
 
 def test_acceptance_and_statuses_emit_one_event_each(message: Message) -> None:

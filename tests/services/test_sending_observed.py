@@ -4,9 +4,11 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import orjson
 import pytest
 from prometheus_client import REGISTRY
 
+from handlers.messages import get_message
 from models.errors import ConflictError, DomainError
 from models.messages.message import Message
 from models.numbers.number import Number
@@ -79,6 +81,43 @@ def test_the_log_line_of_a_request_and_of_its_repetition_names_the_message(
     answers(ACCEPTED)
     first, again = (_noted(lambda: _send(number)) for _ in range(2))
     assert first == again == {"message_id": Message.get().id}
+
+
+def test_the_log_line_of_a_failed_send_has_code_and_trace_and_no_text(
+    number: Number, answers: Answers
+) -> None:
+    error = exceptions.RefusedError("131026", "Ana is away")
+    error.details = exceptions.ErrorDetails("Title", "Ana", "Ana", "A1")
+    answers(error)
+    assert _noted(lambda: _send(number)) == {
+        "message_id": Message.get().id,
+        "network_code": "131026",
+        "network_trace_id": "A1",
+    }
+
+
+def test_what_the_network_said_is_in_the_response_its_repetition_and_the_message(
+    number: Number, answers: Answers
+) -> None:
+    error = exceptions.RefusedError("131026", "Away")
+    error.details = exceptions.ErrorDetails("Title", "Write later.", "More", "A1", "LIMITED", 1000)
+    answers(error)
+    first, again = _send(number), _send(number)
+    assert (first.body, again.is_replayed) == (again.body, True)
+    words = {
+        "networkTitle": "Title",
+        "networkMessage": "Write later.",
+        "networkDetails": "More",
+        "networkTraceId": "A1",
+        "networkRestriction": "LIMITED",
+        "networkRestrictedUntil": "1970-01-01T00:00:01.000Z",
+    }
+    message = Message.get()
+    details = orjson.loads(again.body)["error"]["details"]
+    assert details == {"networkCode": 131026, "messageId": message.id, **words}
+    shown = get_message(number.account_id, message.id)
+    assert shown["error"].items() >= words.items()
+    assert shown["errors"] == shown["statusHistory"][-1]["errors"] == [shown["error"]]
 
 
 def test_a_key_belongs_to_the_body_of_its_first_request(number: Number, answers: Answers) -> None:

@@ -207,9 +207,11 @@ def test_an_error_does_not_repeat_values_of_path_and_query() -> None:
 
 
 def test_an_error_keeps_the_code_of_the_network_without_its_words() -> None:
-    error = {"message": "Refused: 131009 quagga text", "details": {"networkCode": 131009}}
+    known = {"networkCode": 131009, "networkTraceId": "AbC_1-x"}
+    words = {"networkTitle": "quagga", "networkMessage": "quagga", "networkDetails": "quagga"}
+    error = {"message": "Refused: 131009 quagga text", "details": known | words}
     kept = orjson.loads(_logged(error=error)["error_json"])
-    assert (kept["message"], kept["details"]) == ("Refused: 131009", {"networkCode": 131009})
+    assert (kept["message"], kept["details"]) == ("Refused: 131009", known)
 
 
 @pytest.mark.parametrize(

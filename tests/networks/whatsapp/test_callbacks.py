@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from networks.exceptions import ErrorDetails
 from networks.items import (
     AccountEffect,
     AccountUpdate,
@@ -473,3 +474,14 @@ def test_a_callback_of_any_shape_does_not_crash_the_parser(
 ) -> None:
     _parse(*entries, {"id": "1", "changes": [{"field": field, "value": value}]})
     _parse(_messages(_value(messages=entries, statuses=entries, errors=value)))
+
+
+def test_each_error_of_a_failure_has_its_details() -> None:
+    first = {"code": 131047, "title": "Re-engagement", "error_data": {"details": "24 hours."}}
+    second = {"code": 131026, "title": "Undeliverable", "fbtrace_id": "A1"}
+    update = _status(status="failed", errors=[first, second])
+    assert update.errors == (("131047", "24 hours."), ("131026", "Undeliverable"))
+    assert update.error_details == (
+        ErrorDetails(title="Re-engagement", text="24 hours."),
+        ErrorDetails(trace_id="A1"),
+    )

@@ -13,6 +13,7 @@ import pytest
 
 from networks.exceptions import (
     AmbiguousError,
+    ErrorDetails,
     NetworkError,
     NotReachedError,
     NumberBannedError,
@@ -299,6 +300,60 @@ def test_an_error_says_its_details_else_its_message(api: CloudApi, receiver: Rec
         with pytest.raises(RefusedError) as caught:
             _send(api)
         assert caught.value.reason == "(#1) Refused"
+
+
+def test_an_error_has_what_the_platform_says_to_users_and_to_its_support(
+    api: CloudApi, receiver: Receiver
+) -> None:
+    said = {
+        "code": 131031,
+        "error_user_title": "Account restricted",
+        "error_user_msg": "Wait until Friday.",
+        "fbtrace_id": "A1b2-C_3",
+        "error_data": {"details": "More."},
+    }
+    limit = {"restriction_type": "RESTRICTED_BIZ_INITIATED_MESSAGING", "expiration": 1_795_167_000}
+    until = 1_795_167_000_000
+    known = ErrorDetails("Account restricted", "Wait until Friday.", "More.", "A1b2-C_3")
+    limited = replace(known, restriction=str(limit["restriction_type"]), restricted_until=until)
+    inner = said | {"error_data": {"details": "More.", **limit}}
+    for error, expected in (
+        (said, known),
+        (said | {"restriction_info": [limit]}, limited),
+        (inner, limited),
+        (
+            {"code": 100, "fbtrace_id": "a b", "error_user_msg": 7, "error_data": "x"},
+            ErrorDetails(),
+        ),
+        ({"code": 100, "error_user_msg": "x" * 5000}, ErrorDetails(message="x" * 2000)),
+    ):
+        receiver.behave(_error(400, **error), MESSAGES)
+        with pytest.raises(NetworkError) as caught:
+            _send(api)
+        assert caught.value.details == expected
+
+
+def test_the_text_of_an_error_is_its_details_then_what_it_says_to_users(
+    api: CloudApi, receiver: Receiver
+) -> None:
+    user, data = {"error_user_msg": "Wait."}, {"error_data": {"details": "More."}}
+    for error, reason in ((user, "Wait."), (user | data, "More.")):
+        receiver.behave(_error(400, code=100, **error), MESSAGES)
+        with pytest.raises(RefusedError) as caught:
+            _send(api)
+        assert caught.value.reason == reason
+
+
+def test_an_error_is_logged_without_the_texts_of_the_platform(
+    api: CloudApi, receiver: Receiver
+) -> None:
+    receiver.behave(
+        _error(400, code=131026, fbtrace_id="A1", error_user_msg="Ana is away"), MESSAGES
+    )
+    with pytest.raises(RefusedError) as caught:
+        _send(api)
+    assert str(caught.value) == "131026 trace A1"
+    assert str(NotReachedError("unreachable", "Away.")) == "unreachable Away."
 
 
 def test_half_a_character_in_an_error_is_replaced(api: CloudApi, receiver: Receiver) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from networks.whatsapp.error_codes import ERROR_CODES, EXPLANATIONS
+from networks.whatsapp.error_codes import ERROR_CODES, EXPLANATIONS, explain
 
 
 @pytest.mark.parametrize("code", ERROR_CODES)
@@ -16,3 +16,19 @@ def test_both_texts_are_sentences(code: int) -> None:
 def test_errors_about_user_ids_and_opt_outs_have_a_specific_explanation() -> None:
     assert "phone number" in EXPLANATIONS["131062"]
     assert "opted out of marketing" in EXPLANATIONS["131050"]
+
+
+@pytest.mark.parametrize("code", ["100", "131008", "131009"])
+def test_the_advice_refers_to_the_platform_s_text_only_if_there_is_one(code: str) -> None:
+    for empty in (
+        "",
+        "Invalid parameter",
+        "(#100) Invalid parameter.",
+        "Parameter value is not valid",
+    ):
+        assert explain(code, empty) == EXPLANATIONS[code]
+    assert "text" not in EXPLANATIONS[code]
+    named = explain(code, "(#100) Param text['body'] must be a string.")
+    assert named.endswith("what the network's text names.")
+    assert named.startswith(ERROR_CODES[int(code)].means)
+    assert explain("131026", "Any text") == EXPLANATIONS["131026"]
