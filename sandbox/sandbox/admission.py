@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox import clock, graph_errors, inbound, media, prices, templates_sends
+from sandbox import clock, graph_errors, inbound, media, prices, referred, templates_sends
 from sandbox.behaviour import IN_ANSWER
 from sandbox.entities import BANNED, CONNECTED, DELETED, Number
 from sandbox.fates import fate_of
@@ -45,11 +45,13 @@ def check(network: Network, number: Number, order: Order, person: Person) -> int
         refusal = refusal or NO_USER_ID
     if refusal is not None:
         raise graph_errors.known(refusal)
-    unreachable = _unreachable(number, order, person, category)
+    unreachable = _unreachable(network, number, order, person, category)
     return unreachable or (None if in_window else CLOSED)
 
 
-def _unreachable(number: Number, order: Order, person: Person, category: str) -> int | None:
+def _unreachable(
+    network: Network, number: Number, order: Order, person: Person, category: str
+) -> int | None:
     """The reason why the platform accepts the message but cannot deliver it, None if it can."""
     if order.flaw is not None:
         return order.flaw.code
@@ -57,7 +59,7 @@ def _unreachable(number: Number, order: Order, person: Person, category: str) ->
         return GONE
     if category == prices.MARKETING and number.waba_id in person.stopped:
         return OPTED_OUT
-    return None
+    return referred.failure(network, number, order, person)
 
 
 def _require_connected(number: Number) -> None:
@@ -70,8 +72,9 @@ def _require_connected(number: Number) -> None:
 
 
 def _require_media(network: Network, number: Number, order: Order) -> None:
-    for media_id in media.named(order.content):
-        media.require(network, number, media_id)
+    for _, file in media.files_in(order.type, order.content):
+        if "id" in file:
+            media.require(network, number, file["id"])
 
 
 def _require_group(network: Network, number: Number, order: Order) -> None:

@@ -167,9 +167,7 @@ def _record(
     request: web.Request, number: Number, mime_type: str, stored: Stored, life: float
 ) -> Media:
     data_dir = request.app[SETTINGS].data_dir
-    return media.record_media(
-        request.app[NETWORK], data_dir, number.waba_id, mime_type, stored, life
-    )
+    return media.record_media(request.app[NETWORK], data_dir, number, mime_type, stored, life)
 
 
 def _own_media(request: web.Request) -> Media:
@@ -182,7 +180,7 @@ def _own_media(request: web.Request) -> Media:
     if (
         found is None
         or found.waba_id != token.waba_id
-        or (asked and (number is None or number.waba_id != found.waba_id))
+        or (asked and (number is None or not media.belongs(found, number)))
     ):
         raise graph_errors.no_such_object(request.method, object_id)
     return found

@@ -151,7 +151,7 @@ class Inbound:
 
 @dataclass(slots=True)
 class Media:
-    """A media object of a WABA, available until ``expires_at`` (Unix seconds). ``size`` is in bytes."""
+    """A media object of a number, available until ``expires_at`` (Unix seconds). ``size`` is in bytes."""
 
     id: str
     waba_id: str
@@ -159,6 +159,7 @@ class Media:
     sha256: str
     size: int
     expires_at: float
+    number_id: str | None = None
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sandbox import clock, graph_errors
+from sandbox import clock, graph_errors, media_types
 from sandbox.entities import Media, Number
 from sandbox.network import Network
 from sandbox.numbering import new_object_id
@@ -70,16 +70,17 @@ async def store(data_dir: Path, chunks: AsyncIterator[bytes], limit: int) -> Sto
 
 
 def record_media(
-    network: Network, data_dir: Path, waba_id: str, mime_type: str, stored: Stored, life: float
+    network: Network, data_dir: Path, number: Number, mime_type: str, stored: Stored, life: float
 ) -> Media:
-    """Make stored bytes a media object of an account."""
+    """Make stored bytes a media object of a number."""
     media_id = new_object_id()
     stored.path.replace(folder(data_dir) / media_id)
     network.record(
         {
             "fact": "media",
             "id": media_id,
-            "waba_id": waba_id,
+            "waba_id": number.waba_id,
+            "number_id": number.id,
             "mime_type": mime_type,
             "sha256": stored.sha256,
             "size": stored.size,
@@ -95,27 +96,49 @@ def find(network: Network, media_id: str) -> Media | None:
     return media if media is not None and clock.now() < media.expires_at else None
 
 
-def named(content: object) -> Iterator[object]:
-    """The ids of the media that a message's content names, in its header or parameters as well."""
-    if isinstance(content, list):
-        for each in content:
-            yield from named(each)
-    if isinstance(content, dict):
-        # Buttons and rows have ids too; they have titles beside them.
-        if "id" in content and "title" not in content:
-            yield content["id"]
-        for each in content.values():
-            yield from named(each)
+def files_in(kind: str, content: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The files of a message with their kinds, in its header, cards or parameters as well."""
+    if kind in media_types.OF_KIND:
+        yield kind, content
+    for part in _parts(kind, content):
+        if (of_part := part.get("type")) in media_types.OF_KIND:
+            yield of_part, part[of_part]
+
+
+def _parts(kind: str, content: Any) -> Iterator[dict[str, Any]]:
+    """The headers of an interactive message, or the parameters of a template."""
+    if kind == "interactive":
+        yield content.get("header", {})
+        yield from (card.get("header", {}) for card in content["action"].get("cards", ()))
+    if kind == "template":
+        for component in content.get("components") or ():
+            for card in component.get("cards", ()):
+                yield from _parts(kind, card)
+            yield from component.get("parameters", ())
 
 
 def require(network: Network, number: Number, media_id: object) -> Media:
     """The media object that a send of this number names. Raises GraphError 100."""
     media = find(network, media_id) if isinstance(media_id, str) else None
-    if media is None or media.waba_id != number.waba_id:
+    if media is None or not belongs(media, number):
         raise graph_errors.parameter(
             "Param id is not a valid whatsapp business account media attachment ID"
         )
     return media
+
+
+def is_usable(network: Network, number: Number, kind: str, file: dict[str, Any]) -> bool:
+    """Whether the number can send this file as a message of this kind. A link is fetched by nobody."""
+    if "id" not in file:
+        return True
+    media = find(network, file["id"])
+    types = media_types.OF_KIND[kind]
+    return media is not None and belongs(media, number) and media.mime_type in types
+
+
+def belongs(media: Media, number: Number) -> bool:
+    """Whether it is the number's. Older journals know only the account."""
+    return media.waba_id == number.waba_id and media.number_id in {None, number.id}
 
 
 def describe(network: Network, content: dict[str, Any]) -> dict[str, Any]:

@@ -30,6 +30,14 @@ LIMITS: dict[str, int] = {
     "video/3gpp": 16 * MEGABYTE,
     "video/mp4": 16 * MEGABYTE,
 }
+# The types that a message of each kind may have. A document may be any file.
+OF_KIND: dict[str, frozenset[str]] = {
+    "audio": frozenset(each for each in LIMITS if each.startswith("audio/")),
+    "document": frozenset(LIMITS),
+    "image": frozenset(("image/jpeg", "image/png")),
+    "sticker": frozenset(("image/webp",)),
+    "video": frozenset(each for each in LIMITS if each.startswith("video/")),
+}
 
 
 def bare(content_type: str) -> str:

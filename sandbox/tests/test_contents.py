@@ -122,6 +122,7 @@ GOOD: list[tuple[str, Any]] = [
     ("interactive", choice({"rows": [{"id": "1", "title": "One", "description": ""}]})),
     ("template", {"name": "order", "language": {"code": "en", "policy": "deterministic"}}),
     ("template", template(button(index="0", sub_type="quick_reply"))),
+    *(("template", template(language={"code": code})) for code in ("en", "en_GB", "pt_BR", "fil")),
     ("template", template(header("location", {"latitude": 1, "longitude": 2}))),
     ("template", template(header("product", {"catalog_id": "1", "product_retailer_id": "a"}))),
     ("template", template(offer(expiration_time_ms=1796083200000))),
@@ -260,6 +261,9 @@ FLAWED: list[tuple[str, Any, int]] = [
     ("template", template({"type": "button", "sub_type": "url", "index": "0"}), MISSING),
     ("template", template(cards(button(parameters=[TEXT]))), 132012),
     ("template", template(action_button("copy_code")), 132012),
+    ("template", template(language={"code": "xx"}), 132001),
+    ("template", template(language={"code": "en_DE"}), 132001),
+    ("template", template(language={"code": "pt"}), 132001),
     ("template", template(button(parameters=[TEXT])), 132012),
     ("template", template(body(TEXT), button(sub_type="url")), 132012),
 ]
@@ -279,7 +283,7 @@ def test_contradictions_between_properties_are_not_checked_by_the_shape(
     CONTENTS[kind](kind, content)
     with pytest.raises(GraphError) as caught:
         BETWEEN_PARTS[kind](content)
-    assert (caught.value.status, caught.value.code) == (400, code)
+    assert (caught.value.status, caught.value.code) == (404 if code == 132001 else 400, code)
 
 
 @pytest.mark.parametrize(("kind", "content", "code"), BAD, ids=str)

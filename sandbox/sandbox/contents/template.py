@@ -13,6 +13,7 @@ from sandbox import graph_errors
 from sandbox.contents import media
 from sandbox.contents.carousel import PRODUCT_ACTION
 from sandbox.contents.interactive import PRODUCT, SECTIONS, check_products
+from sandbox.contents.languages import LANGUAGES
 from sandbox.contents.simple import LOCATION
 from sandbox.contents.validators import (
     array,
@@ -149,7 +150,9 @@ TEMPLATE = fields(
 
 
 def check_parts(value: dict[str, Any]) -> None:
-    """Each button of a template has the parameter of its kind. Raises GraphError."""
+    """The language exists, and each button has the parameter of its kind. Raises GraphError."""
+    if (code := value["language"]["code"]) not in LANGUAGES:
+        raise graph_errors.known(132001, f"template name ({value['name']}) has no language {code}")
     _check_components(value.get("components", ()))
 
 
