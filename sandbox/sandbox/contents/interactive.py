@@ -77,12 +77,21 @@ FLOW = fields(
         "flow_action_payload": fields({"screen": text(200)}, {"data": require_object}),
     },
 )
+
+
+def _address_values(place: str, value: Any) -> None:
+    """Fields of an address, or an error text for each. Countries have other fields."""
+    require_object(place, value)
+    for name, given in value.items():
+        text(200)(f"{place}['{name}']", given)
+
+
 ADDRESS = fields(
     {"country": word("IN", "SG")},
     {
-        "values": require_object,
-        "validation_errors": require_object,
-        "saved_addresses": array(fields({"id": text(200), "value": require_object}), 10),
+        "values": _address_values,
+        "validation_errors": _address_values,
+        "saved_addresses": array(fields({"id": text(200), "value": _address_values}), 10),
     },
 )
 

@@ -21,6 +21,8 @@ Refusal = Callable[[str], GraphError]
 # Blanks are those of ASCII. Engines of regular expressions differ in others, and clients check with theirs.
 LINK = re.compile(r"https?://[^\t-\r /?#]+[^\t-\r ]*")
 MAX_LINK = 8192
+# Above it JavaScript rounds.
+MOST_EXACT = 2**53
 NUMERAL = re.compile(r"[+-]?[0-9]{1,20}([.][0-9]{1,20})?", re.ASCII)
 
 
@@ -95,8 +97,8 @@ def part(place: str, value: Any) -> None:
 
 
 def whole(place: str, value: Any) -> None:
-    """A whole number."""
-    if isinstance(value, bool) or not isinstance(value, int):
+    """A whole number that every client can represent, not negative."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < MOST_EXACT:
         raise value_error(f"Parameter '{place}' must be a whole number.")
 
 
