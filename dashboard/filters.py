@@ -12,7 +12,7 @@ from models.messages.message import Message
 from models.numbers.number import Number
 from networks.registry import explained, network_of
 from resources.message import errors_of
-from resources.number import status_reason
+from resources.number import problem_object, status_reason
 
 # Characters. Each token takes a hundred bytes of HTML.
 MOST_HIGHLIGHTED = 256 * 1024
@@ -121,6 +121,11 @@ def span(milliseconds: int, units: int = 2) -> str:
     return " ".join(parts[:units]) or "0 s"
 
 
+def problems(number: Number) -> list[str]:
+    """What is wrong with the callbacks about a number, in sentences."""
+    return [problem_object(problem)["message"] for problem in number.problems]
+
+
 def reason(number: Number) -> str:
     """Why a number is banned or disconnected, in words. Empty without a reason."""
     given = status_reason(number)
@@ -143,6 +148,7 @@ FILTERS = {
     "party": lambda who: f"+{who}" if who and who.isdecimal() else who,
     "pretty": lambda value: json.dumps(value, indent=2, ensure_ascii=False),
     "qr_code": qr_code,
+    "problems": problems,
     "reason": reason,
     "span": span,
     "words": words,

@@ -185,6 +185,9 @@ def _numbers(numbers: Sequence[Number]) -> Iterator[Item]:
         if number.status in LOST and number.activated_at is not None:
             link = f"/dashboard/numbers/{number.id}"
             yield Item("number", number.status.lower(), "bad", number, link)
+        elif number.status == NumberStatus.ACTIVE and number.problems:
+            link = f"/dashboard/numbers/{number.id}"
+            yield Item("callbacks", "callbacks missing", "bad", number, link)
 
 
 def _templates(account_id: str, numbers: Sequence[Number]) -> Iterator[Item]:

@@ -22,7 +22,7 @@ from services import (
     erasing,
     mailing,
     notify,
-    number_status,
+    number_checks,
     opt_out_answers,
     redeliver,
     template_copy,
@@ -112,7 +112,7 @@ def run_worker(settings: Settings) -> None:
         Rounds(ingest.work_off, LOOK_SECONDS, queue.callbacks),
         Rounds(redeliver.work_off, settings.sweep_interval, queue.redeliveries),
         Rounds(erasing.work_off, settings.sweep_interval, queue.erasures),
-        Rounds(number_status.check_due, CHECK_LOOK_SECONDS, patience=2 * settings.network_timeout),
+        Rounds(number_checks.check_due, CHECK_LOOK_SECONDS, patience=3 * settings.network_timeout),
         Rounds(known_time.look, known_time.LOOK_SECONDS),
         Rounds(indexing.work_off, settings.sweep_interval),
         # Such a round may take as long as its lease.

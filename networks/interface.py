@@ -76,8 +76,8 @@ class NumberState(StrEnum):
 class NumberProfile:
     """A number at the network. ``status`` is the network's name of its ``state``.
 
-    ``quality_rating`` (GREEN) and ``messaging_limit`` (TIER_2K) are the network's values, None if they were
-    not requested.
+    ``quality_rating`` (GREEN), ``messaging_limit`` (TIER_2K) and ``throughput`` (STANDARD) are the network's
+    values, None if they were not requested.
     """
 
     phone_number_id: str
@@ -87,6 +87,20 @@ class NumberProfile:
     status: str
     quality_rating: str | None = None
     messaging_limit: str | None = None
+    throughput: str | None = None
+
+
+@dataclass(frozen=True)
+class Route:
+    """Where the callbacks about a number go.
+
+    ``elsewhere`` is the URL that gets them, None for ours. ``missing`` are the fields that the
+    gateway handles but does not get.
+    """
+
+    is_subscribed: bool
+    elsewhere: str | None
+    missing: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -341,6 +355,17 @@ class Health(Protocol):
 
     async def get_number(self, sender: Sender) -> NumberProfile:
         """The number's current state at the network."""
+
+
+@runtime_checkable
+class Subscriptions(Protocol):
+    """Sends callbacks only to those who subscribed to them."""
+
+    async def get_route(self, sender: Sender, waba_id: str, callback_url: str) -> Route:
+        """Where callbacks about the number go. ``callback_url`` is ours."""
+
+    async def restore_route(self, sender: Sender, waba_id: str, callback_url: str) -> None:
+        """Subscribe again to all that is missing, and end what sends callbacks elsewhere."""
 
 
 @runtime_checkable

@@ -6,11 +6,20 @@ import orjson
 
 from gateway.settings import get_settings
 from models.clock import moment, timestamp
-from models.numbers.number import Number, NumberStatus
+from models.numbers.number import Number, NumberStatus, ProblemCode
 from models.numbers.signup import SignupLink
 from networks.interface import BlockedPage, BlockResult, BusinessProfile
 from networks.registry import explained
 
+# What each problem means. The operator's remedy: gateway numbers subscribe.
+PROBLEMS = {
+    ProblemCode.NOT_SUBSCRIBED: (
+        "The platform sends no callbacks: the app's subscription to the business account is missing."
+    ),
+    ProblemCode.ELSEWHERE: "The platform sends the callbacks to {}, not to the gateway.",
+    ProblemCode.FIELDS: "The app is not subscribed to these fields of callbacks: {}.",
+    ProblemCode.SILENT: "No callback has come since {}, although messages were sent.",
+}
 LOST = (NumberStatus.BANNED, NumberStatus.DISCONNECTED)
 
 
@@ -21,6 +30,7 @@ def status_reason(number: Number) -> str | None:
 
 def number_object(number: Number) -> dict[str, Any]:
     reason = status_reason(number)
+    is_active = number.status == NumberStatus.ACTIVE
     notice = None if number.notice_json is None else orjson.loads(number.notice_json)
     return {
         "id": number.id,
@@ -31,9 +41,17 @@ def number_object(number: Number) -> dict[str, Any]:
         "activatedAt": moment(number.activated_at),
         "qualityRating": number.quality_rating,
         "messagingLimit": number.messaging_limit,
+        "throughput": number.throughput,
         "statusReason": reason,
+        "problems": [problem_object(each) for each in number.problems] if is_active else [],
         "notice": notice and notice | {"at": timestamp(notice["at"])},
     }
+
+
+def problem_object(problem: dict[str, Any]) -> dict[str, Any]:
+    """The NumberProblem object of a problem of models.numbers.number."""
+    code = ProblemCode(problem["code"])
+    return {"code": code, "message": PROBLEMS[code].format(problem["detail"])}
 
 
 def profile_object(profile: BusinessProfile) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from models.messages.template import IS_REJECTED, Template
 from models.numbers.number import Number, NumberStatus
 from models.reports.incident import AlertTarget, Incident, IncidentKind
 from networks.registry import network_of
-from resources.number import status_reason
+from resources.number import problem_object, status_reason
 from services import mailing, recipients
 from services.fair_share import Share
 from services.mailing import PAUSES
@@ -134,7 +134,7 @@ def watch() -> None:
     with reading():
         if not AlertTarget.accounts().exists():
             return
-        found = dict([*_webhooks(), *_numbers(), *_templates()])
+        found = dict([*_webhooks(), *_numbers(), *_callbacks(), *_templates()])
     known = {(i.account_id, i.kind, i.subject): i for i in Incident.open()}
     new = {key: texts for key, texts in found.items() if texts and key not in known}
     gone = [incident for key, incident in known.items() if key not in found]
@@ -203,6 +203,20 @@ def _numbers() -> Iterator[Trouble]:
             OF_NUMBERS[NumberStatus(number.status)],
             f"Number {number.status.lower()}: +{number.phone_number}",
             f"It sends and receives no messages. Reason: {reason.removesuffix('.')}.",
+            f"/dashboard/numbers/{number.id}",
+        )
+
+
+def _callbacks() -> Iterator[Trouble]:
+    is_it = (Number.status == NumberStatus.ACTIVE) & (Number.problems_json != "[]")
+    for number in Number.select().where(is_it, Number.account.in_(AlertTarget.accounts())):
+        problems = " ".join(problem_object(each)["message"] for each in number.problems)
+        yield _trouble(
+            number,
+            IncidentKind.NUMBER_CALLBACKS,
+            f"Callbacks missing: +{number.phone_number}",
+            f"{problems} Inbound messages or statuses may be missing. The operator of the gateway can run:"
+            f" gateway numbers subscribe {number.id}",
             f"/dashboard/numbers/{number.id}",
         )
 

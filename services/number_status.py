@@ -21,15 +21,13 @@ from models import clock
 from models.accounts.actor import NETWORK, acting
 from models.accounts.audit import Audit
 from models.database import writing
-from models.deliveries.attempt import NO_OUTCOME
 from models.deliveries.delivery import Delivery
 from models.numbers.notice import Notice
-from models.numbers.number import CONNECTED, Number, NumberStatus, NumberTakenError
+from models.numbers.number import CONNECTED, Number, NumberStatus
 from networks import exceptions as network
 from networks import items
-from networks.interface import BETWEEN_REASONS, Health, NumberState, Sender
 from networks.items import AccountEffect, AccountUpdate
-from networks.registry import described, network_of, offered, wait_for
+from networks.registry import described
 from resources.number import number_object
 from webhooks.kinds import EventKind
 
@@ -53,14 +51,8 @@ EVENT_OF = {
     NumberStatus.DISCONNECTED: EventKind.NUMBER_DISCONNECTED,
     NumberStatus.BANNED: EventKind.NUMBER_BANNED,
 }
-# Our status by the network's.
-_STATUS_OF = {
-    NumberState.CONNECTED: NumberStatus.ACTIVE,
-    NumberState.BANNED: NumberStatus.BANNED,
-    NumberState.LOST: NumberStatus.DISCONNECTED,
-}
 # Errors of the network that decide the status.
-_STATUS_AFTER: dict[type[network.NetworkError], NumberStatus] = {
+STATUS_AFTER: dict[type[network.NetworkError], NumberStatus] = {
     network.NumberLostError: NumberStatus.DISCONNECTED,
     network.NumberBannedError: NumberStatus.BANNED,
 }
@@ -84,7 +76,7 @@ def change_status(number: Number, status: NumberStatus, reason: str | None = Non
     """
     before = {"status": str(number.status)}
     with writing():
-        if number.move_to(status, _next_check_at(status), reason):
+        if number.move_to(status, next_check_at(status), reason):
             after = {"status": status, "reason": number.reason}
             Audit.record(number.account_id, EVENT_OF[status], number.id, before=before, after=after)
             _emit(EVENT_OF[status], number)
@@ -98,7 +90,7 @@ def apply_error(number: Number, error: network.NetworkError) -> None:
     if isinstance(error, network.NumberInDoubtError):
         request_checks([number])
         return
-    status = _STATUS_AFTER.get(type(error))
+    status = STATUS_AFTER.get(type(error))
     if status is None:
         return
     with writing(), acting(NETWORK):
@@ -117,7 +109,7 @@ def apply_news(number: Number, error: network.NetworkError, at: int) -> None:
     """
     if isinstance(error, network.NumberInDoubtError):
         request_checks([number], at=at)
-    elif type(error) in _STATUS_AFTER:
+    elif type(error) in STATUS_AFTER:
         _expect_loss([number], CONNECTED, at, described(error))
 
 
@@ -170,7 +162,7 @@ def apply_notice(notice: items.PlatformNotice) -> bool:
             }
             numbers = _concerned(notice, news)
             for number in numbers:
-                _update(number, _newer(number, news, shown))
+                update(number, _newer(number, news, shown))
             if news.needs_check:
                 request_checks(numbers, at=notice.at)
     return kept is not None
@@ -196,7 +188,7 @@ def _newer(number: Number, news: items.NumberNews, shown: dict[str, Any]) -> dic
     return {"notice_json": text} | ({} if is_checked_since else news.values)
 
 
-def _update(number: Number, news: dict[str, str | None]) -> None:
+def update(number: Number, news: dict[str, str | None]) -> None:
     """Store values of a number, and emit ``number.updated`` if one changed."""
     if number.update_details(**news):
         _emit(EventKind.NUMBER_UPDATED, number)
@@ -238,88 +230,12 @@ def _may_be_news(at: int) -> Any:
     return reduce(and_, (fn.COALESCE(time, 0) < before for time in times))
 
 
-def check_due() -> None:
-    """Check due numbers one after the other, at most those of a round.
-
-    Stops if the network is unreachable, because the next checks would wait for the same time-out.
-    """
-    settings = get_settings()
-    # A request to WhatsApp ends after one time-out. The second is a reserve for a busy process.
-    lease_ms = round(2 * settings.network_timeout * 1000) + LEASE_SLACK_MS
-    pause_ms = max(settings.number_check_interval * 1000, BACK_OFF_MS) * (1 + JITTER)
-    Number.recall(round(pause_ms) + lease_ms)
-    for number in Number.claim_each(lease_ms):
-        if not _carry_out(number):
-            return
-
-
-def _carry_out(number: Number) -> bool:
-    """Check a claimed number, and apply the result. Returns False if the network did not respond."""
-    if number.tries > MAX_TRIES:
-        logger.error("number %s is checked only on request from now on: %s", number.id, NO_OUTCOME)
-        number.complete(_next_check_at(number.status))
-        return True
-    sender = Sender(number.phone_number_id, number.access_token)
-    reason: str | None = None
-    word, news, asked_at = "", dict[str, str | None](), clock.now()
-    try:
-        said = wait_for(offered(Health, network_of(number)).get_number(sender))
-    except TRY_AGAIN as error:
-        logger.warning("number %s could not be checked: %s", number.id, error)
-        number.back_off(varied(BACK_OFF_MS), tries=0)
-        return False
-    except network.NetworkError as error:
-        logger.warning("the check of number %s failed: %s", number.id, error)
-        status, reason = _STATUS_AFTER.get(type(error)), described(error)
-    else:
-        status, word = _STATUS_OF.get(said.state), said.status
-        news = {
-            "phone_number": _new_phone(number, said.phone_number),
-            "display_name": said.display_name or None,
-            "quality_rating": said.quality_rating,
-            "messaging_limit": said.messaging_limit,
-        }
-    try:
-        with writing(), acting(NETWORK):
-            is_doubted = Number.get_by_id(number.id).doubts != number.doubts
-            changes: dict[str, Any] = {} if status is None else {"confirmed_at": asked_at}
-            if status == NumberStatus.ACTIVE and not is_doubted:
-                changes["reason"] = None
-            # The answer is out of date if the number changed meanwhile.
-            if number.complete(_next_check_at(status or number.status), tries=0, **changes):
-                _update(number, news)
-                if status is not None:
-                    change_status(number, status, reason or _reason_of(number, status, word))
-                if is_doubted:
-                    request_checks([number], (NumberStatus(number.status),))
-    except NumberTakenError:
-        # Another account connected it during the check. Its number stays unchanged.
-        number.complete(tries=0)
-    return True
-
-
-def _new_phone(number: Number, phone_number: str) -> str | None:
-    """The phone number that the network says, unless another number of the account has it."""
-    is_free = Number.with_phone(number.account_id, phone_number) in {None, number}
-    return phone_number if phone_number and is_free else None
-
-
-def _reason_of(number: Number, status: NumberStatus, word: str) -> str | None:
-    """Why a number is lost: the update and violation that announced it, otherwise the network's status."""
-    if status in (number.status, NumberStatus.ACTIVE):
-        return None
-    is_banned = status is NumberStatus.BANNED
-    beginning = network_of(number).violation
-    violation = Notice.last_event(number.waba_id, beginning) if is_banned else None
-    return BETWEEN_REASONS.join(filter(None, (number.reason, violation))) or word
-
-
 def varied(pause_ms: float) -> int:
     """A pause with jitter, so that work that began together spreads out. In milliseconds."""
     return round(pause_ms * _rng.uniform(1 - JITTER, 1 + JITTER))
 
 
-def _next_check_at(status: str) -> int | None:
+def next_check_at(status: str) -> int | None:
     """The time of the next regular check of a number with this status. None for no check."""
     if status not in CONNECTED:
         return None

@@ -7,6 +7,7 @@ from networks.interface import (
     Acceptance,
     NumberProfile,
     OutboundMessage,
+    Route,
     Sender,
     TokenGrant,
 )
@@ -76,6 +77,13 @@ class Platform(Rules):
         self._ask("subscribe")
         assert waba_id in self.wabas
         assert access_token == TOKEN
+
+    async def get_route(self, *_: object) -> Route:
+        self._ask("get_route")
+        return Route(is_subscribed=True, elsewhere=None, missing=())
+
+    async def restore_route(self, *_: object) -> None:
+        self._ask("restore_route")
 
     async def register(self, sender: Sender, pin: str) -> None:
         self._ask("register")

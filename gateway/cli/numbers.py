@@ -12,11 +12,12 @@ from gateway.settings import get_settings
 from models.accounts.account import Account
 from models.clock import timestamp
 from models.numbers.notice import Notice
-from models.numbers.number import Number, NumberTakenError
+from models.numbers.number import Number, NumberStatus, NumberTakenError
 from models.numbers.signup import MAX_NAME, MAX_SLUG, SLUG, SignupLink, SlugTakenError, unguessable
 from networks.exceptions import NetworkError
+from networks.registry import described
 from resources.number import number_object
-from services import onboarding
+from services import callback_routes, number_checks, onboarding
 
 numbers = group("numbers")
 signup_links = group("signup-links")
@@ -49,6 +50,36 @@ def notices(number_id: str | None) -> list[dict[str, Any]]:
         {"createdAt": timestamp(notice.at), **rendered(notice, *columns)}
         for notice in Notice.newest(MAX_LISTED, number)
     ]
+
+
+@numbers.command()
+@click.argument("number_id", required=False)
+@click.option("--all", "is_all", is_flag=True, help="All numbers whose last check found a problem.")
+@prints("id", "phoneNumber", "problems")
+def subscribe(number_id: str | None, *, is_all: bool) -> list[dict[str, Any]]:
+    """Subscribe again to the callbacks about numbers, and check them.
+
+    It adds the app to the number's business account, ends overrides of the callback address, and subscribes
+    the app to all fields that the gateway handles.
+    """
+    if (number_id is None) is not is_all:
+        raise click.UsageError("Name a number, or use --all.")
+    one = [] if number_id is None else [found(Number.by_id(number_id), "number", number_id)]
+    rows = [each for each in Number.all() if each.problems] if is_all else one
+    return [_subscribed(row) for row in rows]
+
+
+def _subscribed(number: Number) -> dict[str, Any]:
+    if number.status != NumberStatus.ACTIVE:
+        raise click.ClickException(
+            f"The number {number.id} is {number.status}. It gets no callbacks."
+        )
+    try:
+        callback_routes.restore(number)
+    except NetworkError as error:
+        raise click.ClickException(f"{number.id}: {described(error)}") from None
+    number_checks.check_callbacks(number)
+    return number_object(Number.get_by_id(number.id))
 
 
 def _slug(context: click.Context, _parameter: click.Parameter, name: str) -> str:

@@ -23,6 +23,7 @@ from models.clock import wall_clock
 from models.database.heartbeat import Heartbeat
 from models.deliveries.backlog import Backlog
 from models.messages.callback import SetAside
+from models.numbers.number import Number
 from tasks.queue import huey
 
 blueprint = Blueprint("metrics", __name__)
@@ -56,7 +57,7 @@ class StateCollector(Collector):
 
     def collect(self) -> Iterator[Gauge]:
         """Read each by one indexed query. Unreadable values are left out."""
-        for read in (_deliveries, _queue, _worker, _set_aside, _clock):
+        for read in (_deliveries, _queue, _worker, _set_aside, _numbers, _clock):
             with suppress(*REFUSALS):
                 yield from read()
 
@@ -85,6 +86,14 @@ def _set_aside() -> Iterator[Gauge]:
     for reason, count in SetAside.counts().items():
         aside.add_metric([reason], count)
     yield aside
+
+
+def _numbers() -> Iterator[Gauge]:
+    text = "Active numbers whose callbacks have this problem"
+    found = Gauge("gateway_number_problems", text, labels=["code"])
+    for code, count in Number.problem_counts().items():
+        found.add_metric([code], count)
+    yield found
 
 
 def _clock() -> Iterator[Gauge]:

@@ -13,6 +13,8 @@ from peewee import PostgresqlDatabase
 STATEMENTS = (
     "ALTER TABLE number ADD COLUMN confirmed_at BIGINT",
     "ALTER TABLE number ADD COLUMN doubts INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE number ADD COLUMN throughput TEXT",
+    "ALTER TABLE number ADD COLUMN problems_json TEXT NOT NULL DEFAULT '[]'",
     "CREATE INDEX number_alias_former ON number_alias (former)",
     "CREATE UNIQUE INDEX number_alias_number_id_former ON number_alias (number_id, former)",
 )

@@ -4,6 +4,7 @@ The work for later of a number is its next check, at ``due_at`` (services.number
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import partial, reduce
@@ -37,6 +38,15 @@ class NumberStatus(StrEnum):
     ACTIVE = "ACTIVE"
     DISCONNECTED = "DISCONNECTED"
     BANNED = "BANNED"
+
+
+class ProblemCode(StrEnum):
+    """What may be wrong with the callbacks about a number (openapi.yaml, NumberProblemCode)."""
+
+    NOT_SUBSCRIBED = "not_subscribed"
+    ELSEWHERE = "callbacks_elsewhere"
+    FIELDS = "fields_missing"
+    SILENT = "no_callbacks"
 
 
 CONNECTED = (NumberStatus.ACTIVE, NumberStatus.BANNED)
@@ -73,6 +83,10 @@ class Number(Owned, Work):
     # The latest values from the network, unchanged.
     quality_rating = TextField(null=True)
     messaging_limit = TextField(null=True)
+    throughput = TextField(null=True)
+    # What the last check found wrong with its callbacks: objects with ``code`` and ``detail``.
+    problems_json = TextField(default="[]", constraints=[SQL("DEFAULT '[]'")])
+    problems: Decoded[list[dict[str, Any]]] = Decoded(json.loads, "problems_json")
     # The reason why the number is disconnected, or will be.
     reason = TextField(null=True)
     # The latest notice about it: field, event, description, at.
@@ -203,6 +217,14 @@ class Number(Owned, Work):
         Number.update(status=NumberStatus.DISCONNECTED).where(
             Number.id == self.id, Number.status == NumberStatus.PROVISIONING
         ).execute()
+
+    @classmethod
+    def problem_counts(cls) -> dict[str, int]:
+        """The number of active numbers with each ProblemCode."""
+        is_it = (cls.status == NumberStatus.ACTIVE) & (cls.problems_json != "[]")
+        rows = fetch(cls.select(cls.problems_json).where(is_it))
+        counts = Counter(problem["code"] for row in rows for problem in row.problems)
+        return dict.fromkeys(map(str, ProblemCode), 0) | dict(counts)
 
     def update_details(self, **news: str | None) -> bool:
         """Store values from the network, inside the caller's transaction. Returns whether one is new.

@@ -28,6 +28,7 @@ class IncidentKind(StrEnum):
     WEBHOOK_DISABLED = "webhook_disabled"
     NUMBER_DISCONNECTED = "number_disconnected"
     NUMBER_BANNED = "number_banned"
+    NUMBER_CALLBACKS = "number_callbacks"
     TEMPLATE_REJECTED = "template_rejected"
 
 

@@ -19,6 +19,7 @@ from networks.whatsapp.graph import IDLE_SECONDS, GraphClient
 from networks.whatsapp.media import MediaCalls
 from networks.whatsapp.numbers import state_of
 from networks.whatsapp.rules import Rules
+from networks.whatsapp.subscriptions import SubscriptionCalls
 from networks.whatsapp.templates import TemplateCalls
 
 SIGNATURE = "X-Hub-Signature-256"
@@ -30,7 +31,7 @@ NUMBER_FIELDS = "id,display_phone_number,verified_name,status"
 QUALITY, LIMIT = "quality_rating", "whatsapp_business_manager_messaging_limit"
 
 
-class CloudApi(Rules, BusinessCalls, CheckupCalls, MediaCalls, TemplateCalls):
+class CloudApi(Rules, BusinessCalls, CheckupCalls, MediaCalls, SubscriptionCalls, TemplateCalls):
     """The Graph API at ``base_url``, for the app with this identifier and secret.
 
     ``verify_token`` is what the platform sends when it verifies the callback URL.
@@ -155,7 +156,7 @@ class CloudApi(Rules, BusinessCalls, CheckupCalls, MediaCalls, TemplateCalls):
             "GET",
             sender.phone_number_id,
             token=sender.access_token,
-            params={"fields": f"{NUMBER_FIELDS},{QUALITY},{LIMIT}"},
+            params={"fields": f"{NUMBER_FIELDS},{QUALITY},{LIMIT},throughput"},
         )
         return _profile(answer)
 
@@ -196,4 +197,5 @@ def _profile(item: Any) -> NumberProfile:
         status=status,
         quality_rating=graph.optional(item.get(QUALITY)),
         messaging_limit=graph.optional(item.get(LIMIT)),
+        throughput=graph.optional(graph.part_of(item, "throughput").get("level")),
     )

@@ -14,7 +14,7 @@ from tests.dashboard.conftest import Visit
 def test_a_banned_number_says_why_beside_its_quality_and_limit(
     number: Number, visit: Visit
 ) -> None:
-    assert visit(f"numbers/{number.id}").count("not known yet") == 2
+    assert visit(f"numbers/{number.id}").count("not known yet") == 3
     with writing():
         number.update_details(quality_rating="RED", messaging_limit="TIER_250")
         number.move_to(NumberStatus.BANNED, reason="ACCOUNT_VIOLATION SCAM")
@@ -42,3 +42,13 @@ def test_a_failed_message_says_what_its_code_means(
         message.advance(MessageStatus.FAILED, at=clock.at, error=("131047", "Re-engagement"))
     page = visit(f"messages/{message.id}")
     assert page.count(str(escape(explained("131047", "Re-engagement")))) == 2
+
+
+def test_a_number_without_its_callbacks_names_the_command(number: Number, visit: Visit) -> None:
+    command = f"gateway numbers subscribe {number.id}"
+    assert command not in visit(f"numbers/{number.id}")
+    with writing():
+        number.update_details(problems_json='[{"code": "fields_missing", "detail": "x_update"}]')
+    page = visit(f"numbers/{number.id}")
+    assert command in page
+    assert "x_update" in page

@@ -123,6 +123,15 @@ def test_a_lost_number_needs_attention_with_the_network_s_reason(
     assert f'href="/dashboard/numbers/{number.id}"' in visit("")
 
 
+def test_a_number_without_its_callbacks_needs_attention(visit: Visit, number: Number) -> None:
+    with writing():
+        number.update_details(problems_json='[{"code": "fields_missing", "detail": "x_update"}]')
+    [line] = _attention(visit(""))
+    assert line.startswith(f"callbacks missing +{number.phone_number}")
+    assert "x_update" in line
+    assert f'href="/dashboard/numbers/{number.id}"' in visit("")
+
+
 def test_a_number_that_was_never_connected_needs_none(visit: Visit, account: Account) -> None:
     factories.provision(account).abandon()
     assert _attention(visit("")) == []

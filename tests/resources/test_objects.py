@@ -113,6 +113,7 @@ def test_a_number_has_the_contracts_names() -> None:
         created_at=AT,
         quality_rating="RED",
         messaging_limit="TIER_1K",
+        throughput="HIGH",
         reason="Spam",
         notice_json=json.dumps(notice),
     )
@@ -125,6 +126,8 @@ def test_a_number_has_the_contracts_names() -> None:
         "activatedAt": None,
         "qualityRating": "RED",
         "messagingLimit": "TIER_1K",
+        "throughput": "HIGH",
         "statusReason": "Spam",
+        "problems": [],
         "notice": notice | {"at": "2026-11-20T09:30:00.000Z"},
     }

@@ -126,6 +126,22 @@ def test_a_lost_number_is_reported_with_its_reason(
     assert _titles(mail)[1:] == [f"Resolved: Number {status.lower()}: +{number.phone_number}"]
 
 
+def test_missing_callbacks_are_reported_until_they_are_restored(
+    number: Number, mail: MailServer
+) -> None:
+    with writing():
+        number.update_details(problems_json='[{"code": "fields_missing", "detail": "x_update"}]')
+    notify.look()
+    assert _titles(mail) == [f"Callbacks missing: +{number.phone_number}"]
+    text = mail.mails[0].get_content()
+    assert "x_update" in text
+    assert f"gateway numbers subscribe {number.id}" in text.replace("\n", " ")
+    with writing():
+        number.update_details(problems_json="[]")
+    notify.look()
+    assert _titles(mail)[1:] == [f"Resolved: Callbacks missing: +{number.phone_number}"]
+
+
 def test_a_rejected_template_is_reported(number: Number, mail: MailServer) -> None:
     known(
         number,

@@ -6,7 +6,7 @@ import pytest
 
 from models.numbers.number import Number, NumberStatus
 from networks.exceptions import NumberLostError
-from services import number_status
+from services import number_checks, number_status
 from tests.asked_platform import AskedPlatform
 from tests.conftest import Clock
 from tests.tasks.callbacks import (
@@ -26,7 +26,7 @@ LOCKED = {"code": 131031, "title": "Account locked"}
 @pytest.fixture
 def platform(monkeypatch: pytest.MonkeyPatch) -> AskedPlatform:
     platform = AskedPlatform()
-    monkeypatch.setattr(number_status, "network_of", lambda _: platform)
+    monkeypatch.setattr(number_checks, "network_of", lambda _: platform)
     return platform
 
 
@@ -37,7 +37,7 @@ def _now(number: Number) -> Number:
 
 def _check(number: Number) -> None:
     number.amend(due_at=0)
-    number_status.check_due()
+    number_checks.check_due()
 
 
 def _failed(number: Number, seconds_ago: int, *errors: dict[str, Any], clock: Clock) -> None:
@@ -60,7 +60,7 @@ def test_a_failed_status_changes_the_number_only_to_what_the_platform_says(
     platform.status = said
     _failed(number, 0, {"code": code}, clock=clock)
     assert _now(number).status == ACTIVE
-    number_status.check_due()
+    number_checks.check_due()
     assert len(platform.asked) == 1
     assert _now(number).status == (ACTIVE if said == "CONNECTED" else BANNED)
     assert ("number.banned" in kinds()) is (said == "BANNED")
@@ -71,7 +71,7 @@ def test_a_failed_status_from_before_the_activation_is_not_even_asked_about(
     number: Number, platform: AskedPlatform, clock: Clock, code: int
 ) -> None:
     _failed(number, 6 * DAY, {"code": code}, clock=clock)
-    number_status.check_due()
+    number_checks.check_due()
     assert (platform.asked, _now(number).status, _now(number).reason) == ([], ACTIVE, None)
 
 
@@ -83,10 +83,10 @@ def test_an_account_update_from_before_the_last_check_is_not_asked_about(
     clock.advance(minutes=5)
     _banned(2 * 60 * 60, clock)
     assert _now(number).reason is None
-    number_status.check_due()
+    number_checks.check_due()
     assert len(platform.asked) == 1
     _banned(60, clock)
-    number_status.check_due()
+    number_checks.check_due()
     assert len(platform.asked) == 2
 
 
@@ -95,11 +95,11 @@ def test_the_reason_in_news_is_forgotten_when_the_platform_denies_it(
 ) -> None:
     _banned(0, clock)
     assert _now(number).reason == "DISABLED_UPDATE DISABLE"
-    number_status.check_due()
+    number_checks.check_due()
     assert (_now(number).status, _now(number).reason) == (ACTIVE, None)
     clock.advance(hours=30)
     platform.status = "DISCONNECTED"
-    number_status.check_due()
+    number_checks.check_due()
     assert _now(number).reason == "DISCONNECTED"
 
 
@@ -108,7 +108,7 @@ def test_the_error_of_a_failed_status_is_the_reason_of_the_ban_that_it_announced
 ) -> None:
     platform.status = "BANNED"
     _failed(number, 0, LOCKED, clock=clock)
-    number_status.check_due()
+    number_checks.check_due()
     assert "131031 Account locked" in (_now(number).reason or "")
 
 
@@ -150,5 +150,5 @@ def test_the_error_of_a_call_from_before_a_new_signup_has_the_platform_asked(
     number_status.change_status(_now(number), ACTIVE)
     number_status.apply_error(stale, NumberLostError("190", "Revoked"))
     assert _now(number).status == ACTIVE
-    number_status.check_due()
+    number_checks.check_due()
     assert len(platform.asked) == 1

@@ -19,7 +19,7 @@ from networks.exceptions import (
     RefusedError,
     ThrottledError,
 )
-from services import number_status
+from services import number_checks, number_status
 from tests import factories
 from tests.asked_platform import AskedPlatform
 from tests.conftest import Clock
@@ -32,7 +32,7 @@ INTERVAL_MS = 900_000
 @pytest.fixture
 def platform(monkeypatch: pytest.MonkeyPatch) -> AskedPlatform:
     platform = AskedPlatform()
-    monkeypatch.setattr(number_status, "network_of", lambda _: platform)
+    monkeypatch.setattr(number_checks, "network_of", lambda _: platform)
     return platform
 
 
@@ -79,7 +79,7 @@ def test_an_active_number_becomes_what_the_network_says(
     platform.status = said
     for _ in range(2):
         _request(number)
-        number_status.check_due()
+        number_checks.check_due()
     assert (_now(number).status, _kinds()) == (status, kinds)
 
 
@@ -88,7 +88,7 @@ def test_a_banned_number_that_is_connected_again_is_active(
 ) -> None:
     _move(number, BANNED)
     _request(number)
-    number_status.check_due()
+    number_checks.check_due()
     assert (_now(number).status, _kinds()) == (ACTIVE, ["number.activated"])
     assert platform.asked == ["1001"]
 
@@ -108,7 +108,7 @@ def test_an_error_of_a_check_changes_the_number_too(
 ) -> None:
     platform.error = error
     _request(number)
-    number_status.check_due()
+    number_checks.check_due()
     assert _now(number).status == status
 
 
@@ -127,14 +127,14 @@ def test_without_an_answer_the_number_is_checked_again_after_a_pause(
     platform.error = error
     _request(number)
     _request(other)
-    number_status.check_due()
+    number_checks.check_due()
     assert len(platform.asked) == 1, "the others would only wait for the same time-out"
     first = Number.get(Number.phone_number_id == platform.asked[0])
     assert first.status == ACTIVE
     assert 27_000 <= (first.due_at or 0) - clock.at <= 33_000
     platform.error, platform.status = None, "BANNED"
     clock.advance(seconds=34)
-    number_status.check_due()
+    number_checks.check_due()
     assert {_now(number).status, _now(other).status} == {BANNED}
 
 
@@ -144,7 +144,7 @@ def test_an_answer_about_a_number_that_changed_meanwhile_does_not_count(
     """It was CONNECTED when the network responded. Since then, a send has found its token revoked."""
     platform.while_asked = lambda: number_status.change_status(_now(number), DISCONNECTED)
     _request(number)
-    number_status.check_due()
+    number_checks.check_due()
     assert (_now(number).status, _kinds()) == (DISCONNECTED, ["number.disconnected"])
 
 
@@ -158,9 +158,9 @@ def test_a_check_that_is_asked_for_during_a_check_is_not_lost(
 
     platform.while_asked = be_banned
     _request(number)
-    number_status.check_due()
+    number_checks.check_due()
     clock.advance(milliseconds=number_status.NEWS_PAUSE_MS)
-    number_status.check_due()
+    number_checks.check_due()
     assert len(platform.asked) == 2
 
 
@@ -174,7 +174,7 @@ def test_news_that_never_ends_neither_repeats_the_check_at_once_nor_voids_its_re
     platform.while_asked, platform.status = hear_more, "BANNED"
     for _ in range(20):
         _request(number)
-        number_status.check_due()
+        number_checks.check_due()
         clock.advance(milliseconds=100)
     assert _now(number).status == BANNED
     assert len(platform.asked) <= 3, platform.asked
@@ -192,12 +192,12 @@ def test_a_check_whose_worker_died_is_made_when_its_lease_is_over(
     platform.while_asked = die
     _request(number)
     with pytest.raises(DeathError):
-        number_status.check_due()
+        number_checks.check_due()
     platform.while_asked, platform.status = (lambda: None), "BANNED"
-    number_status.check_due()
+    number_checks.check_due()
     assert _now(number).status == ACTIVE
-    clock.advance(seconds=70)
-    number_status.check_due()
+    clock.advance(seconds=101)
+    number_checks.check_due()
     assert _now(number).status == BANNED
 
 
@@ -206,7 +206,7 @@ def test_a_clock_that_is_set_back_delays_no_check(
 ) -> None:
     _request(number)
     clock.advance(hours=-3)
-    number_status.check_due()
+    number_checks.check_due()
     assert platform.asked == [number.phone_number_id]
 
 
@@ -215,9 +215,9 @@ def test_a_round_of_checks_is_bounded_and_the_next_one_continues(
 ) -> None:
     for i in range(MOST_IN_A_ROUND + 1):
         _request(factories.active_number(account, f"{i}"))
-    number_status.check_due()
+    number_checks.check_due()
     assert len(platform.asked) == MOST_IN_A_ROUND
-    number_status.check_due()
+    number_checks.check_due()
     assert len(platform.asked) == MOST_IN_A_ROUND + 1
 
 
@@ -234,10 +234,10 @@ def test_a_check_that_kills_its_worker_each_time_is_set_aside_until_it_is_reques
     _request(number)
     for _ in range(number_status.MAX_TRIES):
         with pytest.raises(Dead):
-            number_status.check_due()
+            number_checks.check_due()
         clock.advance(minutes=10)
     for _ in range(5):
-        number_status.check_due()
+        number_checks.check_due()
         clock.advance(milliseconds=2 * INTERVAL_MS)
     assert len(platform.asked) == number_status.MAX_TRIES
     assert ("ERROR", (number.id, NO_OUTCOME)) in [
@@ -245,7 +245,7 @@ def test_a_check_that_kills_its_worker_each_time_is_set_aside_until_it_is_reques
     ]
     platform.while_asked = lambda: None
     _request(number)
-    number_status.check_due()
+    number_checks.check_due()
     assert len(platform.asked) == number_status.MAX_TRIES + 1
     assert _now(number).tries == 0
 
@@ -257,6 +257,6 @@ def test_a_number_that_another_account_connected_meanwhile_is_left_to_it(
     rival = Account.open("Rival", "pro")
     platform.while_asked = lambda: factories.active_number(rival)
     _request(number)
-    number_status.check_due()
+    number_checks.check_due()
     assert (_now(number).status, _now(number).due_at) == (DISCONNECTED, None)
     assert _kinds() == []

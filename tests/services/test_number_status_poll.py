@@ -5,7 +5,7 @@ import pytest
 from models.accounts.account import Account
 from models.database import writing
 from models.numbers.number import Number, NumberStatus
-from services import number_status
+from services import number_checks, number_status
 from tests import factories
 from tests.asked_platform import AskedPlatform
 from tests.conftest import Clock, Configure
@@ -18,7 +18,7 @@ INTERVAL_MS = 900_000
 @pytest.fixture
 def platform(monkeypatch: pytest.MonkeyPatch) -> AskedPlatform:
     platform = AskedPlatform()
-    monkeypatch.setattr(number_status, "network_of", lambda _: platform)
+    monkeypatch.setattr(number_checks, "network_of", lambda _: platform)
     return platform
 
 
@@ -42,12 +42,12 @@ def test_a_number_is_checked_from_time_to_time(
     platform.status = "BANNED" if status is BANNED else "CONNECTED"
     _become(number, status)
     for count in range(1, 4):
-        number_status.check_due()
+        number_checks.check_due()
         assert len(platform.asked) == count - 1
         due_in = (_now(number).due_at or 0) - clock.at
         assert 0.9 * INTERVAL_MS <= due_in <= 1.1 * INTERVAL_MS
         clock.advance(milliseconds=due_in)
-        number_status.check_due()
+        number_checks.check_due()
         assert len(platform.asked) == count
 
 
@@ -66,7 +66,7 @@ def test_a_number_that_is_not_connected_is_not_checked_from_time_to_time(
     if status is DISCONNECTED:
         _become(_become(number, ACTIVE), DISCONNECTED)
     for _ in range(3):
-        number_status.check_due()
+        number_checks.check_due()
         clock.advance(hours=1)
     assert platform.asked == []
 
@@ -77,8 +77,8 @@ def test_the_interval_is_a_setting(
     configure(NUMBER_CHECK_INTERVAL="5")
     _become(number, ACTIVE)
     clock.advance(seconds=4.4)
-    number_status.check_due()
+    number_checks.check_due()
     assert platform.asked == []
     clock.advance(seconds=1.1)
-    number_status.check_due()
+    number_checks.check_due()
     assert platform.asked == [number.phone_number_id]

@@ -11,7 +11,7 @@ from models.deliveries.event import Event
 from models.numbers.notice import Notice
 from models.numbers.number import Number, NumberStatus
 from resources.number import status_reason
-from services import number_status
+from services import number_checks
 from tests import factories
 from tests.asked_platform import AskedPlatform
 from tests.tasks.callbacks import account_update, ingest_now, kinds
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("clock")
 @pytest.fixture
 def platform(monkeypatch: pytest.MonkeyPatch) -> AskedPlatform:
     platform = AskedPlatform()
-    monkeypatch.setattr(number_status, "network_of", lambda _: platform)
+    monkeypatch.setattr(number_checks, "network_of", lambda _: platform)
     return platform
 
 
@@ -46,7 +46,7 @@ def _told() -> list[dict[str, Any]]:
 
 def _check(number: Number) -> None:
     number.amend(due_at=0)
-    number_status.check_due()
+    number_checks.check_due()
 
 
 @pytest.mark.parametrize("name", ["max_daily_conversations_per_business", "current_limit"])
@@ -61,7 +61,7 @@ def test_a_new_limit_is_stored_emits_one_event_and_requests_the_quality(
     assert kinds() == ["number.updated"]
     assert _now(number).messaging_limit == "TIER_2K"
     platform.news = {"quality_rating": "YELLOW", "messaging_limit": "TIER_2K"}
-    number_status.check_due()
+    number_checks.check_due()
     assert platform.asked == [number.phone_number_id]
     assert [told["qualityRating"] for told in _told()] == [None, "YELLOW"]
 
@@ -138,7 +138,7 @@ def test_a_violation_emits_an_event_and_is_the_reason_of_the_following_ban(
     ingest_now(account_update("DISABLED_UPDATE", ban_info={"waba_ban_state": "DISABLE"}))
     assert status_reason(_now(number)) is None, "an announcement is no ban"
     platform.status = "BANNED"
-    number_status.check_due()
+    number_checks.check_due()
     told = _told()[-1]
     assert kinds()[-1] == "number.banned"
     assert told["statusReason"] == "DISABLED_UPDATE DISABLE; ACCOUNT_VIOLATION SCAM"

@@ -12,6 +12,7 @@ from models.deliveries.backlog import Backlog
 from models.deliveries.webhook import Webhook
 from models.messages.callback import Callback, SetAside
 from models.numbers.number import Number, NumberStatus
+from resources.number import problem_object
 from tasks import queue
 
 WORKER_SECONDS = 4
@@ -99,9 +100,15 @@ def check_webhooks(_: Settings) -> str:
 
 
 def check_numbers(_: Settings) -> str:
-    """Numbers can send."""
+    """Numbers can send, and get their callbacks."""
     numbers = Number.all()
     idle = [n.id for n in numbers if n.status != NumberStatus.ACTIVE]
+    if deaf := [n for n in numbers if n.status == NumberStatus.ACTIVE and n.problems]:
+        problem = problem_object(deaf[0].problems[0])["message"]
+        raise WarningError(
+            f"Of {len(numbers)}, {len(deaf)} get no or not all callbacks, first {deaf[0].id}. {problem}",
+            f"Run: gateway numbers subscribe {deaf[0].id if len(deaf) == 1 else '--all'}",
+        )
     if not idle:
         return f"All of {len(numbers)} are ACTIVE."
     raise WarningError(

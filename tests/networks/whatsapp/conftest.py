@@ -14,8 +14,8 @@ def _close_all(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     made: list[CloudApi] = []
     make = CloudApi.__init__
 
-    def note(api: CloudApi, *arguments: Any) -> None:
-        make(api, *arguments)
+    def note(api: CloudApi, *arguments: Any, **named: Any) -> None:
+        make(api, *arguments, **named)
         made.append(api)
 
     monkeypatch.setattr(CloudApi, "__init__", note)

@@ -1,0 +1,40 @@
+"""Numbers that send, and about which no callback comes."""
+
+from models.database import fetch
+from models.messages.message import Message, MessageStatus
+
+# The time after which a message without any callback is suspicious, and after which it is none any more.
+SILENT_MS, PAST_MS = 3_600_000, 24 * 3_600_000
+# The newest messages of a number that are looked at.
+MOST_LOOKED = 100
+LOOKED_AT = [
+    Message.id,
+    Message.status,
+    Message.created_at,
+    Message.changed_at,
+    Message.pricing_json,
+    Message.wa_message_id,
+]
+ANSWERED = (MessageStatus.DELIVERED, MessageStatus.READ, MessageStatus.RECEIVED)
+
+
+def silent_since(number_id: str, now: int) -> int | None:
+    """Since when no callback has come about a number that sent messages. None if callbacks come."""
+    query = Message.select(*LOOKED_AT).where(Message.number == number_id)
+    rows = fetch(query.order_by(Message.id.desc()).limit(MOST_LOOKED))
+    heard = max((_time(row) for row in rows if _has_callback(row)), default=0)
+    accepted = (
+        _time(row) for row in rows if row.status == MessageStatus.SENT and not _has_callback(row)
+    )
+    waiting = (at for at in accepted if max(heard, now - PAST_MS) < at < now - SILENT_MS)
+    return min(waiting, default=None)
+
+
+def _time(message: Message) -> int:
+    return message.created_at if message.changed_at is None else message.changed_at
+
+
+def _has_callback(message: Message) -> bool:
+    """Whether a callback about it has come. The response to a send has no price."""
+    failed_later = message.status == MessageStatus.FAILED and message.wa_message_id is not None
+    return message.status in ANSWERED or message.pricing_json is not None or failed_later

@@ -1,0 +1,69 @@
+"""Finds what is wrong with the callbacks about a number, and subscribes to them again.
+
+The platform reports none of this: without a subscription it is silent.
+"""
+
+import json
+import logging
+from typing import Any
+from urllib.parse import urlsplit
+
+from gateway.settings import get_settings
+from models import clock
+from models.accounts.audit import Audit
+from models.database import writing
+from models.messages.silence import silent_since
+from models.numbers.number import Number, ProblemCode
+from networks.exceptions import NetworkError
+from networks.interface import Route, Sender, Subscriptions
+from networks.registry import network_of, wait_for
+
+logger = logging.getLogger(__name__)
+
+Problem = dict[str, Any]
+
+
+def find(number: Number, sender: Sender) -> list[Problem] | None:
+    """What is wrong with the callbacks about an active number. None if the network does not say it now."""
+    problems: list[Problem] = []
+    network = network_of(number)
+    if isinstance(network, Subscriptions):
+        try:
+            route = wait_for(network.get_route(sender, number.waba_id, _callback_url()))
+        except NetworkError as error:
+            logger.warning("the callbacks of number %s were not checked: %s", number.id, error)
+            return None
+        problems += _of_route(route)
+    if (since := silent_since(number.id, clock.now())) is not None:
+        problems.append({"code": ProblemCode.SILENT, "detail": clock.timestamp(since)})
+    return problems
+
+
+def _of_route(route: Route) -> list[Problem]:
+    problems: list[Problem] = []
+    if not route.is_subscribed:
+        problems.append({"code": ProblemCode.NOT_SUBSCRIBED, "detail": None})
+    if route.elsewhere is not None:
+        # The rest of the URL may be a secret.
+        problems.append({"code": ProblemCode.ELSEWHERE, "detail": urlsplit(route.elsewhere).netloc})
+    if route.missing:
+        problems.append({"code": ProblemCode.FIELDS, "detail": ", ".join(route.missing)})
+    return problems
+
+
+def restore(number: Number) -> None:
+    """Subscribe again to all callbacks about the number. Raises a class of networks.exceptions."""
+    network = network_of(number)
+    if isinstance(network, Subscriptions):
+        sender = Sender(number.phone_number_id, number.access_token)
+        wait_for(network.restore_route(sender, number.waba_id, _callback_url()))
+    with writing():
+        Audit.record(number.account_id, "number.subscribed", number.id)
+
+
+def as_json(problems: list[Problem] | None) -> str | None:
+    return None if problems is None else json.dumps(problems)
+
+
+def _callback_url() -> str:
+    return f"{get_settings().public_url}/network/callback"
