@@ -12,6 +12,7 @@ An identifier is a prefix that names the kind of resource, and a ULID.
 
 import logging
 import re
+import secrets
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -26,6 +27,8 @@ logger = logging.getLogger(__name__)
 
 _ID = re.compile(r"[a-z]{2,4}_[0-9A-HJKMNP-TV-Z]{26}")
 MINUTE_MS = 60_000
+# The latest time of an identifier, which has six bytes for it.
+LATEST = 2**48 - 1
 DAY_MS = 24 * 60 * MINUTE_MS
 # A change up to this is no jump: time servers correct clocks by seconds.
 TOLERANCE_MS = MINUTE_MS
@@ -255,6 +258,12 @@ def moment(milliseconds: int | None) -> str | None:
 def new_id(prefix: str) -> str:
     """A new identifier such as ``msg_01JD5ZB3Q8H2M6F4S9KX7T1W5C``."""
     return f"{prefix}_{_generator.generate()}"
+
+
+def id_at(prefix: str, at: int) -> str:
+    """A new identifier like one from this time, for a row that belongs there."""
+    time_part = min(max(0, at), LATEST).to_bytes(6, "big")
+    return f"{prefix}_{ULID(time_part + secrets.token_bytes(10))}"
 
 
 def is_id(text: str) -> bool:

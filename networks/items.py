@@ -59,6 +59,42 @@ class InboundMessage:
 
 
 @dataclass(frozen=True)
+class AppMessage:
+    """A message of the network's own app, which the owner of a number uses beside the gateway.
+
+    The owner has just written it, or it ``is_history`` in either direction, from before the number was
+    connected. ``person`` and ``other_party``, a phone number or user id, are whom the owner writes with.
+    ``status`` is that of StatusUpdate, None if it is unknown. A message that ``is_placeholder`` is replaced
+    by a later one with the same identifier. The other values are those of InboundMessage.
+    """
+
+    phone_number_id: str
+    wa_message_id: str
+    other_party: str
+    is_outbound: bool
+    type: str
+    content: dict[str, Any]
+    at: int
+    person: Person
+    target: str | None = None
+    change: Change | None = None
+    group: str | None = None
+    status: str | None = None
+    is_history: bool = False
+    is_placeholder: bool = False
+
+
+@dataclass(frozen=True)
+class AppContact:
+    """The name under which the owner of a number keeps a person in the network's app, None if removed."""
+
+    phone_number_id: str
+    person: Person
+    name: str | None
+    at: int
+
+
+@dataclass(frozen=True)
 class Pricing:
     """The platform's pricing of a message. None for unknown values."""
 
@@ -168,7 +204,16 @@ class Unreadable:
     error: str
 
 
-Item = InboundMessage | StatusUpdate | PersonUpdate | AccountUpdate | PlatformNotice | Unreadable
+Item = (
+    InboundMessage
+    | AppMessage
+    | AppContact
+    | StatusUpdate
+    | PersonUpdate
+    | AccountUpdate
+    | PlatformNotice
+    | Unreadable
+)
 
 
 def identifiers(item: Item) -> set[str]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from models import clock
 from models.clock import moment, timestamp
-from models.messages.contact import CONTACT, OPTED_OUT, Contact, ContactChange
+from models.messages.contact import CONTACT, OPTED_OUT, SAVED_NAME, Contact, ContactChange
 from models.messages.message import Direction
 from models.numbers.number import Number
 from networks.registry import network_of
@@ -19,6 +19,7 @@ FIELDS = {
     "name": "name",
     OPTED_OUT: "optedOut",
     CONTACT: "contact",
+    SAVED_NAME: "savedName",
 }
 
 
@@ -43,6 +44,7 @@ def contact_with_times(
         "id": contact.id,
         "numberId": contact.number_id,
         **person(contact),
+        "savedName": contact.saved_name,
         "optedOut": contact.opted_out_at is not None,
         "optedOutAt": moment(contact.opted_out_at),
         "optedOutBecause": contact.opted_out_because,

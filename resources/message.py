@@ -8,7 +8,7 @@ import orjson
 
 from models.clock import moment, timestamp
 from models.messages.contact import Contact
-from models.messages.message import Failure, Message, StatusChange
+from models.messages.message import Direction, Failure, Message, Origin, StatusChange
 from networks.registry import explained
 
 # The start of a user id.
@@ -41,6 +41,7 @@ def message_json(
 def _object(
     message: Message, contact: Contact | None, errors: list[dict[str, str]], body: Any
 ) -> dict[str, Any]:
+    is_outbound = message.direction == Direction.OUTBOUND
     other_party = person(contact) if contact else unknown_person(message.other_party)
     return {
         "id": message.id,
@@ -63,6 +64,7 @@ def _object(
         "acceptance": message.acceptance,
         "reference": message.reference,
         "networkTimestamp": moment(message.network_at),
+        "origin": message.origin or (Origin.API if is_outbound else None),
         "group": message.group_id and {"id": message.group_id},
         "editedAt": moment(message.edited_at),
         "editId": message.edit_id,

@@ -6,7 +6,7 @@ from typing import Any
 
 from models.deliveries.event import envelope
 from models.messages.contact import Contact
-from models.messages.message import Change, Direction, Message
+from models.messages.message import Change, Direction, Message, Origin
 from models.messages.template import Template
 from models.numbers.number import Number
 from networks.registry import get_network
@@ -46,6 +46,7 @@ def _message(message_id: str, kind: EventKind, now: int) -> dict[str, Any]:
     status = kind.removeprefix("message.")
     change = CHANGES.get(status)
     is_inbound = status == "received" or change is not None
+    is_echo = status == "echoed"
     code, text = get_network().sample_error if status == "failed" else (None, None)
     row = Message(
         id=message_id,
@@ -57,7 +58,8 @@ def _message(message_id: str, kind: EventKind, now: int) -> dict[str, Any]:
         body_json=json.dumps({"body": _TEXT}),
         created_at=now,
         wa_message_id=f"wamid.{message_id}",
-        status="received" if is_inbound else status,
+        status="received" if is_inbound else "sent" if is_echo else status,
+        origin=Origin.APP if is_echo else None,
         change=change,
         quoted_wa_id=change and f"wamid.{_NUMBER_ID}",
         error_code=code,

@@ -22,6 +22,8 @@ from models.numbers.number import Number
 from models.reports.usage import UsageCount, counting
 from networks.items import (
     AccountUpdate,
+    AppContact,
+    AppMessage,
     InboundMessage,
     Item,
     Part,
@@ -31,7 +33,7 @@ from networks.items import (
     Unreadable,
 )
 from networks.registry import parse
-from services import contacts, corrections, number_status, telemetry, template_copy
+from services import app_sync, contacts, corrections, number_status, telemetry, template_copy
 from services.mentions import ErasedPeople, people_of
 from services.message_status import SentMessages, emit_message, record_status
 from webhooks.kinds import EventKind
@@ -45,6 +47,8 @@ MOST_AGE_MS = 8 * 24 * 3_600_000
 # wait for its end.
 MOST_TOGETHER, MOST_SECONDS = 50, 0.03
 
+# The items that are about a person.
+OF_PEOPLE = (InboundMessage, AppMessage, AppContact, StatusUpdate, PersonUpdate)
 # A callback and its items.
 Read = tuple[Callback, Sequence[Part]]
 
@@ -105,7 +109,7 @@ def ingesting(callback: Callback, parts: Sequence[Part]) -> AbstractContextManag
 def _keys(part: Part) -> list[str]:
     """The keys of the message and the person that the item changes (models.database.write)."""
     known = [getattr(part.item, name, None) for name in ("reference", "wa_message_id")]
-    if isinstance(part.item, InboundMessage | StatusUpdate | PersonUpdate):
+    if isinstance(part.item, OF_PEOPLE):
         known.append(part.item.person.phone or part.item.person.user_id)
     return [identifier for identifier in known if identifier is not None]
 
@@ -178,11 +182,19 @@ def _is_wanted(source: Callback | SetAside, part: Part) -> bool:
 
 
 def _is_too_old(item: Item, source: Callback | SetAside) -> bool:
-    """Whether an item was old when it arrived. An operator may replay old ones."""
+    """Whether an item was old when it arrived. An operator may replay old ones.
+
+    What a newly connected number brings from the network's app may be old.
+    """
     if isinstance(source, SetAside):
         return False
-    at = getattr(item, "at", 0)
-    return 0 < at < min(source.received_at, clock.certain()) - MOST_AGE_MS
+    before = min(source.received_at, clock.certain()) - MOST_AGE_MS
+    if not 0 < getattr(item, "at", 0) < before:
+        return False
+    number = None
+    if isinstance(item, AppContact) or (isinstance(item, AppMessage) and item.is_history):
+        number = Number.find_connected(item.phone_number_id)
+    return number is None or (number.activated_at or 0) < before
 
 
 def _ingest_item(
@@ -212,6 +224,8 @@ def _apply_item(
             reason = Reason.UNREADABLE
         case InboundMessage() as message:
             reason = _receive(message, count)
+        case AppMessage() | AppContact() as item:
+            reason = _sync(item, count)
         case StatusUpdate() as status:
             reason = _update_status(status, count, sent)
         case PersonUpdate() as news:
@@ -255,6 +269,17 @@ def _receive(item: InboundMessage, count: UsageCount) -> Reason | None:
     if item.change is not None:
         corrections.apply(message)
         emit_message(EventKind(f"message.{item.change}"), message, at, contact=contact)
+    return None
+
+
+def _sync(item: AppMessage | AppContact, count: UsageCount) -> Reason | None:
+    number = Number.find_connected(item.phone_number_id)
+    if number is None:
+        return Reason.FOREIGN_NUMBER
+    if isinstance(item, AppMessage):
+        app_sync.record_message(number, item, count)
+    else:
+        app_sync.record_contact(number, item)
     return None
 
 

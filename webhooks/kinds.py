@@ -19,3 +19,4 @@ class EventKind(StrEnum):
     CONTACT_UPDATED = "contact.updated"
     MESSAGE_EDITED = "message.edited"
     MESSAGE_DELETED = "message.deleted"
+    MESSAGE_ECHOED = "message.echoed"

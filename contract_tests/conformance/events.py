@@ -40,6 +40,7 @@ KINDS = (
     "contact.updated",
     "message.edited",
     "message.deleted",
+    "message.echoed",
 )
 
 

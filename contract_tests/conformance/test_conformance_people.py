@@ -1,10 +1,12 @@
 """People: one contact through all changes of its identifiers, and the effect of an opt-out."""
 
 import secrets
+import time
 from typing import Any
 
 import pytest
 
+from contract_tests.conformance.events import check_message
 from contract_tests.conformance.exchange import Api
 from contract_tests.conformance.world import Hooks, Sandbox, new_recipient, send, wait_status
 from contract_tests.harness import Customer, Gateway, wait_for
@@ -133,3 +135,44 @@ def test_a_person_who_opted_out_gets_no_marketing(
     assert len(sandbox.accepted(to)) == before
     send_template("UTILITY", 200)
     assert len(sandbox.accepted(to)) == before + 1
+
+
+def test_what_the_owner_writes_in_the_app_is_an_event_of_its_own(
+    api: Api, sandbox: Sandbox, hooks: Hooks, number: dict[str, str]
+) -> None:
+    """message.echoed, and origin: where the message comes from."""
+    hook, person = hooks("message.echoed", "message.sent"), new_recipient()
+    said = {"to": person, "text": {"body": "From my phone"}}
+    sandbox.announce(number["phoneNumber"], "smb_message_echoes", message_echoes=[said])
+    [event] = hook.wait_kind("message.echoed")
+    check_message(event["data"])
+    expected = {"direction": "OUTBOUND", "origin": "APP", "toNumber": person, "status": "sent"}
+    assert event["data"].items() >= expected.items()
+    message = api.get(f"/messages/{event['data']['id']}")
+    assert {name: message[name] for name in event["data"]} == event["data"]
+    assert [each["event"] for each in hook.deliveries()] == ["message.echoed"]
+
+
+def test_the_history_and_the_contacts_of_the_app_are_shown(
+    api: Api, sandbox: Sandbox, hooks: Hooks, number: dict[str, str]
+) -> None:
+    """origin: HISTORY. savedName: the name under which the owner keeps the person."""
+    hook, person = hooks("message.received", "message.echoed"), new_recipient()
+    contact = {"full_name": "Ana Berg", "phone_number": person}
+    sandbox.announce(number["phoneNumber"], "smb_app_state_sync", state_sync=[{"contact": contact}])
+    old = {
+        "id": f"wamid.{person}",
+        "from": person,
+        "timestamp": str(int(time.time()) - 3600),
+        "type": "text",
+        "text": {"body": "Are you open?"},
+        "history_context": {"status": "READ"},
+    }
+    chunk = {"metadata": {"phase": 0}, "threads": [{"id": person, "messages": [old]}]}
+    sandbox.announce(number["phoneNumber"], "history", history=[chunk])
+    wait_for(sandbox.has_told_all, "the history")
+    [message] = api.get("/messages", params={"phone": person})["data"]
+    assert (message["origin"], message["direction"]) == ("HISTORY", "INBOUND")
+    [known] = api.get("/contacts", params={"phone": person})["data"]
+    assert (known["savedName"], known["windowOpenUntil"]) == ("Ana Berg", None)
+    assert hook.deliveries() == []

@@ -41,6 +41,12 @@ class Sandbox:
         known = {n["display_phone_number"]: n["id"] for n in numbers}
         self._call("POST", f"numbers/{known[phone_number]}/status", json={"status": status} | how)
 
+    def announce(self, phone_number: str, field: str, **value: Any) -> None:
+        """The platform sends a callback of a field about a number."""
+        known = {n["display_phone_number"]: n["id"] for n in self._call("GET", "state")["numbers"]}
+        body = {"field": field, "value": value}
+        self._call("POST", f"numbers/{known[phone_number]}/events", json=body)
+
     def sign_up(self, **wish: Any) -> dict[str, str]:
         """The owner of a number completes the platform's signup. Returns the body to post."""
         signup = self._call("POST", "signup", json=wish)

@@ -83,6 +83,13 @@ class Cause:
         said = ends | {kind: {"original_message_id": original, **content}}
         return {"wa_message_id": self.control("inbound", said)["id"], "original": original}
 
+    def echo(self) -> dict[str, Any]:
+        """The owner of the number writes in the app."""
+        said = {"to": READER, "text": {"body": TEXT}}
+        echoes = {"field": "smb_message_echoes", "value": {"message_echoes": [said]}}
+        self.control(f"{self.find_number()}/events", echoes)
+        return {"number_id": self.number["id"], "to": READER}
+
     def set_status(self, status: str) -> dict[str, Any]:
         changed = self.control(f"{self.find_number()}/status", {"status": status})
         return {"number_id": self.number["id"], "status": changed["status"]}
@@ -144,6 +151,7 @@ CAUSES: dict[EventKind, Callable[[Cause], dict[str, Any]]] = {
         Cause.correct, kind="edit", message={"type": "text", "text": {"body": f"{TEXT}, edited"}}
     ),
     EventKind.MESSAGE_DELETED: partial(Cause.correct, kind="revoke"),
+    EventKind.MESSAGE_ECHOED: Cause.echo,
 }
 
 
@@ -159,9 +167,9 @@ def trigger(
 ) -> dict[str, Any]:
     """Cause an event in the sandbox.
 
-    KIND is message.received, .sent, .delivered, .read, .failed, .edited or .deleted, number.activated,
-    .disconnected, .banned or .updated, contact.updated or template.updated. A sent message is then delivered
-    and read. A banned or disconnected number is active again after number.activated.
+    KIND is message.received, .sent, .delivered, .read, .failed, .edited, .deleted or .echoed,
+    number.activated, .disconnected, .banned or .updated, contact.updated or template.updated. A sent message
+    is then delivered and read. A banned or disconnected number is active again after number.activated.
     """
     number = choose_number(remote, number_id, active=not kind.startswith("number."))
     cause = Cause(remote, number, (sandbox or _sandbox_here(remote.url)).rstrip("/"))

@@ -24,7 +24,7 @@ from models.numbers.number import Number
 # The network's data about a person: names, and identifiers that are unique among a number's contacts.
 IDS = ("phone", "user_id", "parent_user_id")
 IDENTITY = (*IDS, "username", "name")
-CONTACT, OPTED_OUT = "contact", "opted_out"
+CONTACT, OPTED_OUT, SAVED_NAME = "contact", "opted_out", "saved_name"
 # As literals, because SQLite uses a partial index only for a condition it can read.
 IS_PERSON = SQL("merged_into IS NULL")
 IS_NAMED = SQL("name IS NOT NULL AND merged_into IS NULL")
@@ -43,6 +43,7 @@ class Source(StrEnum):
     API = "api"
     WORD = "word"
     ERROR = "error"
+    APP = "app"
     IMPORT = "import"
 
 
@@ -61,6 +62,8 @@ class Contact(Owned):
     parent_user_id = TextField(null=True)
     username = TextField(null=True)
     name = TextField(null=True)
+    # The name under which the owner of the number keeps the person in the network's own app.
+    saved_name = TextField(null=True)
     note = TextField(null=True)
     opted_out_at = BigIntegerField(null=True)
     opted_out_because = TextField(null=True)
@@ -107,6 +110,11 @@ class Contact(Owned):
         identity = {kind_of(to): to}
         known = cls._known(number.id, identity)
         return known[0] if known else cls._write(number, identity, clock.now())
+
+    @classmethod
+    def is_known(cls, number: Number, identity: Mapping[str, str | None]) -> bool:
+        """Whether the number has a contact with one of the identifiers, in the caller's transaction."""
+        return bool(cls._known(number.id, identity))
 
     @classmethod
     def _known(cls, number_id: str, identity: Mapping[str, str | None]) -> list["Contact"]:
@@ -230,7 +238,7 @@ class Contact(Owned):
             ContactChange.contact_id == other.id
         ).execute()
         Contact.update(merged_into=self.id).where(Contact.merged_into == other.id).execute()
-        names = (*IDENTITY, "note", *CONSENT)
+        names = (*IDENTITY, SAVED_NAME, "note", *CONSENT)
         mine = {name: getattr(other, name) for name in names if getattr(self, name) is None}
         other.assign(dict.fromkeys(IDS) | {"merged_into": self.id})
         self.assign(mine)
@@ -283,6 +291,20 @@ class Contact(Owned):
         """When the newest message of this direction was created, as long as it is kept."""
         row = _last.first(self.id, direction)
         return None if row is None else int(row[0])
+
+    def save_name(self, name: str | None, at: int) -> bool:
+        """Store the name of the network's app, in the caller's transaction. Returns whether it is new.
+
+        A name older than the latest change has no effect, for example in a repeated callback.
+        """
+        changes = ContactChange.select().where(
+            ContactChange.contact_id == self.id, ContactChange.field == SAVED_NAME
+        )
+        latest = changes.order_by(ContactChange.id.desc()).first()
+        if name == self.saved_name or (latest is not None and at < latest.at):
+            return False
+        self.change({SAVED_NAME: name}, Source.APP, at)
+        return True
 
     def window_opened_at(self) -> int | None:
         """When the newest message arrived that opens the customer service window, as long as it is kept."""

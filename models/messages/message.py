@@ -41,6 +41,14 @@ class Direction(StrEnum):
     OUTBOUND = "OUTBOUND"
 
 
+class Origin(StrEnum):
+    """Where a message comes from. The column is empty for the API, and for what a person has just written."""
+
+    API = "API"
+    APP = "APP"
+    HISTORY = "HISTORY"
+
+
 class Change(StrEnum):
     """What a message does to an earlier one. As in networks.items, which no model imports."""
 
@@ -71,7 +79,12 @@ IS_OUTBOUND = SQL("direction = 'OUTBOUND'")
 FREQUENT_TYPES = ("text", "template")
 IS_RARE_TYPE = SQL("type NOT IN ('text', 'template')")
 IS_PERSONS = SQL("contact_id IS NOT NULL")
+IS_HISTORY = SQL("origin = 'HISTORY'")
 HAS_REFERENCE = SQL("reference IS NOT NULL")
+
+
+# The first status of a message that the API did not send.
+FIRST = {Direction.INBOUND: MessageStatus.RECEIVED, Direction.OUTBOUND: MessageStatus.SENT}
 
 
 class Failure(NamedTuple):
@@ -123,6 +136,8 @@ class Message(BaseModel):
     # The network's own time of an inbound message, or of the latest step. It may be before ``created_at``.
     network_at = BigIntegerField(null=True)
     group_id = TextField(null=True)
+    # None for messages that the API sent, or that a person wrote since the number is connected.
+    origin = TextField(null=True)
     # 0 if it opens no customer service window, otherwise None.
     opens_window = IntegerField(null=True)
     # What it does to the message that it is about.
@@ -131,6 +146,8 @@ class Message(BaseModel):
     edited_at = BigIntegerField(null=True)
     edit_id = TextField(null=True)
     deleted_at = BigIntegerField(null=True)
+    # 1 if the content is still to come, otherwise None.
+    is_placeholder = IntegerField(null=True)
 
     class Meta:
         indexes = (
@@ -227,13 +244,50 @@ class Message(BaseModel):
         )
 
     @classmethod
-    def _write(cls, number: Number, body: dict[str, Any], **values: Any) -> Self:
-        return cls.create(
-            id=clock.new_id("msg"),
-            account=number.account_id,
-            number=number.id,
-            body_json=as_json(body),
+    def write_app(
+        cls,
+        number: Number,
+        other_party: str,
+        body: dict[str, Any],
+        *,
+        at: int,
+        quoted_wa_id: str | None,
+        **values: Any,
+    ) -> Self:
+        """Store a message of the network's own app inside the caller's transaction.
+
+        ``values`` are other columns, with ``direction``, ``origin`` and ``status``. A message of the history
+        has an identifier of its own time, so that it is in its place in every list.
+        """
+        is_inbound = values["direction"] == Direction.INBOUND
+        is_old = values["origin"] == Origin.HISTORY
+        ends = (other_party, number.phone_number)
+        from_number, to_number = ends if is_inbound else ends[::-1]
+        message = cls._write(
+            number,
+            body,
+            id=clock.id_at("msg", at) if is_old else clock.new_id("msg"),
+            created_at=at,
+            from_number=from_number,
+            to_number=to_number,
+            opens_window=0 if is_inbound else None,
+            quoted_id=quoted_wa_id and cls.named(number, quoted_wa_id),
+            quoted_wa_id=quoted_wa_id,
             **values,
+        )
+        if message.status not in FIRST.values():
+            _KEEP_STEP.execute(message.id, message.status, at, None, None, None)
+        return message
+
+    def fill(self, type_: str, body: dict[str, Any]) -> None:
+        """Replace a placeholder by its content, inside the caller's transaction."""
+        self.assign({"type": type_, "body_json": as_json(body), "is_placeholder": None})
+
+    @classmethod
+    def _write(cls, number: Number, body: dict[str, Any], **values: Any) -> Self:
+        given = {"id": clock.new_id("msg")} | values
+        return cls.create(
+            account=number.account_id, number=number.id, body_json=as_json(body), **given
         )
 
     def mark_edited(self, edit: "Message", at: int) -> None:
@@ -330,8 +384,9 @@ class Message(BaseModel):
 
     def history(self) -> list["StatusChange"]:
         """Every step, in the order of STATUS_RANK. The first comes from the message's row."""
-        is_outbound = self.direction == Direction.OUTBOUND
-        first = MessageStatus.PENDING if is_outbound else MessageStatus.RECEIVED
+        first = MessageStatus.PENDING
+        if self.direction == Direction.INBOUND or self.origin is not None:
+            first = FIRST[Direction(self.direction)]
         kept = fetch(StatusChange.select().where(StatusChange.message == self.id))
         steps = sorted(kept, key=lambda step: STATUS_RANK[step.status])
         for sent in steps[:1]:
@@ -358,6 +413,8 @@ Message.add_index(
 )
 
 
+# For the search: these are not in its index, because they arrive later than newer messages.
+Message.add_index(Message.account, Message.id, where=IS_HISTORY, name="message_history")
 # Only for filters by contact: without statistics PostgreSQL might choose it for lookups by identifier.
 Message.add_index(Message.contact_id, Message.id, where=IS_PERSONS, name="message_contact")
 Message.add_index(

@@ -2,10 +2,11 @@
 
 The worker adds messages to the index in blocks of up to BLOCK_SIZE messages of one account. The database's
 full-text index, FTS5 or GIN, has the words of each block. A search reads the messages of the blocks that have
-all words, and the messages that are in no block yet, newest first. So it finds new messages at once, and a
-send does not write to the index.
+all words, the messages that are in no block yet, and those of the history, newest first. So it finds new
+messages at once, and a send does not write to the index.
 """
 
+import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Self
@@ -35,7 +36,7 @@ from models.database import (
     write,
     writing,
 )
-from models.messages.message import CONTENT, Message
+from models.messages.message import CONTENT, IS_HISTORY, Message
 from models.messages.words import has_all, is_prefix, may_have, words_in
 from models.page import Newest
 
@@ -144,6 +145,28 @@ def _candidates(
     account_id: str, words: Sequence[str], before: str | None
 ) -> Iterator[tuple[str, str | None]]:
     """Identifier and short content of messages that may match, newest first."""
+    both = _recent(account_id, words, before), _history(account_id, before)
+    rows = heapq.merge(*both, key=_identifier, reverse=True)
+    # A message of the history may be in a block.
+    return (next(group) for _, group in groupby(rows, _identifier))
+
+
+def _identifier(row: tuple[str, str | None]) -> str:
+    return row[0]
+
+
+def _history(account_id: str, before: str | None) -> Iterator[tuple[str, str | None]]:
+    """Messages of the history. They arrived when newer messages were in blocks already."""
+    below = before or AFTER_ALL
+    while part := list(_old.execute(account_id, below, PART)):
+        yield from part
+        below = part[-1][0]
+
+
+def _recent(
+    account_id: str, words: Sequence[str], before: str | None
+) -> Iterator[tuple[str, str | None]]:
+    """The messages that are in no block yet, and those of the blocks that have all words."""
     newest = SearchBlock.newest()
     above, below = newest.last_id if newest else "", before or AFTER_ALL
     while part := list(_above.execute(account_id, above, below, PART)):
@@ -286,6 +309,11 @@ def _newest_first(account_id: Any, below: Any) -> Any:
 @Prepared
 def _above(account_id: Any, above: Any, below: Any, count: Any) -> Any:
     return _newest_first(account_id, below).where(Message.id > above).limit(count)
+
+
+@Prepared
+def _old(account_id: Any, below: Any, count: Any) -> Any:
+    return _newest_first(account_id, below).where(IS_HISTORY).limit(count)
 
 
 @Prepared

@@ -1,4 +1,4 @@
-"""The network's time of messages, edits and deletions, groups, and messages that open no window."""
+"""The network's time of messages, edits and deletions, groups, and what comes from the network's app."""
 
 from typing import Any
 
@@ -7,6 +7,8 @@ COLUMNS = {
     "group_id": "TEXT",
     "opens_window": "INTEGER",
     "change": "TEXT",
+    "origin": "TEXT",
+    "is_placeholder": "INTEGER",
     "edited_at": "BIGINT",
     "edit_id": "TEXT",
     "deleted_at": "BIGINT",
@@ -16,3 +18,7 @@ COLUMNS = {
 def up(_migrator: object, db: Any) -> None:
     for name, kind in COLUMNS.items():
         db.execute_sql(f"ALTER TABLE message ADD COLUMN {name} {kind}")
+    db.execute_sql("ALTER TABLE contact ADD COLUMN saved_name TEXT")
+    db.execute_sql(
+        "CREATE INDEX message_history ON message (account_id, id) WHERE origin = 'HISTORY'"
+    )

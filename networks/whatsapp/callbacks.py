@@ -22,7 +22,7 @@ from networks.items import (
     StatusUpdate,
     Unreadable,
 )
-from networks.whatsapp import graph, numbers, templates
+from networks.whatsapp import app, graph, numbers, templates
 from networks.whatsapp.messages import (
     CONTACT_IDS,
     RECIPIENT_IDS,
@@ -50,8 +50,6 @@ EMPTY: tuple[Any, ...] = (None, "", [], {})
 STATUSES = frozenset({"sent", "delivered", "read", "played", "failed"})
 # The entry that the test button of the platform's dashboard sends.
 TEST_ENTRY = "0"
-# Backfills, and copies of messages that the owner wrote in the platform's own app. They emit no events.
-PASSED_OVER = {"history", "smb_app_state_sync", "smb_message_echoes"}
 # The errors of items that can never be ingested.
 NOT_AN_OBJECT = "The item is not an object."
 NO_ID = "The item has no id."
@@ -97,7 +95,8 @@ def parse(body: bytes, now: int, app_id: str = "") -> list[Part]:
 
 def _split(around: _Around, change: dict[str, Any]) -> Iterator[Part]:
     field, value = str(change.get("field", "")), change.get("value")
-    if field in PASSED_OVER:
+    if field in app.LISTS and isinstance(value, dict):
+        yield from (_part(around, field, alone) for alone in _of_app(field, value))
         return
     if field in OF_PERSONS and isinstance(value, dict) and isinstance(value.get(field), list):
         for item in value[field]:
@@ -118,6 +117,16 @@ def _split(around: _Around, change: dict[str, Any]) -> Iterator[Part]:
         yield _part(around, field, common | rest)
 
 
+def _of_app(field: str, value: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The values with one item of the app each. A value without items is left as it is."""
+    parts = list(app.split(field, value))
+    for item, alone in parts:
+        others = {key: each for key, each in alone.items() if key != "contacts"}
+        yield others | _contact_of(value, item)
+    if not parts:
+        yield value
+
+
 def _contact_of(value: dict[str, Any], item: Any) -> dict[str, Any]:
     """The contact of an item, by a common identifier. Empty if there is none.
 
@@ -126,7 +135,11 @@ def _contact_of(value: dict[str, Any], item: Any) -> dict[str, Any]:
     if not isinstance(item, dict):
         return {}
     contacts = graph.parts_of(value, "contacts")
-    ids = {item[key] for key in (*SENDER_IDS, *RECIPIENT_IDS) if isinstance(item.get(key), str)}
+    ids = {
+        item[key]
+        for key in (*SENDER_IDS, *RECIPIENT_IDS, *app.RECIPIENT_IDS)
+        if isinstance(item.get(key), str)
+    }
     found = [one for one in contacts if any(str(one.get(key)) in ids for key in CONTACT_IDS)]
     if not found and len(contacts) == 1 and value.get("messages") in (item, [item]):
         found = [one for one in contacts if _may_be(one, item)]
@@ -172,8 +185,12 @@ def _read_item(around: _Around, field: str, value: Any) -> Item:
                 break
             contact = graph.first_of(value, "contacts")
             return read(_phone_number_id(value), item, contact)
-    update = _person_update(field, value) if field in OF_PERSONS else None
-    return update or PlatformNotice(
+    found: Item | None = None
+    if field in OF_PERSONS:
+        found = _person_update(field, value)
+    elif field in app.LISTS:
+        found = app.read(field, _phone_number_id(value), value)
+    return found or PlatformNotice(
         waba_id,
         field,
         _phone_number(value),

@@ -53,7 +53,7 @@ def inbound(number: str, message: dict[str, Any], contact: dict[str, Any]) -> In
     if type_ == SYSTEM and "previous_user_id" in content:
         contact = contact | {"user_id": content["previous_user_id"]}
     person = person_of(message, SENDER_IDS, contact)
-    group = _identifier(message.get("group_id"))
+    group = group_of(message)
     return InboundMessage(
         phone_number_id=number,
         wa_message_id=str(message["id"]),
@@ -68,6 +68,11 @@ def inbound(number: str, message: dict[str, Any], contact: dict[str, Any]) -> In
         group=group,
         opens_window=type_ != SYSTEM and group is None,
     )
+
+
+def group_of(message: dict[str, Any]) -> str | None:
+    """The identifier of the group of a message."""
+    return _identifier(message.get("group_id"))
 
 
 def target_of(type_: str, content: dict[str, Any]) -> str | None:

@@ -9,7 +9,7 @@ import re
 import secrets
 from typing import Any
 
-from sandbox import account_updates, clock, samples
+from sandbox import account_updates, app_updates, clock, samples
 from sandbox.entities import BANNED, CONNECTED, DELETED, DISCONNECTED, Number, Waba
 from sandbox.journal import Fact
 from sandbox.network import Network
@@ -114,6 +114,8 @@ def _other(waba: Waba, number: Number | None, field: str, body: dict[str, Any]) 
     value = body.get("value", {})
     if unknown or not isinstance(value, dict):
         raise ValueError("a field other than account_update has an object as value, nothing else")
+    if field in app_updates.FIELDS:
+        return app_updates.complete(field, number, value)
     filled = samples.other_field(field, waba, number)
     if field == ALERTS and _switch(body, "flat"):
         # Both forms are sent: the parts of the alert inside alert_info, or beside the entity.

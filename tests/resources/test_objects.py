@@ -60,6 +60,7 @@ def test_a_message_has_the_contracts_names() -> None:
         "acceptance": None,
         "reference": "order-4711",
         "networkTimestamp": None,
+        "origin": None,
         "group": None,
         "editedAt": None,
         "editId": None,

@@ -27,6 +27,9 @@ def test_every_kind_has_a_sample_of_the_same_shape(kind: EventKind) -> None:
     if kind.startswith("message."):
         assert data.keys() == message_object(Message(**EMPTY)).keys()
         status = "received" if kind in FROM_PEOPLE else kind.removeprefix("message.")
+        if kind is EventKind.MESSAGE_ECHOED:
+            status = "sent"
+            assert data["origin"] == "APP"
         assert data["status"] == status
         assert (data["direction"] == "INBOUND") == (kind in FROM_PEOPLE)
         assert (data["context"] is not None) == (kind in FROM_PEOPLE[1:])

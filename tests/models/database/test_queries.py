@@ -78,6 +78,8 @@ def test_a_row_is_written_with_its_defaults(number: Number) -> None:
         "pricing_json": None,
         "pricing_status": None,
         "network_at": None,
+        "origin": None,
+        "is_placeholder": None,
         "group_id": None,
         "opens_window": None,
         "change": None,

@@ -352,9 +352,10 @@ def test_other_releases_know_an_item_by_the_same_bytes() -> None:
     )
 
 
-def test_messages_that_the_owner_sent_elsewhere_are_ignored() -> None:
-    for field in ("history", "smb_app_state_sync", "smb_message_echoes"):
-        assert _parse({"id": "1", "changes": [{"field": field, "value": _value()}]}) == []
+@pytest.mark.parametrize("field", ["history", "smb_app_state_sync", "smb_message_echoes"])
+def test_what_the_app_sends_without_its_list_is_a_notice(field: str) -> None:
+    [item] = _parse({"id": "1", "changes": [{"field": field, "value": _value(news=1)}]})
+    assert (item.field, item.value["news"]) == (field, 1)
 
 
 @pytest.mark.parametrize("entry_id", ["0", 0])

@@ -8,11 +8,12 @@ from models import clock as models_clock
 from models.accounts.account import Account
 from models.deliveries.event import Event
 from models.messages.callback import SetAside
+from models.messages.message import Message
 from models.messages.template import TemplateList
 from models.numbers.notice import Notice
 from models.numbers.number import Number
 from networks import items
-from networks.items import AccountUpdate, InboundMessage, Item, StatusUpdate
+from networks.items import AccountUpdate, AppMessage, InboundMessage, Item, StatusUpdate
 from networks.whatsapp.callbacks import parse
 from tests import factories
 from tests.conftest import Clock, Configure
@@ -25,6 +26,7 @@ from tests.networks.whatsapp.payloads.shape import (
     ANA,
     APP_ID,
     AT,
+    BROUGHT,
     CHECKED,
     KEPT,
     LISTED,
@@ -47,7 +49,7 @@ EACH = pytest.mark.parametrize("payload", PAYLOADS, ids=lambda each: each.name)
 def made(item: Item) -> Made:
     """The name of an item in the cases."""
     match item:
-        case InboundMessage():
+        case InboundMessage() | AppMessage():
             word = item.type
         case StatusUpdate():
             word = item.status
@@ -120,6 +122,7 @@ def caused(numbers: list[Number], seen: int) -> set[str]:
     signs = {
         KEPT: Notice.select().exists(),
         CHECKED: any(row.due_at == now for row in rows),
+        BROUGHT: Message.select().where(Message.origin == "HISTORY").exists(),
         LISTED: any(each.due_at == now for each in TemplateList.select()),
     }
     events = [event.kind for event in Event.select().order_by(Event.id)][seen:]

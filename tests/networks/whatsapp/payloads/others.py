@@ -5,6 +5,8 @@ from typing import Any
 from tests.networks.whatsapp.payloads.shape import (
     ANA,
     AT,
+    BROUGHT,
+    CONTACT_UPDATED,
     LISTED,
     NUMBER,
     TEMPLATE_ID,
@@ -165,4 +167,52 @@ CALLS = [
     *(call_status(word) for word in ("RINGING", "ACCEPTED", "REJECTED")),
 ]
 
-OTHERS: list[Payload] = [*TEMPLATES, *FLOWS, *GROUPS, *CALLS]
+WRITTEN = {"from": NUMBER, "to": ANA, "id": "wamid.APP", "timestamp": str(AT), "type": "text"}
+TEXT = WRITTEN | {"text": {"body": "Until six."}}
+CHUNK = {"metadata": {"phase": 0, "chunk_order": 1, "progress": 55}}
+SAVED = {"full_name": "Ana Berg", "first_name": "Ana", "phone_number": ANA}
+
+
+def of_app(field: str, variant: str, made: str, *causes: str, **members: Any) -> Payload:
+    """A callback of the WhatsApp Business app about something that becomes one item."""
+    name = f"{field} {variant}"
+    return Payload(name, field, value(**members), ((made, "text"),), frozenset(causes))
+
+
+def history(variant: str, **changes: Any) -> Payload:
+    """A callback with one message of the history."""
+    thread = {"id": ANA, "messages": [TEXT | changes]}
+    chunk = CHUNK | {"threads": [thread]}
+    return of_app("history", variant, "AppMessage", BROUGHT, history=[chunk])
+
+
+def saved(action: str, first: Payload | None = None) -> Payload:
+    """A callback about a contact of the app."""
+    state = {"type": "contact", "action": action, "contact": SAVED}
+    return Payload(
+        f"contact of the app {action}",
+        "smb_app_state_sync",
+        value(state_sync=[state]),
+        (("AppContact", ""),),
+        frozenset({CONTACT_UPDATED}),
+        first=first,
+    )
+
+
+APP = [
+    of_app("smb_message_echoes", "text", "AppMessage", "message.echoed", message_echoes=[TEXT]),
+    history("of the owner", history_context={"status": "READ"}),
+    history("of the owner by a mark", history_context={"from_me": True, "status": "read"}),
+    history("of the person", **{"from": ANA}, history_context={"status": "pending"}),
+    Payload(
+        "history refused",
+        "history",
+        value(history=[{"errors": [{"code": 2593109, "title": "History sharing is off"}]}]),
+        (("PlatformNotice", "history"),),
+        frozenset({"notice"}),
+    ),
+    saved("add"),
+    saved("remove", first=saved("add")),
+]
+
+OTHERS: list[Payload] = [*TEMPLATES, *FLOWS, *GROUPS, *CALLS, *APP]

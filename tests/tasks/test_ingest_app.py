@@ -1,0 +1,235 @@
+"""What the owner of a number does in the network's app: messages, history and names of contacts."""
+
+import json
+from typing import Any
+
+import orjson
+import pytest
+
+from handlers.contacts import get_contact
+from handlers.messages import get_message, list_messages
+from models.accounts.account import Account
+from models.deliveries.delivery import Delivery
+from models.deliveries.event import Event
+from models.messages import search
+from models.messages.callback import Reason, SetAside
+from models.messages.contact import Contact
+from models.messages.erasure import Erasure
+from models.messages.message import Message
+from models.numbers.number import Number
+from models.reports.usage import UsageTotal
+from services import ingestion
+from tests import factories
+from tests.conftest import Clock, Configure
+from tests.tasks.callbacks import ingest_now, kinds, messages, status_of, store, text
+
+PERSON, OURS = "15551234567", "15550001111"
+DAY = 24 * 3600
+
+
+def app(field: str, **members: Any) -> dict[str, Any]:
+    """An entry with a field of the app."""
+    metadata = {"phone_number_id": "1001", "display_phone_number": OURS}
+    return {"id": "2001", "changes": [{"field": field, "value": {"metadata": metadata, **members}}]}
+
+
+def echoed(wamid: str = "wamid.E", **changes: Any) -> None:
+    """The owner writes in the app."""
+    told = text(wamid, **{"from": OURS, "to": PERSON}) | changes
+    ingest_now(app("smb_message_echoes", message_echoes=[told]))
+
+
+def chunk(clock: Clock, *ages: int, **changes: Any) -> dict[str, Any]:
+    """History of messages of these ages in seconds, of the person and the owner in turn."""
+    told = []
+    for number, age in enumerate(ages):
+        ours = {"from": OURS, "history_context": {"status": "READ"}}
+        one = text(f"wamid.H{number}", timestamp=str(clock.at // 1000 - age))
+        told.append(one | {"text": {"body": f"Old {number}"}} | (ours if number % 2 else {}))
+    thread = {"id": PERSON, "messages": [each | changes for each in told]}
+    return app("history", history=[{"metadata": {"phase": 0}, "threads": [thread]}])
+
+
+def saved(name: str | None, at: int, phone: str = PERSON) -> None:
+    """The owner saves a name, or removes it."""
+    contact = {"full_name": name or "", "phone_number": phone}
+    told = {"type": "contact", "contact": contact, "action": "add" if name else "remove"}
+    state = told | {"metadata": {"timestamp": str(at)}}
+    ingest_now(app("smb_app_state_sync", state_sync=[state]))
+
+
+def shown(number: Number, wamid: str) -> dict[str, Any]:
+    """The message as the API shows it."""
+    message = Message.get(Message.wa_message_id == wamid)
+    found: dict[str, Any] = orjson.loads(orjson.dumps(get_message(number.account_id, message.id)))
+    return found
+
+
+@pytest.mark.usefixtures("clock")
+def test_an_echo_is_an_outbound_message_of_the_app_with_its_event(number: Number) -> None:
+    factories.webhook(Account.get_by_id(number.account_id), events=["message.echoed"])
+    echoed()
+    echoed()
+    assert kinds() == ["message.echoed"]
+    assert Delivery.select().count() == 1
+    message = shown(number, "wamid.E")
+    ends = (message["direction"], message["fromNumber"], message["toNumber"])
+    assert ends == ("OUTBOUND", OURS, PERSON)
+    assert (message["origin"], message["status"]) == ("APP", "sent")
+    assert message["contact"]["phone"] == PERSON
+    assert [step["status"] for step in message["statusHistory"]] == ["sent"]
+    told = json.loads(Event.get().payload)["data"]
+    assert told == {key: message[key] for key in told}
+
+
+def test_an_echo_can_be_delivered_edited_and_deleted(number: Number) -> None:
+    echoed()
+    ingest_now(messages(statuses=[status_of("wamid.E", "delivered")]))
+    new = {"original_message_id": "wamid.E", "message": {"type": "text", "text": {"body": "No"}}}
+    echoed("wamid.F", type="edit", edit=new)
+    assert shown(number, "wamid.E")["status"] == "delivered"
+    assert shown(number, "wamid.E")["editedAt"] is not None
+    echoed("wamid.G", type="revoke", revoke={"original_message_id": "wamid.E"})
+    assert shown(number, "wamid.E")["body"] == {}
+
+
+def test_messages_name_their_origin(number: Number) -> None:
+    ingest_now(messages(messages=[text()]))
+    assert shown(number, "wamid.IN")["origin"] is None
+    factories.outbound(number)
+    sent = Message.get(Message.status == "pending")
+    found: Any = orjson.loads(orjson.dumps(get_message(number.account_id, sent.id)))
+    assert found["origin"] == "API"
+
+
+def test_echoes_are_not_counted_as_messages_but_as_bytes(number: Number) -> None:
+    echoed()
+    [usage] = UsageTotal.select()
+    assert (usage.account_id, usage.total, usage.size > 0) == (number.account_id, 0, True)
+
+
+def test_history_is_stored_in_its_place_and_emits_nothing(number: Number, clock: Clock) -> None:
+    factories.webhook(Account.get_by_id(number.account_id))
+    ingest_now(messages(messages=[text("wamid.NEW")]))
+    ingest_now(chunk(clock, 20 * DAY, 10 * DAY, 5))
+    ingest_now(chunk(clock, 20 * DAY, 10 * DAY, 5))
+    assert kinds() == ["message.received"]
+    rows = Message.select(Message.wa_message_id).order_by(Message.id)
+    assert [row.wa_message_id for row in rows] == ["wamid.H0", "wamid.H1", "wamid.H2", "wamid.NEW"]
+    first, second = shown(number, "wamid.H0"), shown(number, "wamid.H1")
+    assert (first["direction"], first["status"]) == ("INBOUND", "received")
+    assert (second["direction"], second["status"]) == ("OUTBOUND", "read")
+    assert {first["origin"], second["origin"]} == {"HISTORY"}
+    assert first["createdAt"] == first["networkTimestamp"] == "2026-10-31T09:30:00.000Z"
+    assert [step["status"] for step in second["statusHistory"]] == ["sent", "read"]
+    assert SetAside.select().count() == 0
+
+
+def test_history_opens_no_window_and_is_not_counted(number: Number, clock: Clock) -> None:
+    ingest_now(chunk(clock, 60))
+    [contact] = Contact.select()
+    found = get_contact(number.account_id, contact.id)
+    assert (found["lastInboundAt"] is None, found["windowOpenUntil"]) == (False, None)
+    assert UsageTotal.select().count() == 0
+
+
+def test_history_is_found_by_its_words_at_once_and_when_newer_messages_are_indexed(
+    number: Number, clock: Clock
+) -> None:
+    for wamid in ("wamid.A", "wamid.B"):
+        ingest_now(messages(messages=[text(wamid, text={"body": "Old and new"})]))
+        clock.advance(minutes=1)
+    search.add(clock.at, clock.at, 10)
+    ingest_now(chunk(clock, 90, 2 * DAY, 3 * DAY))
+    found = search.find(number.account_id, ["old"], 10).rows
+    expected = ["wamid.B", "wamid.H0", "wamid.A", "wamid.H1", "wamid.H2"]
+    assert [row.wa_message_id for row in found] == expected
+    assert search.find(number.account_id, ["old"], 3).rows == found[:3]
+    after = search.find(number.account_id, ["old"], 10, before=found[2].id).rows
+    assert [row.wa_message_id for row in after] == expected[3:]
+
+
+def test_history_older_than_messages_are_kept_is_not_stored(
+    number: Number, clock: Clock, configure: Configure
+) -> None:
+    configure(RETENTION_DAYS="30")
+    ingest_now(chunk(clock, 31 * DAY, 29 * DAY))
+    listed: Any = list_messages(number.account_id, 20, 0)
+    assert listed is not None
+    assert [row.wa_message_id for row in Message.select()] == ["wamid.H1"]
+
+
+@pytest.mark.usefixtures("number")
+def test_old_history_is_a_replay_unless_the_number_was_just_connected(clock: Clock) -> None:
+    clock.at += ingestion.MOST_AGE_MS + 1
+    ingest_now(chunk(clock, 20 * DAY, 60))
+    assert [row.wa_message_id for row in Message.select()] == ["wamid.H1"]
+    [aside] = SetAside.select()
+    assert aside.reason == Reason.TOO_OLD
+    saved("Ana", clock.at // 1000 - 20 * DAY)
+    assert Contact.select().where(Contact.saved_name.is_null(is_null=False)).count() == 0
+    Number.update(activated_at=clock.at).execute()
+    assert ingestion.replay(aside)
+    saved("Ana", clock.at // 1000 - 20 * DAY)
+    assert [row.saved_name for row in Contact.select()] == ["Ana"]
+    assert Message.select().count() == 2
+    echoed("wamid.OLD", timestamp=str(clock.at // 1000 - 20 * DAY))
+    assert Message.select().count() == 2
+
+
+def test_history_that_waits_during_an_erasure_brings_nobody_back(
+    number: Number, clock: Clock
+) -> None:
+    contact = factories.contact(number, phone=PERSON)
+    stored = store(chunk(clock, 60), app("smb_message_echoes", message_echoes=[]))
+    clock.advance(seconds=1)
+    Erasure.begin(contact)
+    ingestion.ingest_together(ingestion.read([stored]), are_stored=True)
+    assert Message.select().count() == Contact.select().count() == 0
+    assert number.phone_number == OURS
+
+
+def test_the_file_of_a_placeholder_takes_its_place(number: Number, clock: Clock) -> None:
+    for _ in range(2):
+        ingest_now(chunk(clock, 60, type="media_placeholder", text=None))
+    image = {"id": "M1", "mime_type": "image/jpeg"}
+    ingest_now(chunk(clock, 60, type="image", image=image, text=None))
+    message = shown(number, "wamid.H0")
+    assert (message["type"], message["body"]["id"]) == ("image", "M1")
+    ingest_now(chunk(clock, 60, type="image", image=image | {"id": "M2"}, text=None))
+    assert shown(number, "wamid.H0")["body"]["id"] == "M1"
+
+
+def test_a_name_of_the_app_is_stored_with_its_source_and_removed(
+    number: Number, clock: Clock
+) -> None:
+    at = clock.at // 1000
+    saved("Ana B.", at)
+    [contact] = Contact.select()
+    assert kinds() == [], "a new contact has no event"
+    ingest_now(messages(messages=[text()], contacts=[{"wa_id": PERSON, "profile": {"name": "A"}}]))
+    found = get_contact(number.account_id, contact.id)
+    assert (found["name"], found["savedName"]) == ("A", "Ana B.")
+    assert found["history"][0] | {"at": ""} == {
+        "field": "savedName",
+        "old": None,
+        "new": "Ana B.",
+        "because": "app",
+        "at": "",
+    }
+    saved("Older", at - 5)
+    saved(None, at + 5)
+    saved(None, at + 6)
+    assert kinds() == ["message.received", "contact.updated"]
+    assert get_contact(number.account_id, contact.id)["savedName"] is None
+
+
+def test_removing_the_name_of_a_stranger_makes_no_contact(number: Number, clock: Clock) -> None:
+    saved(None, clock.at // 1000)
+    assert Contact.select().where(Contact.number == number.id).count() == 0
+
+
+@pytest.mark.usefixtures("account", "clock")
+def test_what_the_app_sends_for_an_unknown_number_is_set_aside() -> None:
+    echoed()
+    assert [row.reason for row in SetAside.select()] == [Reason.FOREIGN_NUMBER]
