@@ -133,6 +133,8 @@ class World:
             "message_id": self._inbound_id if of_inbound else self._message_id,
             "contact_id": self._contact_id,
         }
+        if operation.id == "updateTemplate":
+            ours["template_id"] = self._editable_template()
         if operation.id == "deleteContact":
             ours["contact_id"] = _meet(self._customer, ERASED)
         if "webhook_id" in wanted or "delivery_id" in wanted:
@@ -146,6 +148,10 @@ class World:
                 "signup-links", "create", account, "--slug", ours["slug"], "--exact", "--yes"
             )
         return values | {name: value for name, value in ours.items() if name in wanted}
+
+    def _editable_template(self) -> str:
+        path = f"/numbers/{self._customer.number['id']}/templates?name=hello_world"
+        return str(self._customer.request("GET", path).json()["data"][0]["id"])
 
     def _create_template(self, operation: Operation) -> None:
         """Create the template that the operation's example names."""

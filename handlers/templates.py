@@ -11,6 +11,13 @@ from resources.page import page_pieces
 from resources.template import template_object
 from services import templates
 
+# The network's names of the options of a template.
+OPTIONS = {
+    "parameterFormat": "parameter_format",
+    "allowCategoryChange": "allow_category_change",
+    "messageSendTtl": "message_send_ttl_seconds",
+}
+
 
 async def list_templates(
     user: str,
@@ -34,10 +41,28 @@ async def create_template(
 ) -> tuple[dict[str, Any], int]:
     """POST /numbers/{number_id}/templates."""
     submitted = {key: payload[key] for key in ("name", "language", "category", "components")}
-    if "parameterFormat" in payload:
-        submitted["parameter_format"] = payload["parameterFormat"]
+    submitted |= _options(payload)
     template, number_ids = await templates.create_template(user, number_id, submitted)
     return template_object(template, number_ids), 201
+
+
+def _options(payload: dict[str, Any]) -> dict[str, Any]:
+    return {OPTIONS[name]: payload[name] for name in OPTIONS if name in payload}
+
+
+async def update_template(
+    user: str, number_id: str, template_id: str, payload: dict[str, Any]
+) -> dict[str, Any]:
+    """PATCH /numbers/{number_id}/templates/{template_id}."""
+    changes = {name: payload[name] for name in payload if name not in OPTIONS} | _options(payload)
+    template, number_ids = await templates.update_template(user, number_id, template_id, changes)
+    return template_object(template, number_ids)
+
+
+async def refresh_templates(user: str, number_id: str) -> Response:
+    """POST /numbers/{number_id}/templates/refresh."""
+    await templates.refresh_templates(user, number_id)
+    return Response(status_code=204)
 
 
 async def delete_template(user: str, number_id: str, name: str, id_: str | None = None) -> Response:

@@ -400,7 +400,12 @@ class Templates(Protocol):
     async def create_template(
         self, sender: Sender, waba_id: str, template: dict[str, Any]
     ) -> TemplateDefinition:
-        """Submit a template for review, with name, language, category and components."""
+        """Submit a template for review, with name, language, category, components and options."""
+
+    async def update_template(
+        self, sender: Sender, template_id: str, changes: dict[str, Any]
+    ) -> None:
+        """Submit another category or other components of a template for review, or other options."""
 
     async def delete_template(
         self, sender: Sender, waba_id: str, name: str, template_id: str | None = None

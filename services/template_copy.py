@@ -7,7 +7,7 @@ and come out of order: a repeated one changes nothing, and an older one only cau
 
 import json
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -174,6 +174,22 @@ def add(number: Number, definition: TemplateDefinition) -> Template:
         _emit(made, number_ids_of(made))
     Audit.record(made.account_id, "template.created", made.network_id, after=_described(made))
     return made
+
+
+@exclusively
+def edit(row: Template, changes: Mapping[str, Any]) -> Template:
+    """Store what was submitted for a template, and request a read of the list.
+
+    The network reviews a new category and new components.
+    """
+    TemplateList.touch(row.account_id, row.waba_id)
+    before, fresh = _described(row), Template.by_id(row.id) or row
+    values = {name: changes[name] for name in ("category", "components") if name in changes}
+    if values:
+        _change(fresh, number_ids_of(fresh), status=TemplateStatus.PENDING, **values)
+    after = _described(fresh) | {"submitted": ", ".join(sorted(changes))}
+    Audit.record(fresh.account_id, "template.changed", fresh.network_id, before=before, after=after)
+    return fresh
 
 
 @exclusively

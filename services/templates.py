@@ -1,14 +1,16 @@
-"""Lists, creates and deletes the templates of a number's business account, and checks sends of them.
+"""Lists, creates, edits and deletes the templates of a number's business account, and checks sends of them.
 
 The answers show the copy (services.template_copy). If it is out of date, it is read from the network first.
 """
 
+import math
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from models import clock
 from models.database import commit, read
-from models.errors import ConflictError, InvalidError, NotFoundError
+from models.errors import ConflictError, InvalidError, NotFoundError, RateLimitedError
 from models.messages.contact import Contact
 from models.messages.message import check_size
 from models.messages.template import Template, TemplateList
@@ -37,6 +39,14 @@ DELETING = Asked(
     done="deleted",
     unclear="so the template may have been deleted. List the templates before you delete it again.",
 )
+EDITING = Asked(
+    verb="edit templates",
+    done="changed",
+    thing="template",
+    unclear="so the template may have been changed. List the templates before you edit it again.",
+)
+# The shortest time between two reads that an account requests. A large list takes 60 calls of the platform.
+REFRESH_MS = 60_000
 # A list is read again if a callback or another request changed the rows meanwhile.
 MOST_READS = 3
 
@@ -67,6 +77,40 @@ async def create_template(
         made = await network.create_template(sender, number.waba_id, dict(submitted))
     template = await commit(partial(template_copy.add, number, made))
     return template, await read(partial(template_copy.number_ids_of, number))
+
+
+async def update_template(
+    account_id: str, number_id: str, template_id: str, changes: Mapping[str, Any]
+) -> tuple[Template, list[str]]:
+    """Submit changes of a template for review. Returns it with the active numbers of its business account.
+
+    ``changes`` have category, components, or the options of a new template. Raises DomainError.
+    """
+    check_size(changes.get("components", []), "/components")
+    number = await _up_to_date(account_id, number_id)
+    rows = await read(partial(Template.rows_of, number, network_id=template_id))
+    if not rows:
+        raise NotFoundError(f"The number {number.id} has no template with the id {template_id}.")
+    async with asking(Templates, number, EDITING) as (network, sender):
+        await network.update_template(sender, template_id, dict(changes))
+    template = await commit(partial(template_copy.edit, rows[0], changes))
+    return template, await read(partial(template_copy.number_ids_of, number))
+
+
+async def refresh_templates(account_id: str, number_id: str) -> None:
+    """Read the templates from the network now. Raises DomainError, also if the last read is too recent."""
+    number = await read(partial(active_number, number_id, account_id, "manage templates"))
+    known = await read(partial(TemplateList.of, number))
+    if known is not None and known.read_at is not None:
+        wait_ms = known.read_at + REFRESH_MS - clock.now()
+        if wait_ms > 0:
+            raise RateLimitedError(
+                "The templates of this number were read within the last minute. List them, or try again"
+                " later.",
+                retry_after=math.ceil(wait_ms / 1000),
+            )
+        await commit(partial(TemplateList.touch, number.account_id, number.waba_id))
+    await _up_to_date(account_id, number_id)
 
 
 async def delete_template(

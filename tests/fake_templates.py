@@ -1,6 +1,7 @@
 """A messaging network with templates, and a first template."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from models.database import database
@@ -81,9 +82,22 @@ class Network(Rules):
     ) -> TemplateDefinition:
         """Accept a template."""
         self._ask(sender, ("create", waba_id, template))
-        made = TemplateDefinition(id="601", status="PENDING", **template)
+        names = ("name", "language", "category", "components")
+        given = {name: template[name] for name in names}
+        made = TemplateDefinition(id="601", status="PENDING", **given)
         self.templates.append(made)
         return made
+
+    async def update_template(
+        self, sender: Sender, template_id: str, changes: dict[str, Any]
+    ) -> None:
+        """Review a template again."""
+        self._ask(sender, ("update", template_id, changes))
+        values = {name: changes[name] for name in ("category", "components") if name in changes}
+        self.templates = [
+            replace(each, status="PENDING", **values) if each.id == template_id else each
+            for each in self.templates
+        ]
 
     async def delete_template(
         self, sender: Sender, waba_id: str, name: str, template_id: str | None = None

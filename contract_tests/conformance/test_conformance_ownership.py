@@ -16,6 +16,7 @@ NEW_TEMPLATE = {
     "category": "UTILITY",
     "components": [{"type": "BODY", "text": "It has shipped."}],
 }
+EDITED_TEMPLATE = {"category": "MARKETING"}
 PICTURE = {"file": ("a.png", b"a picture", "image/png")}
 
 
@@ -48,6 +49,8 @@ REFERENCES = [
     Reference("deleteContact", "DELETE", "/contacts/{id}", "contact"),
     Reference("listTemplates", "GET", "/numbers/{id}/templates", "number"),
     Reference("createTemplate", "POST", "/numbers/{id}/templates", "number", NEW_TEMPLATE),
+    Reference("updateTemplate", "PATCH", "/numbers/{id}/templates/1", "number", EDITED_TEMPLATE),
+    Reference("refreshTemplates", "POST", "/numbers/{id}/templates/refresh", "number"),
     Reference("deleteTemplate", "DELETE", "/numbers/{id}/templates?name=order", "number"),
     Reference("getNumberProfile", "GET", "/numbers/{id}/profile", "number"),
     Reference("updateNumberProfile", "PATCH", "/numbers/{id}/profile", "number", {"about": "New"}),

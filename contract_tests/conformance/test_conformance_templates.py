@@ -207,6 +207,38 @@ def test_a_duplicate_template_is_a_conflict_and_an_unknown_one_is_not_found(
     api.call("DELETE", path, 404, params={"name": template["name"]})
 
 
+def test_a_template_is_edited_and_reviewed_again(
+    gateway: Gateway, hooks: Hooks, number: dict[str, str], path: str
+) -> None:
+    """The event template.updated, with the status of the new review."""
+    api, hook = hooks.api, hooks(KIND, number_ids=[number["id"]])
+    template = create(api, path, allowCategoryChange=True, messageSendTtl=60)
+    decide(gateway, template, status="APPROVED")
+    assert statuses(hook, template["name"], 2) == ["PENDING", "APPROVED"]
+    one = f"{path}/{template['id']}"
+    edited: dict[str, Any] = api.call("PATCH", one, 200, json={"components": [SHORT]}).json()
+    assert (edited["id"], edited["status"]) == (template["id"], "PENDING")
+    assert edited["components"] == [SHORT]
+    assert statuses(hook, template["name"], 3)[-1] == "PENDING"
+    # One that is in review cannot be edited. The network refuses it.
+    error = api.call("PATCH", one, 400, json={"messageSendTtl": 90}, fits=True).json()["error"]
+    assert error["details"]["networkCode"] == 100
+    assert "in review" in error["message"]
+    api.call("PATCH", f"{path}/1", 404, json={"messageSendTtl": 90})
+
+
+def test_a_list_is_read_again_at_once_at_most_once_a_minute(
+    gateway: Gateway, fresh: Customer, fresh_api: Api
+) -> None:
+    """429 RATE_LIMITED, with Retry-After."""
+    number = gateway.cli("sandbox-connect", fresh.account_id)
+    path = f"/numbers/{number['id']}/templates"
+    fresh_api.call("POST", f"{path}/refresh", 204)
+    assert "hello_world" in {each["name"] for each in fresh_api.get(path)["data"]}
+    limited = fresh_api.call("POST", f"{path}/refresh", 429)
+    assert 1 <= int(limited.headers["Retry-After"]) <= 60
+
+
 @pytest.mark.parametrize(
     ("changes", "field"),
     [

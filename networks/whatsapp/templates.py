@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from networks.exceptions import NumberInDoubtError, NumberLostError
+from networks.exceptions import AmbiguousError, NumberInDoubtError, NumberLostError
 from networks.interface import Sender, TemplateDefinition
 from networks.items import TemplateChange
 from networks.whatsapp.graph import GraphClient, required
@@ -59,6 +59,17 @@ class TemplateCalls:
                 "POST", f"{waba_id}/message_templates", token=sender.access_token, body=template
             )
         return read_template({"status": "PENDING"} | template | answer)
+
+    async def update_template(
+        self, sender: Sender, template_id: str, changes: dict[str, Any]
+    ) -> None:
+        """POST /{template_id}."""
+        async with _of_account():
+            answer = await self._graph.call(
+                "POST", template_id, token=sender.access_token, body=changes
+            )
+        if isinstance(answer, dict) and answer.get("success") is False:
+            raise AmbiguousError("answer", "The network did not confirm the change.")
 
     async def delete_template(
         self, sender: Sender, waba_id: str, name: str, template_id: str | None = None

@@ -201,3 +201,4 @@ class Template:
     verdict: str = "APPROVED"
     reason: str = "NONE"
     refusal: int | None = None
+    message_send_ttl_seconds: int | None = None

@@ -17,7 +17,7 @@ from sandbox.keys import NETWORK, REVIEWER
 from sandbox.nodes import pick
 from sandbox.numbering import new_object_id
 from sandbox.templates_review import to_review
-from sandbox.templates_shape import check_new, check_parts, flaw
+from sandbox.templates_shape import TTL, check_new, check_parts, flaw
 
 DEFAULTS = ("name", "parameter_format", "components", "language", "status", "category")
 # Fields that the sandbox's templates have no value for.
@@ -26,7 +26,6 @@ WITHOUT_VALUE = (
     "cta_url_link_tracking_opted_out",
     "degrees_of_freedom_spec",
     "library_template_name",
-    "message_send_ttl_seconds",
     "previous_category",
     "sub_category",
 )
@@ -86,6 +85,7 @@ def drafted(waba_id: str, payload: dict[str, Any]) -> Template:
         category=payload["category"].upper(),
         components=payload["components"],
         parameter_format=(payload.get("parameter_format") or "POSITIONAL").upper(),
+        message_send_ttl_seconds=payload.get(TTL),
     )
 
 
@@ -100,6 +100,7 @@ async def edit(request: web.Request) -> web.Response:
         template,
         category=str(payload.get("category", template.category)).upper(),
         components=payload.get("components", template.components),
+        message_send_ttl_seconds=payload.get(TTL, template.message_send_ttl_seconds),
     )
     submit(request, edited, edited=True)
     named = {"id": template.id, "name": template.name, "category": edited.category}
@@ -208,6 +209,7 @@ def _node(template: Template, fields: str | None) -> dict[str, Any]:
         "parameter_format": template.parameter_format,
         "quality_score": {"score": template.quality_score, "date": int(template.scored_at)},
         "rejected_reason": template.rejected_reason,
+        "message_send_ttl_seconds": template.message_send_ttl_seconds,
         **dict.fromkeys(WITHOUT_VALUE),
     }
     return pick(everything, fields, DEFAULTS, "WhatsAppMessageTemplate")

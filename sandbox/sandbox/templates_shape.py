@@ -14,6 +14,8 @@ FILES = frozenset(FORMATS[1:4])
 PARAMETER_FORMATS = ("POSITIONAL", "NAMED")
 MAX_TEXT = {"HEADER": 60, "BODY": 1024, "FOOTER": 60}
 MAX_BUTTONS = 10
+# Seconds. The platform's limits depend on the category; these are those of all.
+TTL, MIN_TTL, MAX_TTL, LONGEST = "message_send_ttl_seconds", 30, 30 * 24 * 3600, -1
 VARIABLE = re.compile(r"\{\{\s*([A-Za-z0-9_]+)\s*\}\}")
 _NAME = re.compile(r"[a-z0-9_]{1,512}", re.ASCII)
 _LANGUAGE = re.compile(r"[a-z]{2,3}(_[A-Za-z0-9]{2,4})?", re.ASCII)
@@ -41,6 +43,11 @@ def check_parts(payload: dict[str, Any]) -> None:
     _require_word("category", payload.get("category", CATEGORIES[0]), CATEGORIES)
     given_format = payload.get("parameter_format") or PARAMETER_FORMATS[0]
     _require_word("parameter_format", given_format, PARAMETER_FORMATS)
+    ttl = payload.get(TTL, MAX_TTL)
+    if type(ttl) is not int or not (MIN_TTL <= ttl <= MAX_TTL or ttl == LONGEST):
+        raise graph_errors.parameter(f"Param {TTL} must be from {MIN_TTL} to {MAX_TTL}, or -1.")
+    if not isinstance(payload.get("allow_category_change", False), bool):
+        raise graph_errors.parameter("Param allow_category_change must be a boolean.")
     components = payload.get("components", [])
     if not isinstance(components, list):
         raise graph_errors.parameter("Param components must be an array.")

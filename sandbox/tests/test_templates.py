@@ -159,6 +159,10 @@ def test_a_template_against_the_platforms_rules_is_rejected_or_with_the_knob_ref
         {"category": "PROMOTION"},
         {"parameter_format": "ODD"},
         {"components": "odd"},
+        {"message_send_ttl_seconds": 29},
+        {"message_send_ttl_seconds": 2592001},
+        {"message_send_ttl_seconds": "60"},
+        {"allow_category_change": "yes"},
         {"components": ["odd"]},
         {"components": [{}]},
         {"components": [{"type": "INVENTED"}]},
@@ -234,7 +238,14 @@ def test_an_edit_is_told_and_reviewed_again(business: Business, receiver: Receiv
     assert value["message_template_element"] == "It has shipped."
     assert shown(business, template_id, "components")["components"] == [text]
     behave(business.sandbox, template_review="none")
+    assert business.graph("POST", template_id, {"message_send_ttl_seconds": 60}).ok
+    decide(business, template_id, status="APPROVED")
     assert business.graph("POST", template_id, {"category": "MARKETING"}).ok
+    assert shown(business, template_id, "message_send_ttl_seconds,category") == {
+        "message_send_ttl_seconds": 60,
+        "category": "MARKETING",
+        "id": template_id,
+    }
     assert code_of(business.graph("POST", template_id, {"category": "UTILITY"})) == 100
 
 

@@ -8,10 +8,18 @@ import pytest
 
 from handlers import templates as handlers
 from models.accounts.account import Account
+from models.accounts.audit import Audit
 from models.database import writing
 from models.deliveries.delivery import Delivery
 from models.deliveries.event import Event
-from models.errors import ConflictError, DomainError, ForbiddenError, InvalidError, NotFoundError
+from models.errors import (
+    ConflictError,
+    DomainError,
+    ForbiddenError,
+    InvalidError,
+    NotFoundError,
+    RateLimitedError,
+)
 from models.messages.template import Template, TemplateList
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions
@@ -24,6 +32,7 @@ from tests.asgi import content_of
 from tests.conftest import Clock
 from tests.fake_templates import BODY, Network, definition
 
+OTHER = {"type": "BODY", "text": "It is here."}
 NEW = {"name": "sale", "language": "de", "category": "MARKETING", "components": [BODY]}
 
 
@@ -52,6 +61,15 @@ def _create(number: Number, **changes: Any) -> Any:
 def _delete(number: Number, name: str, template_id: str | None = None) -> int:
     deleted = handlers.delete_template(number.account_id, number.id, name, template_id)
     return asyncio.run(deleted).status_code
+
+
+def _edit(number: Number, template_id: str = "502", **changes: Any) -> Any:
+    edited = handlers.update_template(number.account_id, number.id, template_id, changes)
+    return asyncio.run(edited)
+
+
+def _refresh(number: Number) -> int:
+    return asyncio.run(handlers.refresh_templates(number.account_id, number.id)).status_code
 
 
 def _ids(page: Any) -> list[str]:
@@ -145,6 +163,12 @@ def test_an_account_does_not_see_the_templates_of_another(number: Number, networ
         asyncio.run(handlers.create_template(stranger.id, number.id, NEW))
     with pytest.raises(ForbiddenError):
         asyncio.run(handlers.delete_template(stranger.id, number.id, "hello"))
+    with pytest.raises(ForbiddenError):
+        asyncio.run(
+            handlers.update_template(stranger.id, number.id, "502", {"category": "UTILITY"})
+        )
+    with pytest.raises(ForbiddenError):
+        asyncio.run(handlers.refresh_templates(stranger.id, number.id))
     assert network.asked == [("list", "2001")]
 
 
@@ -189,6 +213,65 @@ def test_a_created_template_is_pending_and_emits_an_event(
     assert Delivery.select().count() == 1
     assert "601" in _ids(_list(number))
     assert _told() == [("sale", "PENDING")]
+
+
+def test_options_of_a_template_are_passed_on(number: Number, network: Network) -> None:
+    options = {"allow_category_change": True, "message_send_ttl_seconds": 60}
+    _create(number, allowCategoryChange=True, messageSendTtl=60)
+    assert network.asked[-1] == ("create", "2001", NEW | options)
+    _edit(number, messageSendTtl=90)
+    assert network.asked[-1] == ("update", "502", {"message_send_ttl_seconds": 90})
+
+
+def test_an_edited_template_is_reviewed_again_and_read_soon(
+    clock: Clock, number: Number, network: Network
+) -> None:
+    _list(number)
+    edited = _edit(number, components=[OTHER], category="MARKETING")
+    assert network.asked[-1] == ("update", "502", {"category": "MARKETING", "components": [OTHER]})
+    assert (edited["id"], edited["status"], edited["category"]) == ("502", "PENDING", "MARKETING")
+    assert (edited["components"], edited["numberIds"]) == ([OTHER], [number.id])
+    assert _told() == [("order_shipped", "PENDING")]
+    assert TemplateList.get().due_at == clock()
+    [row] = Audit.all(number.account_id)
+    assert (row.action, row.subject) == ("template.changed", "502")
+
+
+def test_other_options_need_no_review(number: Number, network: Network) -> None:
+    assert _edit(number, messageSendTtl=60)["status"] == "APPROVED"
+    assert _told() == []
+    assert len(network.asked) == 2
+
+
+def test_a_refused_edit_changes_nothing(number: Number, network: Network) -> None:
+    _list(number)
+    network.failure = exceptions.RefusedError("100", "Invalid parameter")
+    with pytest.raises(InvalidError):
+        _edit(number, components=[OTHER])
+    assert _told() == []
+    assert [row.components for row in Template.rows_of(number, network_id="502")] == [[BODY]]
+    assert Audit.all(number.account_id) == []
+
+
+def test_an_unknown_template_is_not_edited(number: Number, network: Network) -> None:
+    with pytest.raises(NotFoundError):
+        _edit(number, "601", category="UTILITY")
+    assert [what for what, *_ in network.asked] == ["list"]
+
+
+def test_a_refresh_reads_the_list_again_at_most_once_a_minute(
+    clock: Clock, number: Number, network: Network
+) -> None:
+    assert _refresh(number) == 204
+    network.templates = network.templates[:1]
+    with pytest.raises(RateLimitedError) as caught:
+        _refresh(number)
+    assert caught.value.retry_after == 60
+    assert len(network.asked) == 1
+    clock.advance(minutes=1)
+    assert _refresh(number) == 204
+    assert network.asked == [("list", "2001")] * 2
+    assert _ids(_list(number)) == ["502"]
 
 
 def test_a_template_that_is_there_is_not_created_again(number: Number, network: Network) -> None:

@@ -40,11 +40,13 @@ ACTIONS = {
     "unblockPerson": "number.people_unblocked",
     "updateContact": "contact.note_changed",
     "updateNumberProfile": "number.profile_changed",
+    "updateTemplate": "template.changed",
     "updateWebhook": "webhook.changed",
 }
 WITHOUT_A_ROW = {
     "sendMessage": "The message itself is the record, and a send writes nothing more than it needs.",
     "markMessageRead": "It changes nothing in the account.",
+    "refreshTemplates": "It changes only the copy of what the network has.",
     "uploadMedia": "The file is at the network and in no account until a message has it.",
 }
 PERSON, NOTE, QUERY = "15551234567", "a note about a person", "token-of-the-receiver"
@@ -120,6 +122,7 @@ def requests(
         "unblockPerson": of_number | {"person": PERSON},
         "updateContact": of_contact | {"payload": {"note": NOTE}},
         "updateNumberProfile": of_number | {"payload": {"about": "New"}},
+        "updateTemplate": of_number | {"template_id": "501", "payload": {"category": "UTILITY"}},
         "updateWebhook": of_webhook | {"payload": {"events": ["message.sent"]}},
     }
 

@@ -75,6 +75,7 @@ def test_a_row_is_written_with_its_defaults(number: Number) -> None:
         "error_message": None,
         "changed_at": None,
         "acceptance": None,
+        "errors_json": None,
         "pricing_json": None,
         "pricing_status": None,
         "network_at": None,

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
@@ -19,6 +19,7 @@ from networks.interface import Sender, TemplateDefinition
 from networks.registry import wait_for
 from networks.whatsapp.cloud_api import CloudApi
 from networks.whatsapp.graph import MAX_PAGES
+from networks.whatsapp.templates import FIELDS
 from tests.receiver import Exchange, Receiver, answer
 
 SENDER = Sender("1001", "token-1")
@@ -129,6 +130,30 @@ def test_a_template_is_submitted_as_it_is_given(api: CloudApi, receiver: Receive
     [request] = receiver.at(PATH)
     assert (request.method, request.event) == ("POST", given)
     assert request.headers["authorization"] == "Bearer token-1"
+
+
+def test_templates_are_found_by_their_whole_name(api: CloudApi, receiver: Receiver) -> None:
+    listed = [
+        {"id": f"50{n}", "name": name, "language": "en"} for n, name in enumerate(("hi", "hi_2"))
+    ]
+    receiver.behave(_json(200, {"data": listed}), PATH)
+    found = wait_for(api.find_templates(SENDER, "2001", "hi"))
+    assert [each.id for each in found] == ["500"]
+    query = urlencode({"fields": FIELDS, "limit": 100, "name": "hi"}, safe=",")
+    assert len(receiver.at(f"{PATH}?{query}")) == 1
+
+
+def test_changes_of_a_template_are_submitted_as_they_are_given(
+    api: CloudApi, receiver: Receiver
+) -> None:
+    changes = {"components": [BODY], "message_send_ttl_seconds": 60}
+    receiver.behave(_json(200, {"success": True}), "/v25.0/501")
+    wait_for(api.update_template(SENDER, "501", changes))
+    [request] = receiver.at("/v25.0/501")
+    assert (request.method, request.event) == ("POST", changes)
+    receiver.behave(_json(200, {"success": False}), "/v25.0/501")
+    with pytest.raises(AmbiguousError):
+        wait_for(api.update_template(SENDER, "501", changes))
 
 
 @pytest.mark.parametrize(
