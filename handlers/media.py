@@ -32,13 +32,13 @@ async def upload_media(user: str, number_id: str, payload: Request) -> dict[str,
     """POST /numbers/{number_id}/media."""
     number = await read(partial(owned, Number, number_id, user))
     async with payload.form(**MOST_PARTS) as form:
-        part = _file(form)
+        part = file_of(form)
         given = MediaUpload(part.file, part.size or 0, part.content_type or "")
         media_id, sent, sha256 = await media.upload(number, given, part.filename or "")
     return {"id": media_id, "mimeType": sent.mime_type, "size": sent.size, "sha256": sha256}
 
 
-def _file(form: FormData) -> UploadFile:
+def file_of(form: FormData) -> UploadFile:
     """The only part named file. Ignores other parts, which HTML forms send. Raises InvalidError."""
     match form.getlist("file"):
         case [UploadFile() as file]:

@@ -157,8 +157,8 @@ def require(contact: Contact, problem: str) -> None:
     The account's list counts also where a contact does not show it yet.
     """
     account = Account.get_by_id(contact.account_id)
-    rows = Suppression.known(account, contact.identifiers)
-    latest = latest_of(rows, account, contact.number_id)
+    people = contact.identifiers | ({contact.addressed} if contact.addressed else set())
+    latest = latest_of(Suppression.known(account, people), account, contact.number_id)
     at, source = contact.opted_out_at, contact.opted_out_because
     if latest is not None and latest.is_out:
         at, source = latest.at, latest.source
@@ -200,14 +200,14 @@ def _chosen_scope(account: Account, number_id: str | None) -> str:
     """The number of a request, or EVERYWHERE. Raises DomainError."""
     if number_id is None:
         return EVERYWHERE
-    owned(Number, number_id, account.id, "/numberId")
+    number = Number.owned(number_id, account.id, "/numberId")
     if account.consent_scope == ConsentScope.ACCOUNT:
         raise ConflictError(
             "In this account an opt-out holds for all numbers. Leave numberId out, or let the account keep"
             " the consent of each number.",
             field="/numberId",
         )
-    return number_id
+    return number.id
 
 
 @exclusively

@@ -27,6 +27,7 @@ class Operation:
             "webhook_id",
             "delivery_id",
             "contact_id",
+            "suppression_id",
             "slug",
             "person",
         )

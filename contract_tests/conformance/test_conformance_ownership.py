@@ -35,6 +35,7 @@ class Reference:
 
 
 PERSON = "15551234567"
+NEW_SUPPRESSION = {"person": PERSON, "numberId": "{id}"}
 REFERENCES = [
     Reference("getNumber", "GET", "/numbers/{id}", "number"),
     Reference("sendMessage", "POST", "/messages/send", "number", text_to("{id}", "15551234567")),
@@ -47,6 +48,9 @@ REFERENCES = [
     Reference("getContact", "GET", "/contacts/{id}", "contact"),
     Reference("updateContact", "PATCH", "/contacts/{id}", "contact", {"note": "x"}),
     Reference("deleteContact", "DELETE", "/contacts/{id}", "contact"),
+    Reference("listSuppressions", "GET", "/suppressions?numberId={id}", "number"),
+    Reference("createSuppression", "POST", "/suppressions", "number", NEW_SUPPRESSION),
+    Reference("deleteSuppression", "DELETE", "/suppressions/{id}", "suppression"),
     Reference("listTemplates", "GET", "/numbers/{id}/templates", "number"),
     Reference("createTemplate", "POST", "/numbers/{id}/templates", "number", NEW_TEMPLATE),
     Reference("updateTemplate", "PATCH", "/numbers/{id}/templates/1", "number", EDITED_TEMPLATE),
@@ -78,6 +82,7 @@ PREFIXES = {
     "message": "msg_",
     "webhook": "wh_",
     "delivery": "dlv_",
+    "suppression": "sup_",
 }
 
 
@@ -122,12 +127,14 @@ def own_ids(api: Api, number: dict[str, str], own_hook: Hook) -> dict[str, str]:
         "message": sent["id"],
         "webhook": own_hook.id,
         "delivery": own_hook.deliveries()[0]["id"],
+        "suppression": api.post("/suppressions", 201, json={"person": new_recipient()})["id"],
     }
 
 
 def test_every_operation_that_takes_an_identifier_is_in_this_list() -> None:
     """So that every new operation is tested here."""
     listings = {"listAudit", "listNumbers", "listWebhooks"}
+    listings |= {"importSuppressions", "exportSuppressions"}
     wanted = "add it to REFERENCES, or to the listings if it takes no identifier"
     assert {r.operation for r in REFERENCES} == {o.id for o in PROTECTED} - listings, wanted
 

@@ -26,7 +26,7 @@ STREAM = "streamEvents"
 LIVE = "/dashboard/live/stream"
 # Of the view reply_with_media.
 REPLY_WITH_MEDIA = "/dashboard/inbox/<contact_id>/media"
-TRANSFERS = frozenset({"uploadMedia", "downloadMedia"})
+TRANSFERS = frozenset({"uploadMedia", "downloadMedia", "importSuppressions"})
 # They wait for the network or for a name server, possibly for seconds.
 WAIT_FOR_OTHERS = TRANSFERS | {
     *("sendMessage", "markMessageRead", STREAM, "testWebhook", "createWebhook", "updateWebhook"),

@@ -127,7 +127,7 @@ class Edge:
         self._root = root
         # One account takes at most half of them.
         each = max(1, transfers // 2)
-        self._transfers = Share("uploads and downloads of media", each, transfers)
+        self._transfers = Share("uploads and downloads", each, transfers)
         self._large_bodies = Share("large requests", LARGE_BODIES_EACH, LARGE_BODIES)
         # A send may wait for the network for long, and holds up no list.
         self._turns, self._turns_of_long_bodies = Turns(), Turns()

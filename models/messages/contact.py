@@ -71,6 +71,8 @@ class Contact(Owned):
     merged_into = TextField(null=True)
     # If an identifier became known: all of them, also earlier ones. Empty otherwise, and not stored.
     learned: frozenset[str] = frozenset()
+    # The identifier in the request of a send, which the network may have corrected. Not stored.
+    addressed: str | None = None
 
     @property
     def identifiers(self) -> set[str]:
@@ -109,7 +111,9 @@ class Contact(Owned):
         """
         identity = {kind_of(to): to}
         known = cls._known(number.id, identity)
-        return known[0] if known else cls._write(number, identity, clock.now())
+        contact = known[0] if known else cls._write(number, identity, clock.now())
+        contact.addressed = to
+        return contact
 
     @classmethod
     def is_known(cls, number: Number, identity: Mapping[str, str | None]) -> bool:
@@ -264,6 +268,12 @@ class Contact(Owned):
         )
         latest = changes.order_by(ContactChange.id.desc()).first()
         return 0 if latest is None else int(latest.at)
+
+    @classmethod
+    def walk(cls, account_id: str, after: str, limit: int) -> list["Contact"]:
+        """The account's next contacts that are not opted out, in the order of their identifiers."""
+        query = cls.select().where(cls.account == account_id, IS_PERSON, cls.id > after)
+        return fetch(query.order_by(cls.id).limit(limit))
 
     @classmethod
     def of_people(cls, account_id: str, people: Collection[str]) -> list["Contact"]:

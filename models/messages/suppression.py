@@ -8,7 +8,7 @@ account, so an opt-out is recognized after the person was erased. Rows change in
 import hashlib
 import hmac
 import secrets
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple, Self
 
 from peewee import SQL, BigIntegerField, ForeignKeyField, TextField
@@ -16,7 +16,7 @@ from peewee import SQL, BigIntegerField, ForeignKeyField, TextField
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Account, ConsentScope, Owned
-from models.database import Prepared, fetch, is_in
+from models.database import Prepared, database, fetch, is_in, reading
 from models.page import Page, fetch_page
 
 # The ``number_id`` of a statement to all numbers of the account.
@@ -38,6 +38,15 @@ class Statement(NamedTuple):
     source: str
     at: int
     reason: str | None = None
+
+
+class Entry(NamedTuple):
+    """A line of an imported list. ``at`` is when the person opted out, in milliseconds."""
+
+    person: str
+    number_id: str
+    reason: str | None
+    at: int
 
 
 class Suppression(Owned):
@@ -73,9 +82,7 @@ class Suppression(Owned):
     @classmethod
     def record(cls, account: Account, people: Collection[str], said: Statement) -> None:
         """Record a statement about each identifier, inside the caller's exclusive transaction."""
-        if account.sealed_salt is None:
-            salt = secrets.token_hex(SALT_BYTES)
-            account.assign({"sealed_salt": secret.encrypt(salt)})
+        salt(account)
         rows = cls.known(account, people)
         for person, digest in zip(people, digests_of(account, people), strict=True):
             theirs = [row for row in rows if row.digest == digest]
@@ -124,6 +131,43 @@ class Suppression(Owned):
         self.assign({"ended_at": at, "source": source, "person": None, "reason": None})
 
     @classmethod
+    def add_many(cls, account: Account, entries: Sequence[Entry], source: str) -> int:
+        """Suppress many people, in the caller's exclusive transaction. Returns how many were not before.
+
+        A later opt-in to the same number stays.
+        """
+        digests = digests_of(account, [entry.person for entry in entries])
+        # A statement may not change a row twice.
+        rows: dict[tuple[str, str], Entry] = {}
+        for digest, entry in zip(digests, entries, strict=True):
+            rows.setdefault((digest, entry.number_id), entry)
+        values = [
+            value
+            for (digest, number_id), entry in rows.items()
+            for value in (
+                *(clock.new_id("sup"), account.id, digest, entry.person),
+                *(number_id, entry.reason, source, entry.at),
+            )
+        ]
+        places = f"({', '.join([database.param] * len(ADDED))})"
+        statement = _ADD.format(names=", ".join(ADDED), rows=", ".join([places] * len(rows)))
+        return int(database.execute_sql(statement, values).rowcount)
+
+    @classmethod
+    def listed(cls, account_id: str, after: str, limit: int) -> list[Self]:
+        """The next opt-outs in force of people who are not erased, in the order of their identifiers."""
+        of_account = cls.select().where(cls.account == account_id, IS_IN_FORCE, cls.id > after)
+        return fetch(
+            of_account.where(cls.person.is_null(is_null=False)).order_by(cls.id).limit(limit)
+        )
+
+    @classmethod
+    def count(cls, account_id: str) -> int:
+        """How many opt-outs of the account are in force."""
+        with reading():
+            return int(cls.select().where(cls.account == account_id, IS_IN_FORCE).count())
+
+    @classmethod
     def forget(cls, account: Account, people: Collection[str]) -> None:
         """Erase these people, in the caller's transaction: of their opt-outs only the digests remain."""
         ids = [row.id for row in cls.known(account, people)]
@@ -148,6 +192,12 @@ class Suppression(Owned):
         if number_id is not None:
             wanted.append(cls.number_id == number_id)
         return fetch_page(cls.select().where(*wanted).order_by(cls.id.desc()), limit, offset)
+
+
+def salt(account: Account) -> None:
+    """Make the salt of an account that has none, in an exclusive transaction that has read the account."""
+    if account.sealed_salt is None:
+        account.assign({"sealed_salt": secret.encrypt(secrets.token_hex(SALT_BYTES))})
 
 
 def digests_of(account: Account, people: Iterable[str]) -> list[str]:
@@ -178,4 +228,10 @@ def _with_digests(account_id: Any, digests: Any) -> Any:
     return Suppression.select().where(*is_theirs)
 
 
+ADDED = ("id", "account_id", "digest", "person", "number_id", "reason", "source", "at")
+# Peewee takes longer to build this than the databases take to run it.
+_ADD = """INSERT INTO suppression ({names}) VALUES {rows}
+    ON CONFLICT (account_id, digest, number_id) DO UPDATE SET person = EXCLUDED.person,
+    reason = EXCLUDED.reason, source = EXCLUDED.source, at = EXCLUDED.at, ended_at = NULL
+    WHERE suppression.ended_at <= EXCLUDED.at"""
 _known = Prepared(_with_digests, Suppression)

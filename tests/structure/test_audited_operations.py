@@ -17,22 +17,26 @@ from models.deliveries.delivery import Delivery, DeliveryState
 from models.numbers.number import Number
 from models.numbers.signup import SignupLink
 from networks.interface import BlockedPage, BlockResult, BusinessProfile, Sender
-from services import network_failures, onboarding, templates
+from services import consent, network_failures, onboarding, templates
 from tests import factories
 from tests.fake_platform import CODE, WABA, Platform
 from tests.fake_templates import BODY, definition
 from tests.fake_templates import Network as TemplateNetwork
+from tests.forms import form_with
 
 READING = {"get", "head", "parameters"}
 # The first row of each operation. The test runs them all.
 ACTIONS = {
     "blockPeople": "number.people_blocked",
     "completeSignup": "link.used",
+    "createSuppression": "suppression.added",
     "createTemplate": "template.created",
     "createWebhook": "webhook.created",
     "deleteContact": "contact.erased",
+    "deleteSuppression": "suppression.removed",
     "deleteTemplate": "template.deleted",
     "deleteWebhook": "webhook.deleted",
+    "importSuppressions": "suppressions.imported",
     "redeliverDelivery": "delivery.redelivered",
     "redeliverWebhookDeliveries": "deliveries.redelivered",
     "rotateWebhookSecret": "webhook.secret_rotated",
@@ -99,6 +103,7 @@ def requests(
     [delivery] = factories.deliveries(account, hook)
     Delivery.update(state=DeliveryState.FAILED).execute()
     contact_id = str(factories.outbound(number, PERSON).contact_id)
+    suppressed, _ = consent.suppress(account.id, "15559996666", None, None)
     claim = {"code": CODE, "phone_number_id": "1000", "waba_id": WABA}
     template = {"name": "sale", "language": "de", "category": "MARKETING", "components": [BODY]}
     of_number = {"user": account.id, "number_id": number.id}
@@ -107,14 +112,17 @@ def requests(
     return {
         "blockPeople": of_number | {"payload": {"people": [PERSON]}},
         "completeSignup": {"slug": SignupLink.open(account, "acme").slug, "payload": claim},
+        "createSuppression": {"user": account.id, "payload": {"person": "15559998888"}},
         "createTemplate": of_number | {"payload": template},
         "createWebhook": {
             "user": account.id,
             "payload": {"url": URL, "events": ["message.sent"]},
         },
         "deleteContact": of_contact,
+        "deleteSuppression": {"user": account.id, "suppression_id": suppressed.id},
         "deleteTemplate": of_number | {"name": "hello"},
         "deleteWebhook": of_webhook,
+        "importSuppressions": {"user": account.id, "payload": form_with(b"person\n15559997777")},
         "redeliverDelivery": {"user": account.id, "delivery_id": delivery.id},
         "redeliverWebhookDeliveries": of_webhook | {"payload": {}},
         "rotateWebhookSecret": of_webhook,

@@ -9,7 +9,7 @@ import pytest
 from openapi_schema_validator import OAS30Validator
 
 from gateway.api import contract
-from handlers import deliveries, messages, numbers, signup, templates, usage, webhooks
+from handlers import deliveries, messages, numbers, signup, suppressions, templates, usage, webhooks
 from models.accounts.account import Account
 from models.database import writing
 from models.deliveries.attempt import record_outcomes
@@ -26,9 +26,10 @@ from resources.error import STATUS, error_text
 from resources.message import message_object
 from resources.number import number_object
 from resources.sample import sample_event
+from resources.suppression import suppression_object
 from resources.template import template_object
 from resources.webhook import webhook_object
-from services import message_status, sending
+from services import consent, message_status, sending
 from tests import factories
 from tests.asgi import content_of
 from tests.factories import claim_due
@@ -83,6 +84,14 @@ def test_a_message_in_any_state_matches_the_contract(account: Account, number: N
             check_shape("SentMessage", json.loads(sending.sent_response(message)))
     page = messages.list_messages(account.id, limit=20, offset=0)
     check_shape("MessagePage", json.loads(content_of(page)))
+
+
+def test_a_suppression_is_the_contracts(account: Account) -> None:
+    consent.suppress(account.id, "15551234567", None, "asked")
+    row, is_new = consent.suppress(account.id, "US.1", None, None)
+    assert is_new
+    check_shape("Suppression", suppression_object(row))
+    check_shape("SuppressionPage", suppressions.list_suppressions(account.id, 20, 0))
 
 
 def test_usage_is_the_contracts(account: Account, number: Number) -> None:

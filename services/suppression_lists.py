@@ -1,0 +1,282 @@
+"""Imports and exports the suppressions of an account as CSV (RFC 4180).
+
+An import reads the file twice: nothing is stored before all lines are checked. Then it stores them in short
+transactions with pauses, so that other writers do not wait long for any of them.
+"""
+
+import csv
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from io import StringIO, TextIOWrapper
+from itertools import islice
+from typing import IO, NamedTuple
+
+from models import clock
+from models.accounts.account import Account, ConsentScope
+from models.accounts.audit import Audit
+from models.clock import timestamp
+from models.database import exclusively
+from models.errors import ConflictError, InvalidError
+from models.messages.contact import Contact, Source
+from models.messages.suppression import (
+    EVERYWHERE,
+    Entry,
+    Statement,
+    Suppression,
+    digests_of,
+    latest_of,
+    salt,
+)
+from models.numbers.number import Number
+from services import consent
+from services.business import PERSON
+
+PERSON_COLUMN = "person"
+COLUMNS = (PERSON_COLUMN, "numberId", "reason", "source", "time")
+# The name of a column that the first line does not name.
+SURPLUS = ""
+DELIMITERS = ",;\t"
+# Of a file, and of an account.
+MOST_LINES, MOST_SUPPRESSIONS = 2_000_000, 5_000_000
+MOST_REASON, MOST_IN_FIRST_LINE = 200, 1_000
+MOST_SHOWN = 10
+# Lines of a transaction, which takes some 20 ms, and the pause after it, in seconds.
+BATCH, PAUSE_SECONDS = 1_000, 0.005
+# Contacts that are looked up together, and those that change in one transaction.
+MOST_CONTACTS, MOST_CHANGED = 500, 20
+EXPORTED_TOGETHER = 1_000
+# Separators that people type in phone numbers.
+SEPARATORS = re.compile(r"[\s+().\-/]")
+UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
+# The first character of a cell that a spreadsheet takes for a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+class Imported(NamedTuple):
+    """The lines of a list, those that suppressed a person, and those that changed nothing."""
+
+    rows: int
+    added: int
+    known: int
+
+
+def load(account_id: str, file: IO[bytes]) -> Imported:
+    """Suppress the people of a file. Raises DomainError, and then stores nothing.
+
+    If it is interrupted, a repetition adds what is missing.
+    """
+    lines = _Lines(Account.get_by_id(account_id))
+    rows = lines.check(file)
+    _begin(account_id, rows)
+    added, entries = 0, lines.entries(file)
+    while batch := list(islice(entries, BATCH)):
+        added += _add(account_id, batch)
+        time.sleep(PAUSE_SECONDS)
+    _apply_to_contacts(account_id)
+    return Imported(rows, added, rows - added)
+
+
+@exclusively
+def _begin(account_id: str, rows: int) -> None:
+    if (count := Suppression.count(account_id)) + rows > MOST_SUPPRESSIONS:
+        raise ConflictError(
+            f"The account has {count:,} suppressions. With the {rows:,} of the file it would have more than"
+            f" {MOST_SUPPRESSIONS:,}. Nothing was imported. End those that are no longer needed."
+        )
+    salt(Account.get_by_id(account_id))
+    Audit.record(account_id, "suppressions.imported", account_id, after={"rows": rows})
+
+
+@exclusively
+def _add(account_id: str, entries: Sequence[Entry]) -> int:
+    return Suppression.add_many(Account.get_by_id(account_id), entries, Source.IMPORT)
+
+
+class _Lines:
+    """Reads the lines of a file for an account."""
+
+    def __init__(self, account: Account) -> None:
+        self._are_apart = account.consent_scope == ConsentScope.NUMBER
+        self._number_ids = {number.id for number in Number.all(account.id)}
+        # A line without a time is a statement of now.
+        self._now = clock.now()
+
+    def check(self, file: IO[bytes]) -> int:
+        """The number of lines with a person. Raises InvalidError with the first wrong lines."""
+        count, wrong, shown = 0, 0, list[str]()
+        for count, (line, cells) in enumerate(_rows_of(file), 1):
+            if count > MOST_LINES:
+                raise InvalidError(
+                    _nothing(f"The file has more than {MOST_LINES:,} lines. Split it.")
+                )
+            try:
+                self._entry(cells)
+            except ValueError as error:
+                wrong += 1
+                if wrong <= MOST_SHOWN:
+                    shown.append(f"Line {line}: {error}")
+        if wrong:
+            more = f" {wrong - MOST_SHOWN:,} more lines are wrong." if wrong > MOST_SHOWN else ""
+            raise InvalidError(_nothing(" ".join(shown) + more), field="/file")
+        return count
+
+    def entries(self, file: IO[bytes]) -> Iterator[Entry]:
+        """The lines of a checked file."""
+        return (self._entry(cells) for _, cells in _rows_of(file))
+
+    def _entry(self, cells: Mapping[str, str]) -> Entry:
+        """A line. Raises ValueError."""
+        if SURPLUS in cells:
+            raise ValueError("it has more columns than the first line.")
+        return Entry(
+            _person(cells.get(PERSON_COLUMN, "")),
+            self._number_id(cells.get("numberId", "")),
+            _reason(cells.get("reason", "")),
+            self._time(cells.get("time", "")),
+        )
+
+    def _number_id(self, text: str) -> str:
+        if not text:
+            return EVERYWHERE
+        if not self._are_apart:
+            raise ValueError("numberId must be empty: an opt-out holds for all numbers here.")
+        if text not in self._number_ids:
+            raise ValueError("numberId is no number of this account.")
+        return text
+
+    def _time(self, text: str) -> int:
+        if not text:
+            return self._now
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            moment = None
+        if moment is None or moment.tzinfo is None:
+            raise ValueError("time is not ISO 8601 with a time zone, like 2026-11-20T09:30:00Z.")
+        at = round(moment.timestamp() * 1000)
+        if not 0 < at <= self._now + clock.DAY_MS:
+            raise ValueError("time is before 1970 or in the future.")
+        return min(at, self._now)
+
+
+def _person(text: str) -> str:
+    if PERSON.fullmatch(text):
+        return text
+    digits = SEPARATORS.sub("", text)
+    if digits.isdecimal() and PERSON.fullmatch(digits):
+        return digits
+    raise ValueError(
+        "person is neither a phone number with its country code (7 to 15 digits, no leading 0) nor a user id."
+    )
+
+
+def _reason(text: str) -> str | None:
+    # As the export writes it.
+    plain = text[1:] if text.startswith("'") and text[1:].startswith(FORMULA) else text
+    if len(plain) > MOST_REASON:
+        raise ValueError(f"reason has {len(plain)} characters. Shorten it to {MOST_REASON}.")
+    return UNPRINTABLE.sub(" ", plain) or None
+
+
+def _rows_of(file: IO[bytes]) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """The lines after the first one that are not empty, with their numbers. Raises InvalidError."""
+    file.seek(0)
+    text, line = TextIOWrapper(file, "utf-8-sig", newline=""), 1
+    try:
+        first = text.readline(MOST_IN_FIRST_LINE)
+        delimiter = max(DELIMITERS, key=first.count)
+        names = [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]
+        _check_names(names)
+        reader = csv.reader(text, delimiter=delimiter)
+        for cells in reader:
+            line = reader.line_num + 1
+            if any(cells):
+                known = dict(zip(names, map(str.strip, cells), strict=False))
+                yield line, known if len(cells) <= len(names) else known | {SURPLUS: ""}
+    except UnicodeDecodeError:
+        raise InvalidError(_nothing("The file is not UTF-8."), field="/file") from None
+    except csv.Error as error:
+        problem = f"Line {line}, or the next one, is not CSV: {error}."
+        raise InvalidError(_nothing(problem), field="/file") from None
+    finally:
+        # The file stays open.
+        text.detach()
+
+
+def _check_names(names: Sequence[str]) -> None:
+    wrong = sorted({*names} - {*COLUMNS})
+    if PERSON_COLUMN not in names or wrong or len({*names}) < len(names):
+        raise InvalidError(
+            _nothing(
+                f"The first line must name the columns: {PERSON_COLUMN}, and if you like"
+                f" {', '.join(COLUMNS[1:])}, each once."
+            ),
+            field="/file",
+        )
+
+
+def _nothing(problem: str) -> str:
+    return f"Request body, file: {problem} Nothing was imported."
+
+
+def _apply_to_contacts(account_id: str) -> None:
+    """Opt out the contacts of suppressed people."""
+    last = ""
+    while rows := Contact.walk(account_id, last, MOST_CONTACTS):
+        last = rows[-1].id
+        found = iter(_suppressed(Account.get_by_id(account_id), rows))
+        while some := list(islice(found, MOST_CHANGED)):
+            _opt_out(account_id, some)
+            time.sleep(PAUSE_SECONDS)
+
+
+def _suppressed(account: Account, contacts: Iterable[Contact]) -> Iterator[Contact]:
+    """Those whose opt-out they do not show yet."""
+    people = {contact.id: contact.identifiers for contact in contacts if not contact.is_out}
+    everyone = sorted(set().union(*people.values()))
+    digest_of = dict(zip(everyone, digests_of(account, everyone), strict=True))
+    rows: dict[str, list[Suppression]] = {}
+    for row in Suppression.known(account, everyone):
+        rows.setdefault(row.digest, []).append(row)
+    for contact in contacts:
+        theirs = [row for p in people.get(contact.id, ()) for row in rows.get(digest_of[p], ())]
+        latest = latest_of(theirs, account, contact.number_id)
+        if latest is not None and latest.is_out:
+            yield contact
+
+
+@exclusively
+def _opt_out(account_id: str, contacts: Iterable[Contact]) -> None:
+    account = Account.get_by_id(account_id)
+    for contact in contacts:
+        rows = Suppression.known(account, contact.identifiers)
+        latest = latest_of(rows, account, contact.number_id)
+        # It may have changed since.
+        if latest is not None and latest.is_out:
+            said = Statement(
+                out=True, number_id=latest.number_id, source=latest.source, at=latest.at
+            )
+            consent.say(account_id, contact.identifiers, said)
+
+
+def dump(account_id: str) -> Iterator[bytes]:
+    """The suppressions of an account as CSV, in parts. Those of erased people are left out."""
+    yield _as_csv([COLUMNS])
+    last = ""
+    while rows := Suppression.listed(account_id, last, EXPORTED_TOGETHER):
+        last = rows[-1].id
+        yield _as_csv(map(_cells, rows))
+
+
+def _cells(row: Suppression) -> tuple[str, ...]:
+    reason = row.reason or ""
+    shown = f"'{reason}" if reason.startswith(FORMULA) else reason
+    return row.person or "", row.number_id, shown, row.source, timestamp(row.at)
+
+
+def _as_csv(rows: Iterable[Sequence[str]]) -> bytes:
+    text = StringIO()
+    csv.writer(text).writerows(rows)
+    return text.getvalue().encode()

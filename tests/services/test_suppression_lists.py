@@ -1,0 +1,200 @@
+"""Lists of suppressions: all lines are checked before one is stored, and an export can be imported again."""
+
+import csv
+from io import BytesIO, StringIO
+from typing import Any
+
+import pytest
+
+from models.accounts.account import Account, ConsentScope
+from models.accounts.audit import Audit
+from models.database import writing
+from models.deliveries.event import Event
+from models.errors import ConflictError, InvalidError
+from models.messages.contact import Contact, Source
+from models.messages.erasure import Erasure
+from models.messages.suppression import Suppression
+from models.numbers.number import Number
+from services import consent, contacts, suppression_lists
+from services.suppression_lists import Imported
+from tests import factories
+from tests.conftest import Clock
+
+PHONE, OTHER, ID = "15551234567", "15557654321", "US.1001"
+
+
+def load(account: Account, text: str) -> Imported:
+    return suppression_lists.load(account.id, BytesIO(text.encode()))
+
+
+def exported(account: Account) -> list[dict[str, str]]:
+    text = b"".join(suppression_lists.dump(account.id)).decode()
+    return list(csv.DictReader(StringIO(text)))
+
+
+def stored() -> list[tuple[Any, ...]]:
+    rows = Suppression.select().where(Suppression.ended_at.is_null()).order_by(Suppression.person)
+    return [(row.person, row.number_id, row.reason, row.source, row.at) for row in rows]
+
+
+def test_a_list_is_imported_with_reasons_and_times(account: Account, clock: Clock) -> None:
+    text = (
+        "\ufefftime;reason;person\r\n"
+        '2020-01-01T00:00:00Z;"by phone; twice";15551234567\r\n'
+        "\r\n"
+        ";;+1 (555) 765-4321\r\n"
+        "2020-01-01T00:00:00.500+01:00;;US.1001\r\n"
+    )
+    assert load(account, text) == (3, 3, 0)
+    assert stored() == [
+        (PHONE, "", "by phone; twice", "import", 1_577_836_800_000),
+        (OTHER, "", None, "import", clock.at),
+        (ID, "", None, "import", 1_577_833_200_500),
+    ]
+    [row] = Audit.select()
+    assert (row.action, row.after) == ("suppressions.imported", {"rows": 3})
+
+
+def test_a_list_is_imported_twice_with_the_same_result(account: Account) -> None:
+    text = f"person\n{PHONE}\n{OTHER}\n+{PHONE}\n"
+    assert load(account, text) == (3, 2, 1)
+    before = stored()
+    assert load(account, text) == (3, 0, 3)
+    assert stored() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("", ["first line"]),
+        ("phone\n15551234567\n", ["first line"]),
+        ("person,person\n15551234567,1\n", ["first line"]),
+        ("person,note\n15551234567,x\n", ["first line"]),
+        ("person\n015551234567\n15551234567\nAnna\n", ["Line 2:", "Line 4:"]),
+        ('person,reason\n15551234567,"a\nb"\n12,\n', ["Line 4:"]),
+        ("person\n15551234567,x\n", ["Line 2:"]),
+        ("reason,person\nx\n", ["Line 2:"]),
+        ("person,time\n15551234567,yesterday\n15551234567,2020-01-01\n", ["Line 2:", "Line 3:"]),
+        ("person,time\n15551234567,2999-01-01T00:00:00Z\n", ["Line 2:"]),
+        (f"person,reason\n15551234567,{'x' * 201}\n", ["Line 2:"]),
+        ("person,numberId\n15551234567,num_1\n", ["Line 2:"]),
+        (f"person,reason\n15551234567,{'x' * 200_000}\n", ["Line"]),
+        ("person\n" + "1\n" * 12, ["Line 2:", "Line 11:", " 2 more lines"]),
+    ],
+)
+def test_a_wrong_line_is_named_and_nothing_is_imported(
+    account: Account, text: str, places: list[str]
+) -> None:
+    with pytest.raises(InvalidError) as refused:
+        load(account, text)
+    assert refused.value.details == {"field": "/file"}
+    assert [place for place in places if place not in refused.value.message] == []
+    # Errors are logged, and lines are about people.
+    assert PHONE not in refused.value.message
+    assert (stored(), Audit.select().count()) == ([], 0)
+
+
+def test_a_file_of_another_encoding_is_refused(account: Account) -> None:
+    with pytest.raises(InvalidError):
+        suppression_lists.load(account.id, BytesIO("person\nJörg".encode("latin-1")))
+    with pytest.raises(InvalidError):
+        suppression_lists.load(account.id, BytesIO(b"person\n1555\x00\n"))
+
+
+def test_a_file_and_an_account_have_a_limit(
+    account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(suppression_lists, "MOST_LINES", 2)
+    with pytest.raises(InvalidError):
+        load(account, f"person\n{PHONE}\n{OTHER}\n{ID}\n")
+    monkeypatch.setattr(suppression_lists, "MOST_SUPPRESSIONS", 2)
+    assert load(account, f"person\n{PHONE}\n{OTHER}\n").added == 2
+    with pytest.raises(ConflictError):
+        load(account, f"person\n{ID}\n")
+    assert len(stored()) == 2
+
+
+def test_an_import_opts_out_the_contacts_of_all_numbers(account: Account, number: Number) -> None:
+    second = factories.active_number(account, "1002", phone_number="15550002222")
+    known = [
+        factories.contact(number, phone=PHONE, user_id=ID),
+        factories.contact(second, user_id=ID),
+        factories.contact(second, phone=OTHER),
+    ]
+    load(account, f"person\n{PHONE}\n")
+    assert [Contact.get_by_id(each.id).is_out for each in known] == [True, True, False]
+    assert Contact.get_by_id(known[0].id).opted_out_because == "import"
+    assert [event.subject_id for event in Event.select()] == [known[0].id, known[1].id]
+
+
+def test_an_import_that_was_interrupted_reaches_the_contacts_when_repeated(
+    account: Account, number: Number, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contact = factories.contact(number, phone=PHONE)
+    text = f"person\n{PHONE}\n"
+    with monkeypatch.context() as patch:
+        patch.setattr(suppression_lists, "_apply_to_contacts", lambda _: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            load(account, text)
+    load(account, text)
+    assert Contact.get_by_id(contact.id).is_out
+
+
+def test_an_older_line_does_not_undo_a_later_opt_in(account: Account, number: Number) -> None:
+    contact = factories.contact(number, phone=PHONE)
+    for out in (True, False):
+        with writing():
+            contacts.opt(
+                contact,
+                out=out,
+                because=Source.WORD,
+                at=1_700_000_000_000 if out else 1_750_000_000_000,
+            )
+    assert load(account, f"person,time\n{PHONE},2020-01-01T00:00:00Z\n").added == 0
+    assert not Contact.get_by_id(contact.id).is_out
+    assert load(account, f"person\n{PHONE}\n").added == 1
+    assert Contact.get_by_id(contact.id).is_out
+
+
+def test_a_list_names_numbers_if_the_account_keeps_them_apart(
+    account: Account, number: Number
+) -> None:
+    second = factories.active_number(account, "1002", phone_number="15550002222")
+    foreign = factories.active_number(Account.open("Other", "pro"), "1003", phone_number="1555333")
+    account.amend(consent_scope=ConsentScope.NUMBER)
+    here, there = (factories.contact(each, phone=PHONE) for each in (number, second))
+    with pytest.raises(InvalidError):
+        load(account, f"person,numberId\n{PHONE},{foreign.id}\n")
+    load(account, f"person,numberId\n{PHONE},{number.id}\n")
+    assert [Contact.get_by_id(each.id).is_out for each in (here, there)] == [True, False]
+
+
+def test_an_export_can_be_imported_and_has_no_formula(account: Account, number: Number) -> None:
+    for person, reason in ((PHONE, "=1+1"), (OTHER, 'said "no",\nthen left'), (ID, None)):
+        consent.suppress(account.id, person, None, reason)
+    consent.suppress(account.id, "15550000000", None, None)
+    Erasure.begin(factories.contact(number, phone="15550000000"))
+    rows = exported(account)
+    assert [row["person"] for row in rows] == [PHONE, OTHER, ID]
+    assert rows[0]["reason"] == "'=1+1"
+    assert {row["source"] for row in rows} == {"api"}
+    other = Account.open("Other", "pro")
+    text = b"".join(suppression_lists.dump(account.id))
+    assert suppression_lists.load(other.id, BytesIO(text)) == (3, 3, 0)
+    copied = exported(other)
+    assert [row["reason"] for row in copied] == ["'=1+1", 'said "no", then left', ""]
+    assert [row["time"] for row in copied] == [row["time"] for row in rows]
+
+
+def test_an_import_and_an_export_work_in_batches(
+    account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("BATCH", "EXPORTED_TOGETHER", "MOST_CONTACTS", "MOST_CHANGED"):
+        monkeypatch.setattr(suppression_lists, name, 2)
+    people = [f"1555000000{digit}" for digit in range(5)]
+    number = factories.active_number(account)
+    for person in people:
+        factories.contact(number, phone=person)
+    assert load(account, "\n".join(["person", *people, people[0]])) == (6, 5, 1)
+    assert [row["person"] for row in exported(account)] == people
+    assert all(contact.is_out for contact in Contact.select())
