@@ -165,6 +165,9 @@ class Contact(Owned):
         is_late = any(new.get(name) and getattr(self, name) is not None for name in IDS)
         if not new or (because is Source.STATUS and is_late):
             return False
+        if because in {Source.MESSAGE, Source.STATUS} and self._has_later_message(at):
+            # It may carry earlier values: only what is missing counts.
+            identity = {name: new[name] for name in new if getattr(self, name) is None}
         known = {row.id: row for row in self._known(self.number_id, identity)}
         # It may have been merged into another one since it was read, or erased.
         fresh = known.get(self.id) or Contact.find(self.id)
@@ -184,6 +187,11 @@ class Contact(Owned):
         if any(is_merged) or self.identifiers - before:
             self.learned = frozenset(before | self.identifiers)
         return is_replaced or any(is_merged)
+
+    def _has_later_message(self, at: int) -> bool:
+        """Whether the person's newest message is from after this time."""
+        newest = _last.first(self.id, Direction.INBOUND)
+        return newest is not None and at < int(newest[0])
 
     def differing(self, identity: Mapping[str, str | None]) -> dict[str, str]:
         """The values in ``identity`` that are new."""

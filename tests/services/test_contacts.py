@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from models import clock
 from models.accounts.account import Account, ConsentScope
 from models.database import writing
 from models.deliveries.event import Event
@@ -387,3 +388,22 @@ def test_time_does_not_run_backwards_in_a_conversation() -> None:
     write("wamid.4", OTHER, timestamp="1795167001")
     times = [message.created_at // 1000 for message in Message.select().order_by(Message.id)]
     assert times == [1_795_167_005, 1_795_167_005, 1_795_167_009, 1_795_167_001]
+
+
+def test_an_older_message_or_status_changes_no_name_and_no_identifier_of_a_person(
+    number: Number,
+) -> None:
+    now = clock.now() // 1000
+    person = {"wa_id": PHONE, "user_id": NEW_ID}
+    write("wamid.2", timestamp=str(now), contacts=[contact_of(name="New", **person)])
+    earlier = {"wa_id": PHONE, "user_id": ID}
+    older = contact_of(name="Old", username="ana", **earlier)
+    write("wamid.1", timestamp=str(now - 60), contacts=[older])
+    assert (only().name, only().user_id, only().username) == ("New", NEW_ID, "ana")
+    sent = factories.outbound(number, PHONE)
+    status = status_of("wamid.3", "sent", timestamp=str(now - 60), recipient_id=PHONE)
+    named = [contact_of(name="Old", wa_id=PHONE)]
+    ingest_now(messages(statuses=[status | {"biz_opaque_callback_data": sent.id}], contacts=named))
+    assert only().name == "New"
+    write("wamid.4", timestamp=str(now + 60), contacts=[contact_of(name="Newest", **person)])
+    assert (only().name, only().user_id) == ("Newest", NEW_ID)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.networks.whatsapp.payloads.shape import NUMBER, Payload, message
+from tests.networks.whatsapp.payloads.shape import CONTACT_UPDATED, NUMBER, Payload, message
 
 OUT = "wamid.OUT"
 CONTEXT = {"from": NUMBER, "id": OUT}
@@ -151,7 +151,13 @@ ANSWERS = [
     message("reaction", "reaction", {"message_id": OUT, "emoji": "\U0001f44d"}),
     message("removed reaction", "reaction", {"message_id": OUT, "emoji": ""}),
     message("removed reaction without an emoji", "reaction", {"message_id": OUT}),
-    message("button of a template", "button", {"payload": "STOP", "text": "Stop"}, context=CONTEXT),
+    message(
+        "button of a template",
+        "button",
+        {"payload": "STOP", "text": "Stop"},
+        (CONTACT_UPDATED,),
+        context=CONTEXT,
+    ),
     message("button without a context", "button", {"payload": "YES", "text": "Yes"}),
     message(
         "button of a reply",
