@@ -105,6 +105,13 @@ def test_another_type_takes_its_payload(developer: Developer) -> None:
     assert "[location] Harbour" in developer.text("messages", "--type", "location")
 
 
+def test_a_message_is_found_by_its_reference(developer: Developer) -> None:
+    words = ("send", "--to", PERSON, "--text", "Hi", "--reference", "order 4711")
+    sent = developer.json(*words)
+    [found] = developer.json("messages", "--reference", "order 4711")
+    assert (found["id"], found["reference"]) == (sent["id"], "order 4711")
+
+
 def test_the_same_idempotency_key_sends_once(developer: Developer) -> None:
     words = ("send", "--to", PERSON, "--text", "Once", "--idempotency-key", "once-1")
     assert developer.json(*words) == developer.json(*words)

@@ -44,6 +44,7 @@ def _json(_context: click.Context, _parameter: click.Parameter, value: str | Non
 @click.option("--number", "number_id", help="Sender; default: the only active number.")
 @click.option("--type", "kind", help="Type of another message: image, template, ...")
 @click.option("--payload", callback=_json, help="JSON of that type, as the API takes it.")
+@click.option("--reference", help="Your own name for the message, such as order-4711.")
 @click.option(
     "--idempotency-key",
     help="Key of an earlier send without a response: the message is not sent twice.",
@@ -56,6 +57,7 @@ def send(
     number_id: str | None,
     kind: str | None,
     payload: Any,
+    reference: str | None,
     idempotency_key: str | None,
 ) -> dict[str, Any]:
     """Send a message."""
@@ -66,8 +68,10 @@ def send(
     content = (
         {"type": "text", "text": {"body": text}} if kind is None else {"type": kind, kind: payload}
     )
+    named = {} if reference is None else {"reference": reference}
     number = choose_number(remote, number_id)
-    return send_once(remote, {"number_id": number["id"], "to": to, **content}, idempotency_key)
+    body = {"number_id": number["id"], "to": to, **named, **content}
+    return send_once(remote, body, idempotency_key)
 
 
 def send_once(remote: Remote, body: dict[str, Any], key: str | None = None) -> dict[str, Any]:
@@ -86,6 +90,7 @@ def send_once(remote: Remote, body: dict[str, Any], key: str | None = None) -> d
 @click.option("--direction", type=click.Choice(["inbound", "outbound"]), help="Received or sent.")
 @click.option("--status", type=click.Choice(STATUSES), help="With this status.")
 @click.option("--type", help="Of this type.")
+@click.option("--reference", help="Sent with this reference.")
 @since_option()
 @until_option()
 @click.option(
