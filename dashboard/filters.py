@@ -12,7 +12,7 @@ from models.messages.message import Message
 from models.numbers.number import Number
 from networks.registry import explained, network_of
 from resources.message import errors_of
-from resources.number import problem_object, status_reason
+from resources.number import notice_object, problem_object, status_reason
 
 # Characters. Each token takes a hundred bytes of HTML.
 MOST_HIGHLIGHTED = 256 * 1024
@@ -141,6 +141,7 @@ FILTERS = {
     "failures": failures,
     "highlighted": highlighted,
     "iso": timestamp,
+    "latest_notice": notice_object,
     "limit_in_words": limit_in_words,
     "minute": lambda at: timestamp(at)[: len("2026-11-20T09:30")].replace("T", " "),
     "second": lambda at: timestamp(at)[: len("2026-11-20T09:30:15")].replace("T", " "),

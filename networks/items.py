@@ -166,16 +166,39 @@ class TemplateChange:
 
 
 @dataclass(frozen=True)
+class Restriction:
+    """What numbers may not do, in the platform's name, until a time in milliseconds. None if unknown."""
+
+    type: str
+    until: int | None
+
+
+@dataclass(frozen=True)
+class BusinessLimits:
+    """How many conversations a number may begin in a day, and how many numbers there may be.
+
+    None for those that are not in the news.
+    """
+
+    conversations_of_number: int | None = None
+    numbers_of_business: int | None = None
+    numbers_of_account: int | None = None
+
+
+@dataclass(frozen=True)
 class NumberNews:
     """What a notice says about the numbers of an account, or about one: new values, and a description.
 
-    ``values`` have the names of NumberProfile. Those that are None are not in the news.
+    ``values`` have the names of NumberProfile. Those that are None are not in the news. ``limits`` is None if
+    it names none.
     """
 
     values: dict[str, str | None]
     description: str | None
     phone_number_id: str | None
     needs_check: bool
+    restrictions: tuple[Restriction, ...] = ()
+    limits: BusinessLimits | None = None
 
 
 @dataclass(frozen=True)

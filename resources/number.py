@@ -20,6 +20,11 @@ PROBLEMS = {
     ProblemCode.FIELDS: "The app is not subscribed to these fields of callbacks: {}.",
     ProblemCode.SILENT: "No callback has come since {}, although messages were sent.",
 }
+LIMITS = {
+    "conversations_of_number": "maxConversationsPerNumber",
+    "numbers_of_business": "maxNumbersPerBusiness",
+    "numbers_of_account": "maxNumbersPerAccount",
+}
 LOST = (NumberStatus.BANNED, NumberStatus.DISCONNECTED)
 
 
@@ -31,7 +36,6 @@ def status_reason(number: Number) -> str | None:
 def number_object(number: Number) -> dict[str, Any]:
     reason = status_reason(number)
     is_active = number.status == NumberStatus.ACTIVE
-    notice = None if number.notice_json is None else orjson.loads(number.notice_json)
     return {
         "id": number.id,
         "phoneNumber": number.phone_number,
@@ -44,7 +48,23 @@ def number_object(number: Number) -> dict[str, Any]:
         "throughput": number.throughput,
         "statusReason": reason,
         "problems": [problem_object(each) for each in number.problems] if is_active else [],
-        "notice": notice and notice | {"at": timestamp(notice["at"])},
+        "notice": notice_object(number),
+    }
+
+
+def notice_object(number: Number) -> dict[str, Any] | None:
+    """The latest notice about the number, None before the first. Earlier releases stored less of it."""
+    if number.notice_json is None:
+        return None
+    notice: dict[str, Any] = orjson.loads(number.notice_json)
+    limits = notice.get("limits")
+    return notice | {
+        "at": timestamp(notice["at"]),
+        "restrictions": [
+            {"type": each["type"], "until": moment(each["until"])}
+            for each in notice.get("restrictions", ())
+        ],
+        "limits": limits and {LIMITS[name]: limits[name] for name in LIMITS},
     }
 
 

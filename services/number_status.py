@@ -10,6 +10,7 @@ import json
 import logging
 import random
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from functools import reduce
 from operator import and_
 from typing import Any
@@ -159,6 +160,8 @@ def apply_notice(notice: items.PlatformNotice) -> bool:
                 "event": kept.event,
                 "description": news.description,
                 "at": kept.at,
+                "restrictions": [asdict(each) for each in news.restrictions],
+                "limits": news.limits and asdict(news.limits),
             }
             numbers = _concerned(notice, news)
             for number in numbers:

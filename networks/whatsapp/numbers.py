@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from networks.interface import BETWEEN_REASONS, NumberState
-from networks.items import AccountEffect, NumberNews
-from networks.whatsapp.graph import part_of
+from networks.items import AccountEffect, BusinessLimits, NumberNews, Restriction
+from networks.whatsapp.graph import WORD, milliseconds, part_of, parts_of
 
 # The fields that may hold the platform's name of the event, in order.
 _WORDS = ("event", "decision", "new_quality_score", "new_category", "alert_type")
@@ -31,6 +31,13 @@ SUBJECTS = frozenset(
 )
 # The platform renamed the limit and sends both names.
 LIMITS = ("max_daily_conversations_per_business", "current_limit")
+# The counts of a business, in the order of BusinessLimits.
+COUNTS = (
+    "max_daily_conversation_per_phone",
+    "max_phone_numbers_per_business",
+    "max_phone_numbers_per_waba",
+)
+MOST_RESTRICTIONS = 20
 # The others (PENDING, RESTRICTED, RATE_LIMITED, FLAGGED, UNKNOWN) are warnings or temporary. Source: Cloud
 # API, business phone numbers.
 STATES = {
@@ -92,7 +99,27 @@ def news_of(field: str, value: dict[str, Any]) -> NumberNews | None:
         phone_number_id=str(value.get("entity_id")) if is_of_one else None,
         # The notice does not name the quality.
         needs_check=field == QUALITY,
+        restrictions=_restrictions(value),
+        limits=_limits(value),
     )
+
+
+def _restrictions(value: dict[str, Any]) -> tuple[Restriction, ...]:
+    given = parts_of(value, "restriction_info")[:MOST_RESTRICTIONS]
+    types = [each.get("restriction_type") for each in given]
+    ends = [milliseconds(each.get("expiration")) or None for each in given]
+    return tuple(
+        Restriction(name, until)
+        for name, until in zip(types, ends, strict=True)
+        if isinstance(name, str) and WORD.fullmatch(name)
+    )
+
+
+def _limits(value: dict[str, Any]) -> BusinessLimits | None:
+    limits = BusinessLimits(
+        *(number if type(number) is int else None for number in map(value.get, COUNTS))
+    )
+    return None if limits == BusinessLimits() else limits
 
 
 def _values(field: str, value: dict[str, Any]) -> dict[str, str | None]:

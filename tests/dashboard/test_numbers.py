@@ -1,5 +1,8 @@
 """The pages of numbers and messages show the network's reasons and codes."""
 
+import json
+from typing import Any
+
 from markupsafe import escape
 
 from models.database import writing
@@ -32,6 +35,22 @@ def test_a_notice_of_a_template_names_it(number: Number, visit: Visit) -> None:
         factories.notice("account_alerts", {"alert_type": "OBA_APPROVED"})
     page = visit(f"numbers/{number.id}")
     assert "approved</strong> order_shipped (en_US)" in page
+
+
+def test_a_number_shows_restrictions_with_their_end_and_limits_of_the_business(
+    number: Number, visit: Visit
+) -> None:
+    limits = {"conversations_of_number": -1, "numbers_of_business": 20, "numbers_of_account": None}
+    until = {"type": "RESTRICTED_ADD_PHONE_NUMBER_ACTION", "until": 1_795_426_200_000}
+    notice: dict[str, Any] = {"field": "x", "event": "y", "description": None, "at": 1}
+    notice |= {"restrictions": [until], "limits": limits}
+    with writing():
+        number.update_details(notice_json=json.dumps(notice))
+    page = visit(f"numbers/{number.id}")
+    assert "restricted add phone number action until 2026-11-23 09:30 UTC" in page
+    assert "<dd>no limit</dd>" in page
+    assert "<dd>at most 20</dd>" in page
+    assert "Numbers of the business account</dt>" not in page
 
 
 def test_a_failed_message_says_what_its_code_means(

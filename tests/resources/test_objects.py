@@ -130,5 +130,5 @@ def test_a_number_has_the_contracts_names() -> None:
         "throughput": "HIGH",
         "statusReason": "Spam",
         "problems": [],
-        "notice": notice | {"at": "2026-11-20T09:30:00.000Z"},
+        "notice": notice | {"at": "2026-11-20T09:30:00.000Z", "restrictions": [], "limits": None},
     }

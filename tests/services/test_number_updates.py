@@ -97,6 +97,34 @@ def test_an_approved_name_is_shown_and_a_rejected_one_is_a_notice(
         "event": decision,
         "description": description,
         "at": "2026-11-20T09:30:00.000Z",
+        "restrictions": [],
+        "limits": None,
+    }
+
+
+@pytest.mark.usefixtures("number")
+def test_a_restriction_is_shown_with_its_type_and_its_end() -> None:
+    known = {"restriction_type": "RESTRICTED_BIZ_INITIATED_MESSAGING", "expiration": 1_795_426_200}
+    odd = [{"restriction_type": "a <b>"}, {"restriction_type": 7}, "odd", {}]
+    info = [known, {"restriction_type": "RESTRICTED_ADD_PHONE_NUMBER_ACTION"}, *odd]
+    ingest_now(_entry("account_update", event="ACCOUNT_RESTRICTION", restriction_info=info))
+    [told] = _told()
+    assert told["notice"]["restrictions"] == [
+        {"type": known["restriction_type"], "until": "2026-11-23T09:30:00.000Z"},
+        {"type": "RESTRICTED_ADD_PHONE_NUMBER_ACTION", "until": None},
+    ]
+    assert kinds() == ["number.updated"]
+
+
+@pytest.mark.usefixtures("number")
+def test_the_limits_of_a_business_are_shown() -> None:
+    value = {"max_daily_conversation_per_phone": -1, "max_phone_numbers_per_business": 20}
+    ingest_now(_entry("business_capability_update", max_phone_numbers_per_waba="odd", **value))
+    [told] = _told()
+    assert told["notice"]["limits"] == {
+        "maxConversationsPerNumber": -1,
+        "maxNumbersPerBusiness": 20,
+        "maxNumbersPerAccount": None,
     }
 
 
