@@ -18,6 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ from ulid import ULID, ULIDGenerator
 
 logger = logging.getLogger(__name__)
 
+# Of a ULID, in ascending order.
+_DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _ID = re.compile(r"[a-z]{2,4}_[0-9A-HJKMNP-TV-Z]{26}")
 MINUTE_MS = 60_000
 # The latest time of an identifier, which has six bytes for it.
@@ -264,6 +267,13 @@ def id_at(prefix: str, at: int) -> str:
     """A new identifier like one from this time, for a row that belongs there."""
     time_part = min(max(0, at), LATEST).to_bytes(6, "big")
     return f"{prefix}_{ULID(time_part + secrets.token_bytes(10))}"
+
+
+def new_ids(prefix: str, count: int) -> list[str]:
+    """Up to 1,024 identifiers in ascending order. They cost less than one by one."""
+    first = new_id(prefix)[:-2]
+    pairs = product(_DIGITS, repeat=2)
+    return [f"{first}{a}{b}" for a, b in islice(pairs, count)]
 
 
 def is_id(text: str) -> bool:

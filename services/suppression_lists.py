@@ -266,14 +266,15 @@ def dump(account_id: str) -> Iterator[bytes]:
     yield _as_csv([COLUMNS])
     last = ""
     while rows := Suppression.listed(account_id, last, EXPORTED_TOGETHER):
-        last = rows[-1].id
-        yield _as_csv(map(_cells, rows))
+        last = rows[-1][0]
+        yield _as_csv(_cells(*values) for _, *values in rows)
 
 
-def _cells(row: Suppression) -> tuple[str, ...]:
-    reason = row.reason or ""
-    shown = f"'{reason}" if reason.startswith(FORMULA) else reason
-    return row.person or "", row.number_id, shown, row.source, timestamp(row.at)
+def _cells(
+    person: str, number_id: str, reason: str | None, source: str, at: int
+) -> tuple[str, ...]:
+    shown = f"'{reason}" if reason and reason.startswith(FORMULA) else reason or ""
+    return person, number_id, shown, source, timestamp(at)
 
 
 def _as_csv(rows: Iterable[Sequence[str]]) -> bytes:

@@ -24,6 +24,7 @@ ON_SERVER = {
     "accounts": ("accounts", "Accounts: the owners of numbers, keys and webhooks."),
     "callbacks": ("callbacks", "Callbacks of the messaging network."),
     "clock": ("database", "The clock of this machine, after a jump."),
+    "suppressions": ("suppressions", "Suppressions: people who get no marketing."),
     "contacts": ("contacts", "Contacts: people who exchange messages with a number."),
     "deliveries": ("webhooks", "Deliveries to webhooks."),
     "demo": ("demo", "Create and print new credentials of the demo account."),

@@ -5,6 +5,7 @@ from models.database.dialect import database_now as database_now
 from models.database.dialect import database_time as database_time
 from models.database.dialect import is_among as is_among
 from models.database.dialect import is_in as is_in
+from models.database.dialect import many_rows as many_rows
 from models.database.engine import connect as connect
 from models.database.engine import empty_log as empty_log
 from models.database.engine import incompatible_migrations as incompatible_migrations

@@ -16,7 +16,7 @@ from peewee import SQL, BigIntegerField, ForeignKeyField, TextField
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Account, ConsentScope, Owned
-from models.database import Prepared, database, fetch, is_in, reading
+from models.database import Prepared, database, fetch, is_in, many_rows, reading
 from models.page import Page, fetch_page
 
 # The ``number_id`` of a statement to all numbers of the account.
@@ -138,28 +138,29 @@ class Suppression(Owned):
         """
         digests = digests_of(account, [entry.person for entry in entries])
         # A statement may not change a row twice.
-        rows: dict[tuple[str, str], Entry] = {}
+        unique: dict[tuple[str, str], Entry] = {}
         for digest, entry in zip(digests, entries, strict=True):
-            rows.setdefault((digest, entry.number_id), entry)
-        values = [
-            value
-            for (digest, number_id), entry in rows.items()
-            for value in (
-                *(clock.new_id("sup"), account.id, digest, entry.person),
-                *(number_id, entry.reason, source, entry.at),
+            unique.setdefault((digest, entry.number_id), entry)
+        rows = [
+            (row_id, account.id, digest, entry.person, number_id, entry.reason, source, entry.at)
+            for row_id, ((digest, number_id), entry) in zip(
+                clock.new_ids("sup", len(unique)), unique.items(), strict=True
             )
         ]
-        places = f"({', '.join([database.param] * len(ADDED))})"
-        statement = _ADD.format(names=", ".join(ADDED), rows=", ".join([places] * len(rows)))
+        added, values = many_rows(rows, ADDED)
+        statement = _ADD.format(names=", ".join(ADDED), rows=added)
         return int(database.execute_sql(statement, values).rowcount)
 
     @classmethod
-    def listed(cls, account_id: str, after: str, limit: int) -> list[Self]:
-        """The next opt-outs in force of people who are not erased, in the order of their identifiers."""
-        of_account = cls.select().where(cls.account == account_id, IS_IN_FORCE, cls.id > after)
-        return fetch(
-            of_account.where(cls.person.is_null(is_null=False)).order_by(cls.id).limit(limit)
-        )
+    def listed(cls, account_id: str, after: str, limit: int) -> list[tuple[str, *tuple[Any, ...]]]:
+        """The next opt-outs in force of people who are not erased, in the order of their identifiers.
+
+        Each has its identifier, the person, the number, the reason, the source and the time.
+        """
+        columns = cls.id, cls.person, cls.number_id, cls.reason, cls.source, cls.at
+        is_listed = cls.account == account_id, IS_IN_FORCE, cls.id > after
+        of_account = cls.select(*columns).where(*is_listed, cls.person.is_null(is_null=False))
+        return fetch(of_account.order_by(cls.id).limit(limit).tuples())
 
     @classmethod
     def count(cls, account_id: str) -> int:
@@ -228,9 +229,12 @@ def _with_digests(account_id: Any, digests: Any) -> Any:
     return Suppression.select().where(*is_theirs)
 
 
-ADDED = ("id", "account_id", "digest", "person", "number_id", "reason", "source", "at")
+# The columns of ``add_many``, and their types.
+ADDED = dict.fromkeys(
+    ("id", "account_id", "digest", "person", "number_id", "reason", "source"), "text"
+) | {"at": "bigint"}
 # Peewee takes longer to build this than the databases take to run it.
-_ADD = """INSERT INTO suppression ({names}) VALUES {rows}
+_ADD = """INSERT INTO suppression ({names}) {rows}
     ON CONFLICT (account_id, digest, number_id) DO UPDATE SET person = EXCLUDED.person,
     reason = EXCLUDED.reason, source = EXCLUDED.source, at = EXCLUDED.at, ended_at = NULL
     WHERE suppression.ended_at <= EXCLUDED.at"""

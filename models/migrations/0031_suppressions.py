@@ -17,9 +17,10 @@ STATEMENTS = (
     "ALTER TABLE account ADD COLUMN consent_scope TEXT NOT NULL DEFAULT 'account'",
     "ALTER TABLE account ADD COLUMN languages_text TEXT",
     "ALTER TABLE account ADD COLUMN stop_answer TEXT",
+    # Without a reference to the account, whose check is a quarter of the time of an insert on PostgreSQL.
     """CREATE TABLE suppression (
         id TEXT NOT NULL PRIMARY KEY,
-        account_id TEXT NOT NULL REFERENCES account (id),
+        account_id TEXT NOT NULL,
         digest TEXT NOT NULL,
         person TEXT,
         number_id TEXT NOT NULL,

@@ -1,6 +1,7 @@
 """Each command that writes leaves a row in the audit log, or is listed here with a reason."""
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -14,7 +15,7 @@ from models.accounts.user import Role
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.numbers.number import Number
 from models.numbers.signup import SignupLink
-from services import callback_routes, onboarding
+from services import callback_routes, consent, onboarding
 from tests import factories
 from tests.fake_platform import CODE, WABA, Platform
 from tests.people import member, with_two_factor
@@ -37,6 +38,9 @@ ACTIONS = {
     "sandbox-connect": ["link.created", "link.used", "number.activated"],
     "signup-links create": ["link.created"],
     "signup-links revoke": ["link.revoked"],
+    "suppressions add": ["suppression.added"],
+    "suppressions import": ["suppressions.imported"],
+    "suppressions remove": ["suppression.removed"],
     "users create": ["user.created"],
     "users disable-two-factor": ["user.two_factor_disabled"],
     "users remove": ["user.removed"],
@@ -59,6 +63,7 @@ WITHOUT_A_ROW = {
 READING = {
     *("accounts list", "callbacks aside", "deliveries list", "deliveries show", "doctor"),
     *("keys list", "listen", "messages", "numbers list", "numbers notices"),
+    *("suppressions export", "suppressions list"),
     *("signup-links list", "tail", "users list", "webhooks list"),
 }
 
@@ -71,7 +76,7 @@ def test_every_command_reads_or_has_a_row_or_a_reason() -> None:
 
 @pytest.fixture
 def arguments(
-    account: Account, number: Number, monkeypatch: pytest.MonkeyPatch
+    account: Account, number: Number, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> dict[str, list[str]]:
     """What each command needs after its name."""
     signup = {"code": CODE, "phone_number_id": "1000", "waba_id": WABA}
@@ -88,6 +93,9 @@ def arguments(
     with_two_factor(owner)
     contact_id = str(factories.outbound(number).contact_id)
     assert demo.name == "Demo"
+    suppressed, _ = consent.suppress(account.id, "15559996666", None, None)
+    people = tmp_path / "people.csv"
+    people.write_text("person\n15559997777\n")
     return {
         "accounts consent": [account.id, "--scope", "number"],
         "accounts create": ["New", "--plan", "pro"],
@@ -104,6 +112,9 @@ def arguments(
         "sandbox-connect": [account.id],
         "signup-links create": [account.id, "--slug", "acme"],
         "signup-links revoke": [SignupLink.open(account, "old").id],
+        "suppressions add": [account.id, "15559998888"],
+        "suppressions import": [account.id, str(people)],
+        "suppressions remove": [suppressed.id],
         "users create": ["new@example.com", "--account", account.id],
         "users disable-two-factor": [owner.email],
         "users remove": [owner.email, "--yes"],

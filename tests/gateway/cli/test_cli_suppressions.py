@@ -1,0 +1,56 @@
+"""``gateway suppressions``: the list on the command line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gateway.cli import cli
+from models.accounts.account import Account
+from models.messages.suppression import Suppression
+
+PHONE, ID = "15551234567", "US.1001"
+
+
+def _run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["suppressions", *arguments, "--json"])
+
+
+def _printed(*arguments: str) -> Any:
+    done = _run(*arguments)
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def test_a_person_is_added_listed_and_removed(account: Account) -> None:
+    made = _printed("add", account.id, PHONE, "--reason", "asked")
+    assert (made["person"], made["source"], made["reason"]) == (PHONE, "api", "asked")
+    _printed("add", account.id, ID)
+    assert [each["person"] for each in _printed("list", account.id)] == [ID, PHONE]
+    assert _printed("list", account.id, "--person", PHONE) == [made]
+    assert _printed("remove", made["id"]) == {"id": made["id"], "removed": True}
+    assert [each["person"] for each in _printed("list", account.id)] == [ID]
+
+
+def test_a_list_goes_from_one_account_to_another(account: Account, tmp_path: Path) -> None:
+    other, file = Account.open("Other", "pro"), tmp_path / "list.csv"
+    _printed("add", account.id, PHONE)
+    assert _printed("export", account.id, str(file)) == {"id": account.id, "file": str(file)}
+    imported = {"id": other.id, "rows": 1, "added": 1, "known": 0}
+    assert _printed("import", other.id, str(file)) == imported
+
+
+@pytest.mark.parametrize("person", [("+1 555",), (PHONE, "--number", "num_none")])
+def test_a_wrong_person_or_number_is_refused(account: Account, person: tuple[str, ...]) -> None:
+    assert _run("add", account.id, *person).exit_code in {1, 2}
+    assert Suppression.select().count() == 0
+
+
+def test_a_wrong_file_or_suppression_is_refused(account: Account, tmp_path: Path) -> None:
+    file = tmp_path / "list.csv"
+    file.write_text("person\nAnna\n")
+    assert _run("import", account.id, str(file)).exit_code == 1
+    assert _run("import", account.id, str(tmp_path / "none.csv")).exit_code == 2
+    assert _run("remove", "sup_none").exit_code == 1
