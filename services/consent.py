@@ -42,9 +42,12 @@ def state(contact: Contact, *, out: bool, because: Source, at: int) -> bool:
     number_id = scope_of(account, contact.number_id)
     rows = Suppression.known(account, contact.identifiers)
     latest = latest_of(rows, account, number_id)
-    if contact.is_out == out and _are_all(rows, account, number_id, contact.identifiers, out=out):
-        return False
     said_at = max(contact.last_opt(), 0 if latest is None else latest.said_at)
+    if contact.is_out == out and _are_all(rows, account, number_id, contact.identifiers, out=out):
+        if at > said_at:
+            with writing():
+                Suppression.affirm(account, contact.identifiers, number_id, at, out=out)
+        return False
     # The network's times have a resolution of one second. What the account says holds from now on.
     if because is not Source.API and at // 1000 < said_at // 1000:
         return False

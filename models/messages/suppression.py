@@ -94,6 +94,27 @@ class Suppression(Owned):
                 change(account, person, digest, theirs, said._replace(at=at))
 
     @classmethod
+    def affirm(
+        cls, account: Account, people: Collection[str], number_id: str, at: int, *, out: bool
+    ) -> None:
+        """Record that a statement was repeated at this time, inside the caller's exclusive transaction.
+
+        Without it, an earlier statement that arrives later would count. So would one from before an opt-in
+        that ended no opt-out.
+        """
+        salt(account)
+        rows = cls.known(account, people)
+        for row in rows:
+            if row.is_out == out and row.said_at < at:
+                row.assign({"at" if out else "ended_at": at})
+        if not out:
+            said = Statement(out, number_id, "", at)
+            known = {row.digest for row in rows}
+            for digest in digests_of(account, people):
+                if digest not in known:
+                    cls._add(account, digest, said, source="", at=at, ended_at=at)
+
+    @classmethod
     def _suppress(
         cls, account: Account, person: str, digest: str, theirs: Iterable[Self], said: Statement
     ) -> None:

@@ -1,0 +1,174 @@
+"""Callbacks in a random order and of any age lead to the same state as in their own order.
+
+CALLBACKS is how many, with duplicates. ORDER_SEED repeats a run.
+"""
+
+import json
+import os
+import random
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pytest
+
+from models.accounts.account import Account
+from models.deliveries.event import Event
+from models.messages.callback import Callback
+from models.messages.contact import Contact
+from models.messages.message import Message
+from models.numbers.number import Number, NumberStatus
+from services import callback_routes, number_checks
+from tasks import ingest
+from tests import factories
+from tests.asked_platform import AskedPlatform
+from tests.conftest import Clock
+from tests.tasks.callbacks import accepted_message, text
+
+MOST = int(os.environ.get("CALLBACKS", "1500"))
+SEED = int(os.environ.get("ORDER_SEED", "7"))
+# The platform repeats callbacks for seven days. Seconds.
+OLDEST = 8 * 24 * 60 * 60 - 60
+PEOPLE, MESSAGES, TOGETHER = 40, 150, 40
+CODES = (133010, 131031, 190, 368, 131026, 131047)
+EVENTS = ("ACCOUNT_OFFBOARDED", "PARTNER_REMOVED", "ACCOUNT_RECONNECTED", "ACCOUNT_DELETED")
+# The callback's time in seconds, and its entry for a number.
+Made = tuple[int, dict[str, Any]]
+
+
+class _Author:
+    """Makes callbacks about the number ``phone_number_id`` of the business account ``waba_id``."""
+
+    def __init__(self, now: int, phone_number_id: str, waba_id: str, phone: str) -> None:
+        self._chance = random.Random(SEED)  # noqa: S311 - repeatable
+
+        self._metadata = {"phone_number_id": phone_number_id, "display_phone_number": phone}
+        self._waba_id = waba_id
+        # No two are of the same second.
+        self._times = iter(self._chance.sample(range(now - OLDEST, now), MOST))
+
+    def callbacks(self) -> list[Made]:
+        """In their own order. A tenth is repeated."""
+        makers = (self._text, self._status, self._preference, self._account, self._notice)
+        weights = (30, 45, 10, 8, 7)
+        chosen = self._chance.choices(makers, weights, k=MOST * 9 // 10)
+        made = [(at, make(at)) for make, at in zip(chosen, self._times, strict=False)]
+        return sorted([*made, *self._chance.choices(made, k=MOST - len(made))], key=lambda m: m[0])
+
+    def _entry(self, field: str, value: dict[str, Any], at: int) -> dict[str, Any]:
+        entry = {"id": self._waba_id, "changes": [{"field": field, "value": value}]}
+        return entry if field == "messages" else entry | {"time": at}
+
+    def _person(self) -> dict[str, str]:
+        number = self._chance.randrange(PEOPLE)
+        return {"wa_id": f"1555100{number:04}", "user_id": f"US.{number}"}
+
+    def _text(self, at: int) -> dict[str, Any]:
+        person = self._person()
+        contact = person | {"profile": {"name": f"Name at {at}"}}
+        message = text(f"wamid.IN{at}", timestamp=str(at)) | {"from": person["wa_id"]}
+        value = {"metadata": self._metadata, "contacts": [contact], "messages": [message]}
+        return self._entry("messages", value, at)
+
+    def _status(self, at: int) -> dict[str, Any]:
+        index = self._chance.randrange(MESSAGES)
+        word = self._chance.choice(("sent", "delivered", "read", "failed"))
+        status: dict[str, Any] = {"id": f"wamid.{index}", "status": word, "timestamp": str(at)}
+        if word == "failed":
+            status["errors"] = [{"code": CODES[index % len(CODES)], "title": "Refused"}]
+        value = {"metadata": self._metadata, "statuses": [status]}
+        return self._entry("messages", value, at)
+
+    def _preference(self, at: int) -> dict[str, Any]:
+        item = {"category": "marketing_messages", "timestamp": at, **self._person()}
+        item["value"] = self._chance.choice(("stop", "resume"))
+        value = {"metadata": self._metadata, "user_preferences": [item]}
+        return self._entry("user_preferences", value, at)
+
+    def _account(self, at: int) -> dict[str, Any]:
+        state = self._chance.choice(("DISABLE", "REINSTATE", None))
+        value: dict[str, Any] = {"event": self._chance.choice(EVENTS)}
+        if state is not None:
+            value = {"event": "DISABLED_UPDATE", "ban_info": {"waba_ban_state": state}}
+        return self._entry("account_update", value, at)
+
+    def _notice(self, at: int) -> dict[str, Any]:
+        shown = {"display_phone_number": self._metadata["display_phone_number"]}
+        if self._chance.random() < 0.5:
+            name = {"decision": "APPROVED", "requested_verified_name": f"Acme {at}"}
+            return self._entry("phone_number_name_update", shown | name, at)
+        limit = {"event": "ONBOARDING", "current_limit": f"TIER_{at}"}
+        return self._entry("phone_number_quality_update", shown | limit, at)
+
+
+def _number(account: Account, clock: Clock, name: str) -> Number:
+    """A number that was connected long ago, with messages that the network accepted."""
+    number = factories.active_number(account, f"10{name}", f"20{name}")
+    for each in range(MESSAGES):
+        accepted_message(number, f"wamid.{each}", to=f"1555200{each:04}")
+    assert clock.at
+    return number
+
+
+def _ingest(callbacks: Iterable[dict[str, Any]]) -> None:
+    for entry in callbacks:
+        Callback.store(json.dumps({"entry": [entry]}).encode())
+    while Callback.select().exists():
+        ingest.work_off()
+
+
+def _in_parts(callbacks: Sequence[Made]) -> None:
+    for start in range(0, len(callbacks), TOGETHER):
+        _ingest(entry for _, entry in callbacks[start : start + TOGETHER])
+        number_checks.check_due()
+        assert {each.status for each in Number.all()} == {NumberStatus.ACTIVE}
+
+
+def _state(number: Number) -> dict[str, Any]:
+    """What the account can see of the number, its people and its messages, without our identifiers."""
+    fresh = Number.get_by_id(number.id)
+    people = Contact.select().where(Contact.number == number.id)
+    mine = list(Message.select().where(Message.number == number.id))
+    events = Event.select().where(Event.number_id == number.id, Event.kind.startswith("message."))
+    wamids = {message.id: message.wa_message_id for message in mine}
+    return {
+        "number": (fresh.status, fresh.display_name, fresh.messaging_limit, fresh.reason),
+        "notice": fresh.notice,
+        "people": {each.phone: (each.name, each.opted_out_at is not None) for each in people},
+        "messages": {
+            message.wa_message_id: (message.status, message.type, message.error_code)
+            for message in mine
+        },
+        "history": {
+            message.wa_message_id: [(s.status, s.at, s.error_code) for s in message.history()[1:]]
+            for message in mine
+        },
+        "events": sorted((event.kind, wamids[event.subject_id]) for event in events),
+    }
+
+
+def test_callbacks_in_any_order_lead_to_the_state_of_their_own_order(
+    account: Account, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    platform = AskedPlatform()
+    platform.news = {"display_name": "Present", "messaging_limit": "TIER_10K"}
+    for module in (number_checks, callback_routes):
+        monkeypatch.setattr(module, "network_of", lambda _: platform)
+    ordered, mixed = _number(account, clock, "01"), _number(Account.open("B", "pro"), clock, "02")
+    clock.advance(days=9)
+    now = clock.at // 1000
+    made = [
+        _Author(now, each.phone_number_id, each.waba_id, each.phone_number).callbacks()
+        for each in (ordered, mixed)
+    ]
+    random.Random(SEED).shuffle(made[1])  # noqa: S311 - repeatable
+    for callbacks in made:
+        _in_parts(callbacks)
+    for each in (ordered, mixed):
+        each.amend(due_at=0)
+    number_checks.check_due()
+    expected, found = _state(ordered), _state(mixed)
+    for part, value in expected.items():
+        assert found[part] == value, part
+    kinds = {event.kind for event in Event.select()}
+    assert kinds & {"number.banned", "number.disconnected"} == set()
+    assert len(expected["people"]) == PEOPLE + MESSAGES
