@@ -23,7 +23,7 @@ EVERYTHING = ",".join(
         ),
         *("number.activated", "number.disconnected", "number.banned", "number.updated"),
         *("contact.updated", "template.updated", "message.edited", "message.deleted"),
-        "message.echoed",
+        *("message.echoed", "call.updated"),
     ]
 )
 

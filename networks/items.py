@@ -95,6 +95,25 @@ class AppContact:
 
 
 @dataclass(frozen=True)
+class CallUpdate:
+    """A change of a call between a number and a person, ``is_outbound`` if the number called.
+
+    ``event`` is the network's word for what happened, and ``status`` its result if it has one. ``details`` is
+    all that the network sent. The other values are those of AppMessage.
+    """
+
+    phone_number_id: str
+    call_id: str
+    other_party: str
+    is_outbound: bool
+    event: str
+    status: str | None
+    details: dict[str, Any]
+    at: int
+    person: Person
+
+
+@dataclass(frozen=True)
 class Pricing:
     """The platform's pricing of a message. None for unknown values."""
 
@@ -231,6 +250,7 @@ Item = (
     InboundMessage
     | AppMessage
     | AppContact
+    | CallUpdate
     | StatusUpdate
     | PersonUpdate
     | AccountUpdate

@@ -9,7 +9,9 @@ from models.messages.contact import Contact
 from models.messages.message import Change, Direction, Message, Origin
 from models.messages.template import Template
 from models.numbers.number import Number
+from networks.items import CallUpdate, Person
 from networks.registry import get_network
+from resources.call import call_object
 from resources.contact import contact_with_times
 from resources.message import message_object
 from resources.number import number_object
@@ -33,10 +35,10 @@ _PERSON = {"phone": _THEIRS, "user_id": "US.1000000001", "username": "test.deliv
 def sample_event(
     kind: EventKind, now: int, new_id: Callable[[str], str] = "{}_sample".format
 ) -> str:
-    """An event of this kind about a message, number, template or contact that does not exist.
+    """An event of this kind about a message, number, template, contact or call that does not exist.
 
-    ``new_id`` creates its identifier from the prefix ``msg``, ``num``, ``tpl`` or ``ctc``. Without it, the
-    identifier is fixed.
+    ``new_id`` creates its identifier from the prefix ``msg``, ``num``, ``tpl``, ``ctc`` or ``call``. Without
+    it, the identifier is fixed.
     """
     prefix, make = _MAKERS[kind.partition(".")[0]]
     return envelope(kind, now, make(new_id(prefix), kind, now))
@@ -107,10 +109,28 @@ def _template(template_id: str, _: EventKind, now: int) -> dict[str, Any]:
     return template_object(row, [_NUMBER_ID])
 
 
+def _call(sample_id: str, _: EventKind, now: int) -> dict[str, Any]:
+    number = Number(id=_NUMBER_ID, phone_number=_OURS)
+    call = {"id": sample_id, "from": _THEIRS, "to": _OURS, "event": "connect"}
+    item = CallUpdate(
+        phone_number_id="",
+        call_id=sample_id,
+        other_party=_THEIRS,
+        is_outbound=False,
+        event="connect",
+        status=None,
+        details=call | {"note": _TEXT},
+        at=now,
+        person=Person(),
+    )
+    return call_object(number, item, Contact(**_PERSON))
+
+
 # The prefix of the identifier, and what makes the object.
 _MAKERS = {
     "message": ("msg", _message),
     "number": ("num", _number),
     "template": ("tpl", _template),
     "contact": ("ctc", _contact),
+    "call": ("call", _call),
 }

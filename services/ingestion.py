@@ -24,6 +24,7 @@ from networks.items import (
     AccountUpdate,
     AppContact,
     AppMessage,
+    CallUpdate,
     InboundMessage,
     Item,
     Part,
@@ -33,7 +34,7 @@ from networks.items import (
     Unreadable,
 )
 from networks.registry import parse
-from services import app_sync, contacts, corrections, number_status, telemetry, template_copy
+from services import app_sync, calls, contacts, corrections, number_status, telemetry, template_copy
 from services.mentions import ErasedPeople, people_of
 from services.message_status import SentMessages, emit_message, record_status
 from webhooks.kinds import EventKind
@@ -48,7 +49,7 @@ MOST_AGE_MS = 8 * 24 * 3_600_000
 MOST_TOGETHER, MOST_SECONDS = 50, 0.03
 
 # The items that are about a person.
-OF_PEOPLE = (InboundMessage, AppMessage, AppContact, StatusUpdate, PersonUpdate)
+OF_PEOPLE = (InboundMessage, AppMessage, AppContact, CallUpdate, StatusUpdate, PersonUpdate)
 # A callback and its items.
 Read = tuple[Callback, Sequence[Part]]
 
@@ -224,8 +225,8 @@ def _apply_item(
             reason = Reason.UNREADABLE
         case InboundMessage() as message:
             reason = _receive(message, count)
-        case AppMessage() | AppContact() as item:
-            reason = _sync(item, count)
+        case AppMessage() | AppContact() | CallUpdate() as item:
+            reason = _record(item, count)
         case StatusUpdate() as status:
             reason = _update_status(status, count, sent)
         case PersonUpdate() as news:
@@ -272,12 +273,14 @@ def _receive(item: InboundMessage, count: UsageCount) -> Reason | None:
     return None
 
 
-def _sync(item: AppMessage | AppContact, count: UsageCount) -> Reason | None:
+def _record(item: AppMessage | AppContact | CallUpdate, count: UsageCount) -> Reason | None:
     number = Number.find_connected(item.phone_number_id)
     if number is None:
         return Reason.FOREIGN_NUMBER
     if isinstance(item, AppMessage):
         app_sync.record_message(number, item, count)
+    elif isinstance(item, CallUpdate):
+        calls.record(number, item)
     else:
         app_sync.record_contact(number, item)
     return None

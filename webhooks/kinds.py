@@ -20,3 +20,4 @@ class EventKind(StrEnum):
     MESSAGE_EDITED = "message.edited"
     MESSAGE_DELETED = "message.deleted"
     MESSAGE_ECHOED = "message.echoed"
+    CALL_UPDATED = "call.updated"

@@ -41,6 +41,7 @@ KINDS = (
     "message.edited",
     "message.deleted",
     "message.echoed",
+    "call.updated",
 )
 
 

@@ -90,6 +90,11 @@ class Cause:
         self.control(f"{self.find_number()}/events", echoes)
         return {"number_id": self.number["id"], "to": READER}
 
+    def call(self) -> dict[str, Any]:
+        """A person calls the number."""
+        self.control(f"{self.find_number()}/events", {"field": "calls"})
+        return {"number_id": self.number["id"], "from": READER}
+
     def set_status(self, status: str) -> dict[str, Any]:
         changed = self.control(f"{self.find_number()}/status", {"status": status})
         return {"number_id": self.number["id"], "status": changed["status"]}
@@ -152,6 +157,7 @@ CAUSES: dict[EventKind, Callable[[Cause], dict[str, Any]]] = {
     ),
     EventKind.MESSAGE_DELETED: partial(Cause.correct, kind="revoke"),
     EventKind.MESSAGE_ECHOED: Cause.echo,
+    EventKind.CALL_UPDATED: Cause.call,
 }
 
 
@@ -168,8 +174,9 @@ def trigger(
     """Cause an event in the sandbox.
 
     KIND is message.received, .sent, .delivered, .read, .failed, .edited, .deleted or .echoed,
-    number.activated, .disconnected, .banned or .updated, contact.updated or template.updated. A sent message
-    is then delivered and read. A banned or disconnected number is active again after number.activated.
+    number.activated, .disconnected, .banned or .updated, contact.updated, call.updated or
+    template.updated. A sent message is then delivered and read. A banned or disconnected number is active
+    again after number.activated.
     """
     number = choose_number(remote, number_id, active=not kind.startswith("number."))
     cause = Cause(remote, number, (sandbox or _sandbox_here(remote.url)).rstrip("/"))

@@ -56,11 +56,12 @@ class Event(BaseModel):
         number_id: str,
         subject_id: str,
         at: int | None = None,
-        once: bool = False,
+        once: bool | str = False,
     ) -> Self:
         """Write an event inside the caller's transaction. ``at`` is the time in it, by default now.
 
-        With ``once``, an existing event of the same key stays, and this one is not stored.
+        With ``once``, an existing event of the same key stays, and this one is not stored. The key is the
+        kind and the subject, or the kind and this text.
         """
         payload = envelope(kind, at or clock.now(), data)
         row = cls(
@@ -70,7 +71,7 @@ class Event(BaseModel):
             number_id=number_id,
             subject_id=subject_id,
             payload=payload,
-            once_key=f"{kind}:{subject_id}" if once else None,
+            once_key=f"{kind}:{subject_id if once is True else once}" if once else None,
             created_at=clock.now(),
         )
         _append.execute(*map(row.__data__.get, _GIVEN))

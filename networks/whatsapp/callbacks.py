@@ -22,7 +22,7 @@ from networks.items import (
     StatusUpdate,
     Unreadable,
 )
-from networks.whatsapp import app, graph, numbers, templates
+from networks.whatsapp import app, calls, graph, numbers, templates
 from networks.whatsapp.messages import (
     CONTACT_IDS,
     RECIPIENT_IDS,
@@ -39,8 +39,9 @@ MOST_AHEAD = 10 * 60 * 1000
 
 # The values of a pricing. Any other text is ignored.
 PRICING_WORD = re.compile(r"\w[\w.-]{0,63}", re.ASCII)
-# The members of a value that apply to all its items, and the lists that are split into items.
-SHARED, LISTS = ("messaging_product", "metadata"), ("messages", "statuses")
+# The members of a value that apply to all its items, and by field the lists that are split into items.
+SHARED = ("messaging_product", "metadata")
+LISTS = {"messages": ("messages", "statuses"), calls.FIELD: ("calls", "statuses")}
 # Fields whose value has a list of the same name. Each of its items is about one person.
 OF_PERSONS = ("user_preferences", "user_id_update")
 MARKETING, PREFERENCES = "marketing_messages", {"stop": True, "resume": False}
@@ -102,15 +103,16 @@ def _split(around: _Around, change: dict[str, Any]) -> Iterator[Part]:
         for item in value[field]:
             yield _part(around, field, value | {field: [item]})
         return
-    if field != "messages" or not isinstance(value, dict):
+    if field not in LISTS or not isinstance(value, dict):
         yield _part(around, field, value)
         return
     common: dict[str, Any] = {key: value[key] for key in SHARED if key in value}
-    for key in LISTS:
+    lists = LISTS[field]
+    for key in lists:
         items = value.get(key)
         for item in items if isinstance(items, list) else [items] if items else []:
             yield _part(around, field, common | _contact_of(value, item) | {key: [item]})
-    known = {*SHARED, *LISTS, *(["contacts"] if any(value.get(key) for key in LISTS) else [])}
+    known = {*SHARED, *lists, *(["contacts"] if any(value.get(key) for key in lists) else [])}
     rest = {key: value[key] for key in value if key not in known and value[key] not in EMPTY}
     # Contacts alone are no information: they only name the people of other members.
     if rest.keys() - {"contacts"}:
@@ -174,19 +176,10 @@ def _read_item(around: _Around, field: str, value: Any) -> Item:
     waba_id, at = str(around.entry.get("id", "")), graph.milliseconds(around.entry.get("time"))
     if field == numbers.ACCOUNT:
         return _account_update(waba_id, value, at, around.app_id)
-    for key, read in (("messages", inbound), ("statuses", _status)):
-        if field == "messages" and key in value:
-            [item] = value[key]
-            if not isinstance(item, dict):
-                return Unreadable(NOT_AN_OBJECT)
-            if not item.get("id"):
-                return Unreadable(NO_ID)
-            if key == "statuses" and str(item.get("status")) not in STATUSES:
-                break
-            contact = graph.first_of(value, "contacts")
-            return read(_phone_number_id(value), item, contact)
     found: Item | None = None
-    if field in OF_PERSONS:
+    if field in LISTS:
+        found = _read_listed(field, value)
+    elif field in OF_PERSONS:
         found = _person_update(field, value)
     elif field in app.LISTS:
         found = app.read(field, _phone_number_id(value), value)
@@ -200,6 +193,25 @@ def _read_item(around: _Around, field: str, value: Any) -> Item:
         numbers.news_of(field, value),
         templates.read_change(field, value),
     )
+
+
+def _read_listed(field: str, value: dict[str, Any]) -> Item | None:
+    """The item of a list of LISTS. None if the value has none, or a status that messages cannot have."""
+    key = next((key for key in LISTS[field] if key in value), None)
+    if key is None:
+        return None
+    [item] = value[key]
+    if not isinstance(item, dict):
+        return Unreadable(NOT_AN_OBJECT)
+    if not item.get("id"):
+        return Unreadable(NO_ID)
+    number, contact = _phone_number_id(value), graph.first_of(value, "contacts")
+    if field == calls.FIELD:
+        return calls.read(number, value, item, contact)
+    if key == "messages":
+        return inbound(number, item, contact)
+    is_known = str(item.get("status")) in STATUSES
+    return _status(number, item, contact) if is_known else None
 
 
 def _phone_number_id(value: dict[str, Any]) -> str:

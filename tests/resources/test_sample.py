@@ -38,6 +38,8 @@ def test_every_kind_has_a_sample_of_the_same_shape(kind: EventKind) -> None:
     elif kind.startswith("template."):
         assert data["numberIds"] == ["num_sample"]
         told = data["components"][0]["text"]
+    elif kind.startswith("call."):
+        told = data["details"]["note"]
     elif kind.startswith("contact."):
         assert data["optedOut"]
         told = data["name"]

@@ -62,6 +62,7 @@ DATA_OF = {
     "number": "ConnectedNumber",
     "template": "Template",
     "contact": "Contact",
+    "call": "Call",
 }
 # Each operation can end with these.
 OF_ALL = {"400", "405", "408", "413", "429", "431", "500", "503"}

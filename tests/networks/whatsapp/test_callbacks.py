@@ -380,6 +380,20 @@ def test_every_other_field_is_a_notice(field: str | None) -> None:
     ]
 
 
+def test_a_payment_is_a_notice_with_all_its_members() -> None:
+    payment = {
+        "id": "wamid.PAY",
+        "status": "captured",
+        "type": "payment",
+        "payment": {"reference_id": "r1", "transaction": {"id": "t1", "new": [{"deep": None}]}},
+    }
+    value = _value(statuses=[payment, STATUS], contacts=[{"wa_id": "16505551234"}])
+    notice, status = _parse(_messages(value))
+    assert isinstance(status, StatusUpdate)
+    assert isinstance(notice, PlatformNotice)
+    assert notice.value["statuses"] == [payment]
+
+
 def test_a_problem_that_belongs_to_no_message_is_a_notice() -> None:
     errors = [{"code": 131000, "title": "Something went wrong"}]
     notice, status = sorted(

@@ -53,6 +53,8 @@ def made(item: Item) -> Made:
             word = item.type
         case StatusUpdate():
             word = item.status
+        case items.CallUpdate():
+            word = item.event
         case AccountUpdate():
             word = item.event.split()[0]
         case items.PlatformNotice(field="account_update"):

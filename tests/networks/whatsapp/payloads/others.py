@@ -6,6 +6,7 @@ from tests.networks.whatsapp.payloads.shape import (
     ANA,
     AT,
     BROUGHT,
+    CALLED,
     CONTACT_UPDATED,
     LISTED,
     NUMBER,
@@ -142,7 +143,12 @@ GROUPS = [
 def call(variant: str, **more: Any) -> Payload:
     """A callback about a call."""
     told = {"id": "wacid.A", "to": NUMBER, "from": ANA, "timestamp": str(AT), **more}
-    return notice("calls", variant, value(contacts=[contact()], calls=[told]))
+    return _of_call(variant, str(more["event"]), contacts=[contact()], calls=[told])
+
+
+def _of_call(variant: str, event: str, **members: Any) -> Payload:
+    made = (("CallUpdate", event),)
+    return Payload(f"calls {variant}", "calls", value(**members), made, frozenset({CALLED}))
 
 
 def call_status(word: str) -> Payload:
@@ -154,7 +160,7 @@ def call_status(word: str) -> Payload:
         "timestamp": str(AT),
         "recipient_id": ANA,
     }
-    return notice("calls", word, value(statuses=[told]))
+    return _of_call(word, word.lower(), statuses=[told])
 
 
 SESSION = {"sdp_type": "offer", "sdp": "v=0"}

@@ -24,7 +24,7 @@ Made = tuple[str, str]
 
 # The effects of an item: an event of a kind, or one of these.
 KEPT, CHECKED, LISTED = "notice", "check of the number", "reading of the templates"
-BROUGHT = "message of the history"
+BROUGHT, CALLED = "message of the history", "call.updated"
 NUMBER_UPDATED, TEMPLATE_UPDATED, CONTACT_UPDATED = (
     "number.updated",
     "template.updated",
