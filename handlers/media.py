@@ -21,6 +21,7 @@ from services import media
 
 logger = logging.getLogger(__name__)
 
+SAMPLE = "template_sample"
 UNKNOWN_TYPE = "application/octet-stream"
 # Starlette keeps a mebibyte of each file in memory, and all of the other fields (in bytes each).
 MOST_PARTS = {"max_files": 4, "max_fields": 16, "max_part_size": 16 * 1024}
@@ -28,13 +29,16 @@ MOST_PARTS = {"max_files": 4, "max_fields": 16, "max_part_size": 16 * 1024}
 _TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(; ?[\w-]+=[\w.+-]+)*", re.ASCII)
 
 
-async def upload_media(user: str, number_id: str, payload: Request) -> dict[str, Any]:
+async def upload_media(
+    user: str, number_id: str, payload: Request, purpose: str = "message"
+) -> dict[str, Any]:
     """POST /numbers/{number_id}/media."""
     number = await read(partial(owned, Number, number_id, user))
     async with payload.form(**MOST_PARTS) as form:
         part = file_of(form)
         given = MediaUpload(part.file, part.size or 0, part.content_type or "")
-        media_id, sent, sha256 = await media.upload(number, given, part.filename or "")
+        upload = media.upload_sample if purpose == SAMPLE else media.upload
+        media_id, sent, sha256 = await upload(number, given, part.filename or "")
     return {"id": media_id, "mimeType": sent.mime_type, "size": sent.size, "sha256": sha256}
 
 

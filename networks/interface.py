@@ -414,6 +414,16 @@ class Templates(Protocol):
 
 
 @runtime_checkable
+class TemplateSamples(Protocol):
+    """Takes files as examples in the headers of templates."""
+
+    sample_files: FileTypes
+
+    async def upload_sample(self, sender: Sender, upload: MediaUpload) -> str:
+        """Upload a file. Returns the network's handle, which is valid for a day."""
+
+
+@runtime_checkable
 class Profiles(Protocol):
     """Shows people a business profile of each number."""
 

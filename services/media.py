@@ -17,7 +17,7 @@ from models.database import read
 from models.errors import ConflictError, TooLargeError, UnsupportedTypeError
 from models.messages.message import Direction, Message
 from models.numbers.number import Number
-from networks.interface import FileTypes, Media, MediaDownload, MediaUpload
+from networks.interface import FileTypes, Media, MediaDownload, MediaUpload, TemplateSamples
 from networks.registry import network_of
 from services.file_names import safe_name
 from services.network_failures import Asked, asking, require_active
@@ -45,6 +45,19 @@ async def upload(number: Number, given: MediaUpload, name: str) -> tuple[str, Me
     async with asking(Media, number, UPLOADING) as (network, sender):
         media_id = await network.upload_media(sender, file)
     return media_id, file, sha256
+
+
+async def upload_sample(
+    number: Number, given: MediaUpload, name: str
+) -> tuple[str, MediaUpload, str]:
+    """Like ``upload``, for an example in the header of a template, which takes the identifier."""
+    network = network_of(number)
+    types = network.sample_files if isinstance(network, TemplateSamples) else network.files
+    file, sha256 = await to_thread.run_sync(_examine, given, name, types)
+    require_active(number, UPLOADING.verb)
+    async with asking(TemplateSamples, number, UPLOADING) as (platform, sender):
+        handle = await platform.upload_sample(sender, file)
+    return handle, file, sha256
 
 
 async def open_media(account_id: str, message_id: str) -> tuple[str, MediaDownload]:

@@ -19,6 +19,7 @@ BODY = {
 }
 SHORT = {"type": "BODY", "text": "Hello {{1}}, it is here.", "example": {"body_text": [["Ana"]]}}
 TEXT = {"type": "text", "text": "Ana"}
+NEW = {"name": "order_with_picture", "language": "en_US", "category": "UTILITY"}
 
 
 @pytest.fixture(autouse=True)
@@ -225,6 +226,22 @@ def test_a_template_is_edited_and_reviewed_again(
     assert error["details"]["networkCode"] == 100
     assert "in review" in error["message"]
     api.call("PATCH", f"{path}/1", 404, json={"messageSendTtl": 90})
+
+
+def test_a_sample_for_a_header_is_uploaded(
+    api: Api, sandbox: Sandbox, number: dict[str, str], path: str
+) -> None:
+    """``id`` is a handle for the example of a header."""
+    with sandbox.behaving(strict_sends=True):
+        header = {"type": "HEADER", "format": "IMAGE"}
+        refused = api.call("POST", path, 400, json=NEW | {"components": [header, BODY]}, fits=True)
+        assert "sample" in refused.json()["error"]["message"]
+        files = {"file": ("a.png", b"a picture", "image/png")}
+        media = f"/numbers/{number['id']}/media?purpose=template_sample"
+        sample = api.post(media, 200, files=files)
+        assert (sample["mimeType"], sample["size"]) == ("image/png", 9)
+        given = header | {"example": {"header_handle": [sample["id"]]}}
+        assert create(api, path, components=[given, BODY])["components"][0] == given
 
 
 def test_a_list_is_read_again_at_once_at_most_once_a_minute(

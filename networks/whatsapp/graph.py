@@ -94,16 +94,24 @@ class GraphClient:
         *,
         token: str | None = None,
         body: Any = None,
-        form: aiohttp.MultipartWriter | None = None,
+        form: aiohttp.payload.Payload | None = None,
         params: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Any:
-        """Send a JSON body, a form with a file, or none of both. Returns the parsed response.
+        """Send a JSON body, a file or a form with one, or none of these. Returns the parsed response.
 
         Raises a class of networks.exceptions.
         """
         limit = aiohttp.ClientTimeout(total=self._timeout if form is None else MEDIA_SECONDS)
         async with self._exchange(
-            method, f"{self._root}/{path}", token, limit, json=body, data=form, params=params
+            method,
+            f"{self._root}/{path}",
+            token,
+            limit,
+            headers=headers,
+            json=body,
+            data=form,
+            params=params,
         ) as got:
             answer = await _whole(got)
         if not HTTP_OK <= got.status < HTTP_OK_LIMIT:
@@ -170,15 +178,17 @@ class GraphClient:
         url: str,
         token: str | None,
         limit: aiohttp.ClientTimeout,
+        headers: Mapping[str, str] | None = None,
         **request: Any,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """One request and its response. Transport errors, also inside, become networks.exceptions."""
         exchange = SimpleNamespace(is_sent=False)
+        named = {"Authorization": f"Bearer {token}"} if token else {}
         try:
             async with self._session().request(
                 method,
                 url,
-                headers={"Authorization": f"Bearer {token}"} if token else None,
+                headers=named | dict(headers or {}),
                 allow_redirects=False,
                 timeout=limit,
                 proxy=_proxy_for(url),

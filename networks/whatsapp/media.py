@@ -76,6 +76,13 @@ FILES = FileTypes(
     },
     aliases={alias: name for name, aliases in _ALIASES.items() for alias in aliases.split()},
 )
+# The types of examples in the headers of templates. Source: Graph API, Resumable Upload.
+_SAMPLES = ("image/jpeg", "image/png", "video/mp4", "application/pdf")
+SAMPLE_FILES = FileTypes(
+    limits={kind: FILES.limits[kind] for kind in _SAMPLES},
+    extensions={name: kind for name, kind in FILES.extensions.items() if kind in _SAMPLES},
+    aliases={name: kind for name, kind in FILES.aliases.items() if kind in _SAMPLES},
+)
 # A voice note is an audio with ``voice``. The platform's earlier API had a separate type for it, which
 # clients of the Cloud API still accept.
 _RECEIVED = {*_MEDIA, "voice"}
@@ -133,7 +140,7 @@ class MediaCalls:
             return Download(response, found, stack.pop_all())
 
 
-class _File(aiohttp.payload.IOBasePayload):
+class File(aiohttp.payload.IOBasePayload):
     """A file whose size is known: aiohttp would write one in memory to the disk to find it out."""
 
     def __init__(self, upload: MediaUpload) -> None:
@@ -152,7 +159,7 @@ def _form_of(upload: MediaUpload) -> aiohttp.MultipartWriter:
         field = form.append(value)
         field.set_content_disposition("form-data", name=name)
         del field.headers["Content-Type"]
-    file = form.append_payload(_File(upload))
+    file = form.append_payload(File(upload))
     file.set_content_disposition(
         "form-data", name="file", filename=f"file{FILES.extension_of(upload.mime_type)}"
     )

@@ -35,6 +35,7 @@ class Rules:
     """The part of Network and of the capabilities that needs no connection and no setting."""
 
     files = media.FILES
+    sample_files = media.SAMPLE_FILES
     # The customer service window of the Cloud API.
     service_window_ms = 24 * 60 * 60_000
     sample_error = ("131026", "Message undeliverable")

@@ -4,18 +4,22 @@ The calls name the business account and not the number, so an error about a miss
 the number is lost.
 """
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 from networks.exceptions import AmbiguousError, NumberInDoubtError, NumberLostError
-from networks.interface import Sender, TemplateDefinition
+from networks.interface import MediaUpload, Sender, TemplateDefinition
 from networks.items import TemplateChange
 from networks.whatsapp.graph import GraphClient, required
+from networks.whatsapp.media import File
 
 FIELDS = (
     "id,name,language,status,category,components,quality_score,rejected_reason,parameter_format"
 )
+# The identifier of an upload, with its signature as a query.
+UPLOAD = re.compile(r"upload:[\w:+=.-]+(\?sig=[\w+=.-]+)?", re.ASCII)
 # The platform's values for a missing reason.
 NO_REASON = {"", "NONE"}
 # The quality of a template with too few sends for a score.
@@ -31,6 +35,7 @@ class TemplateCalls:
     """Implements networks.interface.Templates, except the check of a message."""
 
     _graph: GraphClient
+    _app_id: str
 
     async def list_templates(self, sender: Sender, waba_id: str) -> list[TemplateDefinition]:
         """GET /{waba_id}/message_templates, all its pages."""
@@ -70,6 +75,20 @@ class TemplateCalls:
             )
         if isinstance(answer, dict) and answer.get("success") is False:
             raise AmbiguousError("answer", "The network did not confirm the change.")
+
+    async def upload_sample(self, sender: Sender, upload: MediaUpload) -> str:
+        """POST /{app_id}/uploads, then the file to the upload in its response."""
+        about = {"file_length": str(upload.size), "file_type": upload.mime_type}
+        # This call is documented with the other scheme.
+        headers = {"Authorization": f"OAuth {sender.access_token}", "file_offset": "0"}
+        async with _of_account():
+            begun = await self._graph.call(
+                "POST", f"{self._app_id}/uploads", token=sender.access_token, params=about
+            )
+            if not UPLOAD.fullmatch(upload_id := required(begun, "id")):
+                raise AmbiguousError("answer", "The network's response has no upload.")
+            answer = await self._graph.call("POST", upload_id, form=File(upload), headers=headers)
+        return required(answer, "h")
 
     async def delete_template(
         self, sender: Sender, waba_id: str, name: str, template_id: str | None = None

@@ -13,7 +13,7 @@ from starlette.responses import StreamingResponse
 from handlers import media, messages
 from models.database import database, writing
 from models.deliveries.event import Event
-from models.errors import ConflictError, DomainError, NotFoundError
+from models.errors import ConflictError, DomainError, NotFoundError, UnsupportedTypeError
 from models.messages.message import Message
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions
@@ -70,6 +70,10 @@ class Network(Rules):
         self.uploaded.append((upload.content.read(), upload.size, upload.mime_type))
         return "4711"
 
+    async def upload_sample(self, sender: Sender, upload: MediaUpload) -> str:
+        """Accept an example."""
+        return f"4::{await self.upload_media(sender, upload)}"
+
     async def open_media(self, sender: Sender, media_id: str) -> Download:
         """Return a download."""
         self._ask(sender)
@@ -110,7 +114,11 @@ def _upload(number: Number, content: bytes = b"picture", mime_type: str = "image
 
 
 def _upload_form(
-    number: Number, name: str, part_type: str | None, content: bytes = b"picture"
+    number: Number,
+    name: str,
+    part_type: str | None,
+    content: bytes = b"picture",
+    purpose: str = "message",
 ) -> Any:
     """Upload a form: one part with a file of this name, with or without a content type."""
     of_part = "" if part_type is None else f"Content-Type: {part_type}\r\n"
@@ -118,7 +126,7 @@ def _upload_form(
     body = b"--x\r\n" + head.encode() + content + b"\r\n--x--\r\n"
     form = {"Content-Type": "multipart/form-data; boundary=x"}
     request = Request(http_scope("POST", headers=form), one_message(body))
-    return asyncio.run(media.upload_media(number.account_id, number.id, request))
+    return asyncio.run(media.upload_media(number.account_id, number.id, request, purpose))
 
 
 def _fetch(number: Number, message: Message) -> StreamingResponse:
@@ -135,6 +143,18 @@ async def _read(response: StreamingResponse) -> bytes:
 
 def _mark(number: Number, payload: dict[str, Any] | None = None) -> Any:
     return asyncio.run(messages.mark_message_read(number.account_id, _inbound(number).id, payload))
+
+
+def test_an_example_for_a_template_gets_a_handle(number: Number, network: Network) -> None:
+    sample = "template_sample"
+    sent = _upload_form(number, "a.pdf", None, b"a document", sample)
+    assert (sent["id"], sent["mimeType"], sent["size"]) == ("4::4711", "application/pdf", 10)
+    assert network.uploaded == [(b"a document", 10, "application/pdf")]
+    for name in ("a.mp3", "a.webp", "a.txt"):
+        with pytest.raises(UnsupportedTypeError):
+            _upload_form(number, name, None, purpose=sample)
+    assert len(network.uploaded) == 1
+    assert _upload_form(number, "a.pdf", None, purpose="message")["id"] == "4711"
 
 
 CALLS: list[Callable[[Number], Any]] = [_upload, _download, _mark]

@@ -13,6 +13,7 @@ import pytest
 from networks.exceptions import (
     AmbiguousError,
     MediaGoneError,
+    NumberInDoubtError,
     NumberLostError,
     RefusedError,
 )
@@ -155,6 +156,47 @@ def test_bytes_come_from_the_address_that_the_network_names(
     [fetched] = receiver.at(BYTES)
     assert fetched.headers["authorization"] == "Bearer token-1"
     assert fetched.headers["accept-encoding"] == "identity"
+
+
+SESSION = "upload:MTphdHRh?sig=ARZqkGCA"
+BEGIN = "/v25.0/app-1/uploads?file_length=256000&file_type=image/jpeg"
+
+
+def _sample(api: CloudApi) -> str:
+    with tempfile.TemporaryFile() as file:
+        file.write(CONTENT)
+        file.seek(0)
+        return wait_for(api.upload_sample(SENDER, MediaUpload(file, len(CONTENT), "image/jpeg")))
+
+
+def test_an_example_of_a_template_is_uploaded_in_two_calls(
+    api: CloudApi, receiver: Receiver
+) -> None:
+    receiver.behave(_json(200, {"id": SESSION}), "/v25.0/app-1/uploads")
+    receiver.behave(_json(200, {"h": "4::aW"}), f"/v25.0/{SESSION.partition('?')[0]}")
+    assert _sample(api) == "4::aW"
+    [begun] = receiver.at(BEGIN)
+    assert (begun.method, begun.headers["authorization"]) == ("POST", "Bearer token-1")
+    [sent] = receiver.at(f"/v25.0/{SESSION}")
+    assert (sent.method, sent.body) == ("POST", CONTENT)
+    assert sent.headers["authorization"] == "OAuth token-1"
+    assert sent.headers["file_offset"] == "0"
+    assert sent.headers["content-length"] == str(len(CONTENT))
+
+
+@pytest.mark.parametrize("session", ["../1001", "upload:a/../b", "upload:a?sig=b&c=d", "77"])
+def test_an_upload_that_the_platform_does_not_name_is_ambiguous(
+    api: CloudApi, receiver: Receiver, session: str
+) -> None:
+    receiver.behave(_json(200, {"id": session}), "/v25.0/app-1/uploads")
+    with pytest.raises(AmbiguousError):
+        _sample(api)
+
+
+def test_an_unknown_app_is_not_a_lost_number(api: CloudApi, receiver: Receiver) -> None:
+    receiver.behave(_json(400, UNKNOWN), "/v25.0/app-1/uploads")
+    with pytest.raises(NumberInDoubtError):
+        _sample(api)
 
 
 def test_an_identifier_is_no_path(api: CloudApi, receiver: Receiver) -> None:
