@@ -19,6 +19,7 @@ NAVIGATION = (
     ("inbox", "Inbox", "Conversations", "inbox"),
     ("messages", "Messages", "Conversations", "message"),
     ("contacts", "Contacts", "Conversations", "contact"),
+    ("suppressions", "Suppressions", "Conversations", "bad"),
     ("live", "Live", "Developers", "live"),
     ("deliveries", "Deliveries", "Developers", "delivery"),
     ("webhooks", "Webhooks", "Developers", "webhook"),

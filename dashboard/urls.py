@@ -20,6 +20,7 @@ from dashboard import (  # noqa: F401 - importing a module registers its views
     search,
     signing_in,
     single_use_links,
+    suppressions,
     users,
     webhooks,
     you,

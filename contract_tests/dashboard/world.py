@@ -54,6 +54,7 @@ def fill(gateway: Gateway, owner: Customer, receiver: Receiver) -> Ids:
         "<delivery_id>": deliveries,
         "<contact_id>": _contacts(owner),
         "<number_id>": [owner.number["id"]],
+        "<suppression_id>": [_suppression(owner)],
         "<key_id>": [_key(gateway, owner)],
         "<link_id>": _links(gateway, owner),
         "<entry_id>": [logged(gateway, owner), logged(gateway, owner, 400)],
@@ -119,6 +120,11 @@ def _contacts(owner: Customer) -> list[str]:
     change = {"optedOut": True, "note": "Wants invoices by post. " * 9}
     owner.request("PATCH", f"/contacts/{made[1]}", json=change)
     return made
+
+
+def _suppression(owner: Customer) -> str:
+    made = {"person": "15559996666", "reason": "asked by phone"}
+    return str(owner.request("POST", "/suppressions", json=made).json()["id"])
 
 
 def _notice(gateway: Gateway, owner: Customer) -> None:

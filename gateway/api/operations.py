@@ -26,6 +26,8 @@ STREAM = "streamEvents"
 LIVE = "/dashboard/live/stream"
 # Of the view reply_with_media.
 REPLY_WITH_MEDIA = "/dashboard/inbox/<contact_id>/media"
+# Of the view import_suppressions.
+IMPORT_SUPPRESSIONS = "/dashboard/suppressions/import"
 TRANSFERS = frozenset({"uploadMedia", "downloadMedia", "importSuppressions"})
 # They wait for the network or for a name server, possibly for seconds.
 WAIT_FOR_OTHERS = TRANSFERS | {
@@ -84,14 +86,20 @@ class Operation:
 
 UNKNOWN = "*"
 UNKNOWN_PAGE = Operation(UNKNOWN, Part.PAGES)
-# The only page that takes a file.
-UPLOAD = Operation(
-    REPLY_WITH_MEDIA,
-    Part.UPLOADS,
-    body_limit=UPLOAD_LIMIT,
-    transfer=True,
-    roles=RULES["reply_with_media"].roles,
-)
+# The pages that take a file, by their routes and the names of their views.
+UPLOADS = {
+    route: Operation(
+        route,
+        Part.UPLOADS,
+        body_limit=UPLOAD_LIMIT,
+        transfer=True,
+        roles=RULES[view].roles,
+    )
+    for route, view in (
+        (REPLY_WITH_MEDIA, "reply_with_media"),
+        (IMPORT_SUPPRESSIONS, "import_suppressions"),
+    )
+}
 NOT_FOUND = Operation(UNKNOWN, refusal=HTTPException(404))
 
 

@@ -25,7 +25,7 @@ from gateway.api.operations import (
     NOT_FOUND,
     UNKNOWN,
     UNKNOWN_PAGE,
-    UPLOAD,
+    UPLOADS,
     Operation,
     Part,
     of_contract,
@@ -94,7 +94,8 @@ class Operations:
 
     def _of(self, method: str, route: str) -> Operation:
         if (operations := self._contract.get(route)) is None:
-            return UPLOAD if (method, route) == ("POST", UPLOAD.route) else self._pages[route]
+            upload = UPLOADS.get(route) if method == "POST" else None
+            return upload or self._pages[route]
         if method not in operations:
             allowed = ", ".join(sorted(operations))
             return Operation(route, refusal=HTTPException(405, headers={"Allow": allowed}))

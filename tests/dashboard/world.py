@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from io import BytesIO
+from typing import Any
 
 from flask import Flask
 from flask.testing import FlaskClient
@@ -29,7 +31,7 @@ from models.numbers.number import Number
 from models.numbers.signup import SignupLink
 from models.reports.recipient import Recipient
 from resources.sample import sample_event
-from services import contacts
+from services import consent, contacts
 from services import webhooks as service
 from tests import factories
 from tests.people import PASSWORD, app_code, elsewhere, member, with_two_factor
@@ -45,6 +47,8 @@ FORMS: dict[str, dict[str, str]] = {
         "again": "quiet lantern orchard",
     },
     "change_words": {"stop": "stop", "start": "start"},
+    "add_suppression": {"person": "+1 555 999-8888"},
+    "change_consent": {"scope": "number", "words": "off"},
     "change_note": {"note": "a friend"},
     "create_webhook": {"url": "http://127.0.0.1:9/another", "events": "message.sent"},
     "change_webhook": {"url": "http://127.0.0.1:9/hook", "events": "message.read"},
@@ -122,9 +126,11 @@ class World:
         browser = browser_of(user)
         if view.method == "GET":
             return browser.get(path)
-        form = {"csrf_token": form_token(browser), **FORMS.get(view.name, {})}
+        form: dict[str, Any] = {"csrf_token": form_token(browser), **FORMS.get(view.name, {})}
         if view.name == "redeliver_selected":
             form["id"] = self.ids["<delivery_id>"]
+        if view.name == "import_suppressions":
+            form["file"] = (BytesIO(b"person\n15559997777\n"), "list.csv")
         if view.name == "switch_account":
             form["user_id"] = User.person(user.email)[-1].id
         if view.name.endswith("two_factor") and view.name.startswith("turn"):
@@ -180,6 +186,7 @@ def furnish(account: Account, number: Number) -> World:
         "<message_id>": message.id,
         "<contact_id>": str(message.contact_id),
         "<number_id>": number.id,
+        "<suppression_id>": consent.suppress(account.id, "15559996666", None, None)[0].id,
         "<key_id>": key.id,
         "<link_id>": SignupLink.open(account, new_id("slug").replace("_", "-")).id,
     }
