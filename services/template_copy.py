@@ -147,6 +147,12 @@ def _replace(
     _remove(left.values(), numbers)
 
 
+@exclusively
+def request_read(number: Number) -> None:
+    """Request a read of the list now."""
+    TemplateList.touch(number.account_id, number.waba_id)
+
+
 def note_difference(number: Number) -> None:
     """Request a read of the list after the network refused a send because of its template.
 

@@ -109,7 +109,7 @@ async def refresh_templates(account_id: str, number_id: str) -> None:
                 " later.",
                 retry_after=math.ceil(wait_ms / 1000),
             )
-        await commit(partial(TemplateList.touch, number.account_id, number.waba_id))
+        await commit(partial(template_copy.request_read, number))
     await _up_to_date(account_id, number_id)
 
 

@@ -184,11 +184,20 @@ def test_an_example_of_a_template_is_uploaded_in_two_calls(
     assert sent.headers["content-length"] == str(len(CONTENT))
 
 
-@pytest.mark.parametrize("session", ["../1001", "upload:a/../b", "upload:a?sig=b&c=d", "77"])
+@pytest.mark.parametrize(
+    ("session", "path"),
+    [
+        ("../1001", "/1001"),
+        ("upload:a/../b", "/v25.0/b"),
+        ("upload:a?sig=b&c=d", "/v25.0/upload:a"),
+        ("77", "/v25.0/77"),
+    ],
+)
 def test_an_upload_that_the_platform_does_not_name_is_ambiguous(
-    api: CloudApi, receiver: Receiver, session: str
+    api: CloudApi, receiver: Receiver, session: str, path: str
 ) -> None:
     receiver.behave(_json(200, {"id": session}), "/v25.0/app-1/uploads")
+    receiver.behave(_json(200, {"h": "4::aW"}), path)
     with pytest.raises(AmbiguousError):
         _sample(api)
 
