@@ -6,7 +6,7 @@ from typing import Any
 from gateway.settings import get_settings
 from models import clock
 from models.accounts.actor import NETWORK, acting
-from models.database import writing
+from models.database import reading, writing
 from models.deliveries.attempt import NO_OUTCOME
 from models.numbers.notice import Notice
 from models.numbers.number import Number, NumberStatus, NumberTakenError
@@ -127,7 +127,8 @@ def check_callbacks(number: Number) -> None:
 
 def _new_phone(number: Number, phone_number: str) -> str | None:
     """The phone number that the network says, unless another number of the account has it."""
-    is_free = Number.with_phone(number.account_id, phone_number) in {None, number}
+    with reading():
+        is_free = Number.with_phone(number.account_id, phone_number) in {None, number}
     return phone_number if phone_number and is_free else None
 
 
