@@ -33,7 +33,8 @@ FRAMES = f"{SITES} https://staticxx.facebook.com"
 # Same limits as CompleteSignupRequest in the contract.
 FIELDS = {
     "code": re.compile(r"[!-~]{1,2048}"),
-    "phone_number_id": re.compile(r"[0-9]{1,32}"),
+    # Empty if the signup names only the business account.
+    "phone_number_id": re.compile(r"[0-9]{0,32}"),
     "waba_id": re.compile(r"[0-9]{1,32}"),
 }
 PIN = re.compile(r"[0-9]{6}")
@@ -73,6 +74,7 @@ _FIXED: dict[type[Exception], Outcome] = {
     onboarding.LinkUnknownError: Outcome("unknown", 404),
     NumberTakenError: Outcome("taken", 409, Next.START),
     onboarding.PinMismatchError: Outcome("pin", 422, Next.PIN),
+    onboarding.SeveralNumbersError: Outcome("several", 422, Next.START),
     onboarding.CodeExpiredError: Outcome("code-expired", 422, Next.START),
     network.NotReachedError: _UNREACHABLE,
     network.AmbiguousError: _UNREACHABLE,

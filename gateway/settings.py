@@ -192,6 +192,7 @@ class Settings(BaseSettings):
     network_app_id: str = "100000000000001"
     network_app_secret: SecretStr = SecretStr("sandbox-app-secret")
     network_config_id: str = "200000000000001"
+    network_app_numbers: bool = False
     network_verify_token: SecretStr = SecretStr("sandbox-verify-token")
     network_timeout: _Seconds = 30
     network_idle: _Seconds = 4

@@ -24,7 +24,10 @@ def get_signup_link(slug: str) -> dict[str, Any]:
 def complete_signup(slug: str, payload: dict[str, Any]) -> tuple[dict[str, Any], int]:
     """POST /signup/{slug}/complete."""
     claim = onboarding.SignupClaim(
-        payload["code"], payload["phone_number_id"], payload["waba_id"], payload.get("pin")
+        payload["code"],
+        payload.get("phone_number_id", ""),
+        payload["waba_id"],
+        payload.get("pin"),
     )
     try:
         number = onboarding.connect_number(onboarding.open_link(slug), claim)

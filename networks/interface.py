@@ -350,6 +350,14 @@ class Signup(Protocol):
 
 
 @runtime_checkable
+class AppData(Protocol):
+    """Numbers may be used in an app of the network, too, which has contacts and a history."""
+
+    async def request_app_data(self, sender: Sender) -> None:
+        """Have the network send the contacts and the history of the number's app as callbacks."""
+
+
+@runtime_checkable
 class Health(Protocol):
     """Knows the state of its numbers."""
 

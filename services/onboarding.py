@@ -6,6 +6,7 @@ is stored (models.numbers.signup) before any other step. All other steps are ide
 post the same claim again. Source: Cloud API, embedded signup, server steps 2 to 6.
 """
 
+import logging
 import secrets
 from dataclasses import dataclass, field, replace
 
@@ -18,10 +19,12 @@ from models.errors import ConflictError, DomainError, InvalidError, NotFoundErro
 from models.numbers.number import Number, NumberStatus
 from models.numbers.signup import Signup, SignupLink
 from networks.exceptions import NetworkError
-from networks.interface import Health, NumberProfile, NumberState, ProblemKind, Sender
+from networks.interface import AppData, Health, NumberProfile, NumberState, ProblemKind, Sender
 from networks.interface import Signup as SignupCalls
 from networks.registry import get_network, offered, wait_for
 from services.number_status import change_status, request_checks
+
+logger = logging.getLogger(__name__)
 
 # Why a number is disconnected whose identifier at the platform has another phone number now.
 CHANGED = "The platform gave its identifier to another phone number."
@@ -71,10 +74,18 @@ class PinMismatchError(SignupError):
     place = "/pin"
 
 
+class SeveralNumbersError(SignupError):
+    """The claim names no number, and its business account has several."""
+
+    place = "/phone_number_id"
+
+
 @dataclass(frozen=True)
 class SignupClaim:
     """The values that the embedded signup passes to the browser.
 
+    ``phone_number_id`` is empty if it names only the business account, as for a number that is used in the
+    network's app: then the account must have exactly one number.
     ``pin`` is the number's existing two-step PIN (6 digits), which the owner enters after a
     PinMismatchError.
     """
@@ -101,7 +112,8 @@ def connect_number(link: SignupLink, claim: SignupClaim) -> Number:
     The same claim can be posted again after an error. Its code is not exchanged again. Raises SignupError,
     NumberTakenError, or an error of networks.exceptions without a text for the owner.
     """
-    Number.refuse_if_taken(link.account_id, claim.phone_number_id)
+    if claim.phone_number_id:
+        Number.refuse_if_taken(link.account_id, claim.phone_number_id)
     actor = present_actor.get()
     if actor.kind is not ActorKind.OPERATOR:
         # The number's owner, known by the link.
@@ -134,8 +146,9 @@ def _has_refused(error: NetworkError, kind: ProblemKind) -> bool:
 
 def _connect(link: SignupLink, claim: SignupClaim) -> Number:
     signup = Signup.find(link, claim.code) or _exchange(link, claim.code)
+    profile = _confirm(claim, signup.access_token)
+    claim = replace(claim, phone_number_id=profile.phone_number_id)
     sender = Sender(claim.phone_number_id, signup.access_token)
-    profile = _confirm(claim, sender.access_token)
     number = Number.provision(
         link.account_id,
         network=get_settings().network,
@@ -149,11 +162,13 @@ def _connect(link: SignupLink, claim: SignupClaim) -> Number:
     try:
         # Without a subscription the platform sends no callbacks of the account, and reports no error.
         wait_for(_network().subscribe(claim.waba_id, sender.access_token))
-        _register(number, signup, sender, claim.pin)
+        is_new = _register(number, signup, sender, claim.pin)
         _activate(number, link, claim, sender)
     except Exception:
         number.abandon()
         raise
+    if not is_new:
+        _bring_app(number, sender)
     return Number.get_by_id(number.id)
 
 
@@ -206,20 +221,47 @@ def _confirm(claim: SignupClaim, access_token: str) -> NumberProfile:
     # Since mid-2026 the platform may omit these. The list below is then the proof.
     if token.waba_ids is not None and claim.waba_id not in token.waba_ids:
         raise SignupError(f"The signup did not grant the business account {claim.waba_id}.")
-    for profile in wait_for(_network().list_numbers(claim.waba_id, access_token)):
-        if profile.phone_number_id == claim.phone_number_id:
-            return profile
-    raise SignupError(
-        f"The business account {claim.waba_id} has no number {claim.phone_number_id}."
-    )
+    return _claimed(claim, wait_for(_network().list_numbers(claim.waba_id, access_token)))
 
 
-def _register(number: Number, signup: Signup, sender: Sender, pin: str | None) -> None:
-    """Register with the owner's PIN, otherwise with the stored one."""
+def _claimed(claim: SignupClaim, profiles: list[NumberProfile]) -> NumberProfile:
+    """The claimed number among those of its account. Raises SignupError."""
+    named = [each for each in profiles if claim.phone_number_id in {"", each.phone_number_id}]
+    if len(named) == 1:
+        return named[0]
+    if named:
+        raise SeveralNumbersError(
+            f"The business account {claim.waba_id} has {len(named)} numbers, and the signup names none of"
+            " them. Choose one: send phone_number_id, or start again with a new business account."
+        )
+    number = f"number {claim.phone_number_id}".rstrip()
+    raise SignupError(f"The business account {claim.waba_id} has no {number}.")
+
+
+def _bring_app(number: Number, sender: Sender) -> None:
+    """Ask for contacts and history of the network's app. Only a number that is used there has them.
+
+    The platform accepts this for a day. The number works without them, so an error ends nothing.
+    """
+    network = get_network()
+    if not isinstance(network, AppData):
+        return
+    try:
+        wait_for(network.request_app_data(sender))
+    except NetworkError as error:
+        logger.info("number %s brings no data of the app: %s", number.id, error.code)
+
+
+def _register(number: Number, signup: Signup, sender: Sender, pin: str | None) -> bool:
+    """Register with the owner's PIN, otherwise with the stored one. Returns False if it is registered.
+
+    A number that is used in the network's app is.
+    """
     if signup.number_id != number.id:
         # This is the first number of the signup, or another one than the PIN belongs to.
         signup.amend(number=number.id, sealed_pin=None)
-    if _profile(sender).state is not NumberState.CONNECTED:
+    is_new = _profile(sender).state is not NumberState.CONNECTED
+    if is_new:
         if pin is not None:
             # Stored first, so that the PIN is known if this process dies after the platform accepted it.
             signup.amend(sealed_pin=secret.encrypt(pin))
@@ -232,6 +274,7 @@ def _register(number: Number, signup: Signup, sender: Sender, pin: str | None) -
             raise
     if signup.sealed_pin is not None:
         number.amend(sealed_pin=secret.renew(signup.sealed_pin))
+    return is_new
 
 
 @exclusively

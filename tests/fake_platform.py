@@ -93,6 +93,10 @@ class Platform(Rules):
         self.pin = pin
         self.statuses[sender.phone_number_id] = self.status_after_registration
 
+    async def request_app_data(self, sender: Sender) -> None:
+        self._ask("request_app_data")
+        assert sender.access_token == TOKEN
+
     async def get_number(self, sender: Sender) -> NumberProfile:
         self._ask("get_number")
         return self._profile(sender.phone_number_id)

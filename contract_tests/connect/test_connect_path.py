@@ -7,7 +7,7 @@ from playwright.sync_api import Error
 
 from contract_tests.connect.conftest import NewLink
 from contract_tests.connect.visitor import Visit
-from contract_tests.harness import Customer, Gateway, Receiver
+from contract_tests.harness import Customer, Gateway, Receiver, wait_for
 
 
 def _subscribe(owner: Customer, receiver: Receiver) -> None:
@@ -40,6 +40,23 @@ def test_a_number_is_connected_by_clicking_through_and_announced_once(
     }
     assert link.owner.request("POST", "/messages/send", json=body).status_code == 200
     assert len(receiver.at()) == 1
+
+
+def test_a_number_of_the_whatsapp_business_app_is_connected_and_brings_its_history(
+    visit: Visit, new_link: NewLink
+) -> None:
+    link = new_link()
+    popup = visit.open(link.slug).begin().log_in().choose_business()
+    popup = popup.choose_number("Use a number of the WhatsApp Business app")
+    popup.enter_number("15553001077").verify().allow().finish()
+    assert "+15553001077" in visit.sees("connected")
+    assert link.numbers() == [("15553001077", "ACTIVE")]
+
+    def origins() -> set[str | None]:
+        found = link.owner.request("GET", "/messages").json()["data"]
+        return {each["origin"] for each in found}
+
+    wait_for(lambda: "HISTORY" in origins(), "the history")
 
 
 def test_the_message_and_the_code_may_come_in_the_other_order(

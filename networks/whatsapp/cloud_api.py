@@ -150,6 +150,11 @@ class CloudApi(Rules, BusinessCalls, CheckupCalls, MediaCalls, SubscriptionCalls
         """POST /{phone_number_id}/register."""
         await self._graph.call_for(sender, "POST", "register", content={"pin": pin})
 
+    async def request_app_data(self, sender: Sender) -> None:
+        """POST /{phone_number_id}/smb_app_data, for contacts and for history."""
+        for kind in ("smb_app_state_sync", "history"):
+            await self._graph.call_for(sender, "POST", "smb_app_data", content={"sync_type": kind})
+
     async def get_number(self, sender: Sender) -> NumberProfile:
         """GET /{phone_number_id}."""
         answer = await self._graph.call(

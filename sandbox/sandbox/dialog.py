@@ -56,14 +56,16 @@ async def show(request: web.Request) -> web.Response:
 async def grant(request: web.Request) -> web.Response:
     """The last step: what the pop-up posts to its opener, and the code for the SDK's callback."""
     body = await _body(request)
-    only_waba = body.pop("only_waba", False)
+    only_waba, of_app = body.pop("only_waba", False), body.get("app")
     try:
         done = signup.sign_up(request.app[NETWORK], body)
     except ValueError as error:
         raise ControlError(400, str(error)) from error
     waba = request.app[NETWORK].wabas[done["waba_id"]]
     data = {"waba_id": waba.id, "business_id": waba.business_id}
-    if only_waba:
+    if of_app:
+        event, data = "FINISH_WHATSAPP_BUSINESS_APP_ONBOARDING", {"waba_id": waba.id}
+    elif only_waba:
         event = "FINISH_ONLY_WABA"
     else:
         event, data = "FINISH", {"phone_number_id": done["phone_number_id"], **data}

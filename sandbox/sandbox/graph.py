@@ -8,6 +8,7 @@ from aiohttp import web
 
 from sandbox import (
     accounts,
+    app_sync,
     attachments,
     blocking,
     number_settings,
@@ -79,6 +80,7 @@ ROUTES: dict[str, dict[str, Handler]] = {
     # Of a number.
     f"{OBJECT}/register": {"POST": numbers.register},
     f"{OBJECT}/deregister": {"POST": numbers.deregister},
+    f"{OBJECT}/{app_sync.NAME}": {"POST": app_sync.synchronize},
     f"{OBJECT}/request_code": {"POST": verification.request_code},
     f"{OBJECT}/verify_code": {"POST": verification.verify_code},
     f"{OBJECT}/media": {"POST": attachments.upload},

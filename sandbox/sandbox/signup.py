@@ -6,12 +6,14 @@ import re
 from typing import Any
 
 from sandbox import clock, templates_ready
-from sandbox.entities import Number
+from sandbox.entities import CONNECTED, Number
 from sandbox.journal import Fact
 from sandbox.network import Network
 from sandbox.numbering import digits_of, new_code, new_object_id
 
 CODE_LIFE = 30.0
+# The name of the setting of a number that is used in the WhatsApp Business app.
+ON_APP = "on_app"
 # Invented numbers count up from here, outside of the recipients with a fixed result.
 FIRST_NUMBER = 15552000001
 MAX_NAME = 128
@@ -21,6 +23,8 @@ _PIN = re.compile(r"[0-9]{6}")
 def sign_up(network: Network, body: dict[str, Any]) -> dict[str, str]:
     """Make a new WABA with a PENDING number, or only a new code when ``phone`` exists already.
 
+    ``app`` is a number that stays in use in the WhatsApp Business app: it is CONNECTED at once, without a
+    PIN.
     ``reset_pin`` is the customer turning two-step verification off on the way, ``pin`` having it on
     with this PIN already. ``waba_id`` puts a new number into an account that exists. Raises
     ValueError with the reason.
@@ -37,6 +41,9 @@ def sign_up(network: Network, body: dict[str, Any]) -> dict[str, str]:
     else:
         waba_id, number_id, digits = number.waba_id, number.id, number.digits
         facts += _pin_reset(number) if reset_pin else []
+    if body.get("app"):
+        facts.append({"fact": "status", "number_id": number_id, "status": CONNECTED})
+        facts.append({"fact": "kept", "owner_id": number_id, "name": ON_APP, "value": True})
     if pin is not None:
         facts.append({"fact": "pin_set", "number_id": number_id, "pin": pin})
     code = new_code()
@@ -53,7 +60,7 @@ def sign_up(network: Network, body: dict[str, Any]) -> dict[str, str]:
 
 
 def _checked(body: dict[str, Any]) -> tuple[str | None, str | None, bool]:
-    unknown = sorted(set(body) - {"phone", "display_name", "reset_pin", "pin", "waba_id"})
+    unknown = sorted(set(body) - {"phone", "display_name", "reset_pin", "pin", "waba_id", "app"})
     if unknown:
         raise ValueError(f"unknown property {unknown[0]}")
     phone, name, reset_pin = (
@@ -68,6 +75,8 @@ def _checked(body: dict[str, Any]) -> tuple[str | None, str | None, bool]:
         raise ValueError(f"display_name must be a text of 1 to {MAX_NAME} characters")
     if not isinstance(reset_pin, bool):
         raise ValueError("reset_pin must be true or false")  # noqa: TRY004 - one kind of error for callers
+    if not isinstance(body.get("app", False), bool):
+        raise ValueError("app must be true or false")  # noqa: TRY004 - one kind of error for callers
     return digits, name, reset_pin
 
 

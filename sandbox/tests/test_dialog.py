@@ -86,6 +86,17 @@ def test_without_a_number_only_the_account_is_told(sandbox: Sandbox) -> None:
     assert set(done["data"]) == {"waba_id", "business_id"}
 
 
+def test_a_number_of_the_app_is_connected_at_once_and_only_its_account_is_told(
+    sandbox: Sandbox,
+) -> None:
+    done = sandbox.control("POST", "dialog", ASKS | {"app": True, "phone": "15553335555"})
+    assert done["event"] == "FINISH_WHATSAPP_BUSINESS_APP_ONBOARDING"
+    assert set(done["data"]) == {"waba_id"}
+    numbers = sandbox.control("GET", "state")["numbers"]
+    [number] = [each for each in numbers if each["display_phone_number"] == "15553335555"]
+    assert (number["status"], number["waba_id"]) == ("CONNECTED", done["data"]["waba_id"])
+
+
 def test_a_known_number_is_handed_out_again(sandbox: Sandbox) -> None:
     first = sandbox.control("POST", "dialog", ASKS | {"phone": "15553334444"})
     again = sandbox.control("POST", "dialog", ASKS | {"phone": "15553334444"})

@@ -218,3 +218,44 @@ def test_a_bad_event_changes_nothing(shared: Business, body: object) -> None:
 def test_the_event_of_an_unknown_account_gives_404(shared: Business) -> None:
     response = shared.sandbox.call("POST", "/_sandbox/wabas/1/events", json={"event": "X"})
     assert response.status_code == 404
+
+
+def test_what_happens_in_the_app_is_completed(business: Business, receiver: Receiver) -> None:
+    path = f"numbers/{business.number_id}/events"
+    said = {"to": "16505551234", "type": "image", "image": {"id": "1"}}
+    for field, given in (
+        ("smb_message_echoes", {"value": {"message_echoes": [said]}}),
+        *((field, {}) for field in ("history", "smb_app_state_sync", "calls")),
+    ):
+        business.sandbox.control("POST", path, {"field": field, **given})
+    told = {change["field"]: change["value"] for _, change in heard(receiver, 4)}
+    for value in told.values():
+        assert value["metadata"]["phone_number_id"] == business.number_id
+    [echo] = told["smb_message_echoes"]["message_echoes"]
+    assert echo.items() >= (said | {"from": business.digits}).items()
+    assert "text" not in echo
+    [thread] = told["history"]["history"][0]["threads"]
+    assert [each["from"] for each in thread["messages"]] == [thread["id"], business.digits]
+    assert told["smb_app_state_sync"]["state_sync"][0]["action"] == "add"
+    assert told["calls"]["calls"][0]["to"] == business.digits
+    odd = {"field": "history", "value": {"history": {}}}
+    response = business.sandbox.call("POST", f"/_sandbox/{path}", json=odd)
+    assert response.status_code == 400
+
+
+def test_contacts_and_history_come_when_they_are_requested_for_a_number_of_the_app(
+    sandbox: Sandbox, receiver: Receiver
+) -> None:
+    owner = sandbox.sign_up(app=True)
+    assert owner.graph("POST", f"{owner.waba_id}/subscribed_apps").ok
+    path, product = f"{owner.number_id}/smb_app_data", {"messaging_product": "whatsapp"}
+    for kind in ("smb_app_state_sync", "history"):
+        assert owner.graph("POST", path, product | {"sync_type": kind}).ok
+    assert {change["field"] for _, change in heard(receiver, 2)} == {
+        "smb_app_state_sync",
+        "history",
+    }
+    assert code_of(owner.graph("POST", path, product | {"sync_type": "all"})) == 100
+    usual = sandbox.connect()
+    path = f"{usual.number_id}/smb_app_data"
+    assert code_of(usual.graph("POST", path, product | {"sync_type": "history"})) == 100

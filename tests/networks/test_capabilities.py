@@ -17,6 +17,7 @@ CAPABILITIES = [
     interface.Groups,
     interface.Media,
     interface.Signup,
+    interface.AppData,
     interface.Health,
     interface.Checkup,
     interface.Templates,

@@ -57,7 +57,7 @@ function start() {
     config_id: config.configId,
     response_type: "code",
     override_default_response_type: true,
-    extras: {setup: {}, sessionInfoVersion: "3"},
+    extras: {setup: {}, sessionInfoVersion: "3", ...(config.feature ? {featureType: config.feature} : {})},
   }));
   if (opened === null) show("blocked");
 }
@@ -80,9 +80,9 @@ function answered(response) {
 }
 
 function submitIfComplete() {
-  if (!(claim.code && claim.phone_number_id && claim.waba_id)) return;
+  if (!(claim.code && claim.waba_id && (claim.phone_number_id || claim.ofApp))) return;
   const form = document.getElementById("claim");
-  for (const name of ["code", "phone_number_id", "waba_id"]) form.elements[name].value = claim[name];
+  for (const name of ["code", "phone_number_id", "waba_id"]) form.elements[name].value = claim[name] || "";
   show("connecting");
   form.submit();
 }
@@ -107,14 +107,16 @@ function hear(event) {
   const message = parse(event.data);
   if (!message || message.type !== "WA_EMBEDDED_SIGNUP") return;
   const data = message.data || {};
-  if (String(message.event).startsWith("FINISH")) finished(data);
+  if (String(message.event).startsWith("FINISH")) finished(data, message.event);
   else if (data.error_message || data.error_code || message.event === "ERROR") failed(data);
   else if (message.event === "CANCEL") cancelled(data);
 }
 
-function finished(data) {
-  if (!data.phone_number_id) { show("no-number"); return; }
-  claim.phone_number_id = String(data.phone_number_id);
+function finished(data, event) {
+  // A number of the WhatsApp Business app comes with its business account only.
+  claim.ofApp = event === "FINISH_WHATSAPP_BUSINESS_APP_ONBOARDING";
+  if (!data.phone_number_id && !claim.ofApp) { show("no-number"); return; }
+  claim.phone_number_id = String(data.phone_number_id || "");
   claim.waba_id = String(data.waba_id || "");
   submitIfComplete();
   later(OTHER_HALF_PATIENCE, () => show("incomplete"));

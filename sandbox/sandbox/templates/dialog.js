@@ -47,13 +47,14 @@ function pickBusiness() {
 }
 
 function afterPicker() {
-  return chosen("phone_choice").value === "new" ? "PHONE_NUMBER_SETUP" : "PERMISSIONS";
+  return ["new", "app"].includes(chosen("phone_choice").value) ? "PHONE_NUMBER_SETUP" : "PERMISSIONS";
 }
 
 function order() {
   const phone = chosen("phone_choice");
   const base = {client_id: data.client, config_id: data.config};
   if (phone.value === "none") return {...base, only_waba: true};
+  if (phone.value === "app") return {...base, app: true, phone: field("phone").value, display_name: field("display_name").value};
   if (phone.value !== "new") return {...base, phone: phone.value, reset_pin: field("reset_pin").checked};
   return {...base, phone: field("phone").value, display_name: field("display_name").value};
 }

@@ -406,6 +406,19 @@ def test_a_subscription_without_success_is_ambiguous(api: CloudApi, receiver: Re
     assert caught.value.code == "answer"
 
 
+def test_contacts_and_history_of_the_app_are_requested_in_this_order(
+    api: CloudApi, receiver: Receiver
+) -> None:
+    path = "/v25.0/1001/smb_app_data"
+    receiver.behave(_json(200, {"messaging_product": "whatsapp", "request_id": "r1"}), path)
+    wait_for(api.request_app_data(SENDER))
+    product = {"messaging_product": "whatsapp"}
+    assert [request.event for request in receiver.at(path)] == [
+        product | {"sync_type": "smb_app_state_sync"},
+        product | {"sync_type": "history"},
+    ]
+
+
 def test_a_number_is_registered_with_its_pin(api: CloudApi, receiver: Receiver) -> None:
     receiver.behave(_json(200, {"success": True}), "/v25.0/1001/register")
     wait_for(api.register(SENDER, "012345"))
