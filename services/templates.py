@@ -45,8 +45,8 @@ EDITING = Asked(
     thing="template",
     unclear="so the template may have been changed. List the templates before you edit it again.",
 )
-# The shortest time between two reads that an account requests. A large list takes 60 calls of the platform.
-REFRESH_MS = 60_000
+# A list of more than a page of the platform takes several calls, and so rests as many seconds after a read.
+PER_PAGE, PAGE_MS = 100, 1_000
 # A list is read again if a callback or another request changed the rows meanwhile.
 MOST_READS = 3
 
@@ -102,10 +102,11 @@ async def refresh_templates(account_id: str, number_id: str) -> None:
     number = await read(partial(active_number, number_id, account_id, "manage templates"))
     known = await read(partial(TemplateList.of, number))
     if known is not None and known.read_at is not None:
-        wait_ms = known.read_at + REFRESH_MS - clock.now()
+        count = (await read(partial(Template.search, number, 1, 0))).total
+        wait_ms = known.read_at + max(0, count - 1) // PER_PAGE * PAGE_MS - clock.now()
         if wait_ms > 0:
             raise RateLimitedError(
-                "The templates of this number were read within the last minute. List them, or try again"
+                f"The {count:,} templates of this number were read moments ago. List them, or try again"
                 " later.",
                 retry_after=math.ceil(wait_ms / 1000),
             )

@@ -29,6 +29,7 @@ class Operation:
             "contact_id",
             "suppression_id",
             "slug",
+            "template_id",
             "person",
         )
         return self.path.format(**dict.fromkeys(names, "nothing") | values)

@@ -244,16 +244,17 @@ def test_a_sample_for_a_header_is_uploaded(
         assert create(api, path, components=[given, BODY])["components"][0] == given
 
 
-def test_a_list_is_read_again_at_once_at_most_once_a_minute(
-    gateway: Gateway, fresh: Customer, fresh_api: Api
+def test_templates_are_read_again_at_once(
+    gateway: Gateway, hooks: Hooks, number: dict[str, str], path: str
 ) -> None:
-    """429 RATE_LIMITED, with Retry-After."""
-    number = gateway.cli("sandbox-connect", fresh.account_id)
-    path = f"/numbers/{number['id']}/templates"
-    fresh_api.call("POST", f"{path}/refresh", 204)
-    assert "hello_world" in {each["name"] for each in fresh_api.get(path)["data"]}
-    limited = fresh_api.call("POST", f"{path}/refresh", 429)
-    assert 1 <= int(limited.headers["Retry-After"]) <= 60
+    """The event template.updated, for a change without a callback."""
+    api, hook = hooks.api, hooks(KIND, number_ids=[number["id"]])
+    template = create(api, path)
+    decide(gateway, template, status="APPROVED", silent=True)
+    api.call("POST", f"{path}/refresh", 204)
+    assert statuses(hook, template["name"], 2) == ["PENDING", "APPROVED"]
+    [shown] = api.get(path, params={"name": template["name"]})["data"]
+    assert shown["status"] == "APPROVED"
 
 
 @pytest.mark.parametrize(

@@ -259,19 +259,31 @@ def test_an_unknown_template_is_not_edited(number: Number, network: Network) -> 
     assert [what for what, *_ in network.asked] == ["list"]
 
 
-def test_a_refresh_reads_the_list_again_at_most_once_a_minute(
-    clock: Clock, number: Number, network: Network
-) -> None:
+def test_a_refresh_reads_the_list_again(clock: Clock, number: Number, network: Network) -> None:
     assert _refresh(number) == 204
     network.templates = network.templates[:1]
-    with pytest.raises(RateLimitedError) as caught:
-        _refresh(number)
-    assert caught.value.retry_after == 60
-    assert len(network.asked) == 1
-    clock.advance(minutes=1)
     assert _refresh(number) == 204
     assert network.asked == [("list", "2001")] * 2
     assert _ids(_list(number)) == ["502"]
+    assert TemplateList.get().read_at == clock()
+
+
+def test_a_refresh_of_a_long_list_rests_a_second_for_each_further_page(
+    clock: Clock, number: Number, network: Network
+) -> None:
+    names = [f"order_{position}" for position in range(201)]
+    network.templates = [definition(name, template_id=name) for name in names]
+    _list(number)
+    with pytest.raises(RateLimitedError) as caught:
+        _refresh(number)
+    assert caught.value.retry_after == 2
+    assert len(network.asked) == 1
+    clock.advance(seconds=2)
+    network.templates.pop()
+    assert _refresh(number) == 204
+    with pytest.raises(RateLimitedError) as caught:
+        _refresh(number)
+    assert caught.value.retry_after == 1
 
 
 def test_a_template_that_is_there_is_not_created_again(number: Number, network: Network) -> None:
