@@ -34,7 +34,7 @@ from services.fair_share import RETRY_AFTER
 
 PATH = "/dashboard/inbox"
 REPLIED = "contact.replied"
-MAX_TEXT, MAX_CAPTION, MAX_LINK, MAX_PARAMETER = 4096, 1024, 2048, 1024
+MAX_TEXT, MAX_CAPTION, MAX_LINK, MAX_PARAMETER = 4096, 1024, 8192, 1024
 MOST_TEMPLATES = 100
 KINDS = {"text": "Text", "media": "Image or file", "template": "Template"}
 CONFLICT, TOO_MANY = 409, 429

@@ -44,19 +44,14 @@ class Outcome:
         return {"statuses": self.statuses, "failure": self.failure}
 
 
-def decide(
-    network: Network, recipient: str, *, barred: int | None, is_reaction: bool = False
-) -> Outcome:
+def decide(network: Network, recipient: str, *, barred: int | None) -> Outcome:
     """The outcome of a message to these digits; with a seed the same each time.
 
-    A ``barred`` message fails at once, with this error code. Of a reaction the platform reports at most that
-    it was sent (Cloud API, Reaction messages).
+    A ``barred`` message fails at once, with this error code.
     """
     behaviour, chance = network.behaviour, network.chance.sends
     fate, known = fate_of(recipient, more=behaviour.more_fates), fate_of(recipient)
     statuses, failure = _course(fate, behaviour, chance) if barred is None else ((FAILED,), barred)
-    if is_reaction:
-        statuses = tuple(each for each in statuses if each in {SENT, FAILED})
     steps = _steps(statuses, behaviour, chance)
     hasty = DELIVERED in steps and chance.happens(behaviour.delivered_before_response)
     answer = _fault(behaviour, chance) if fate.answer is Answer.OK else fate.answer

@@ -39,8 +39,7 @@ async def post_message(request: web.Request) -> web.Response:
     network.sends_asked += 1
     person = network.people.find(order.to)
     barred = admission.check(network, number, order, person)
-    is_reaction = order.type == "reaction"
-    outcome = decide(network, person.key, barred=barred, is_reaction=is_reaction)
+    outcome = decide(network, person.key, barred=barred)
     message = _accept(network, number, order, outcome, person)
     request.app[DISPATCHER].emit_statuses(message)
     await _wait(request, message, outcome)
