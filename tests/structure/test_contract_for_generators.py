@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import yaml
 
 from gateway.api import contract
 from gateway.api.operations import METHODS
+from tooling.contract_breaks import RELEASES, latest_release
 
 CONTRACT = contract.load()
 SCHEMAS: dict[str, Any] = CONTRACT["components"]["schemas"]
@@ -108,6 +110,19 @@ def test_a_detail_has_all_that_its_resource_has(detail: str, resource: str, more
     assert properties.keys() == SCHEMAS[resource]["properties"].keys() | more
     for name, inner in SCHEMAS[resource]["properties"].items():
         assert properties[name] == inner
+
+
+def test_new_optional_properties_of_requests_come_last() -> None:
+    """Some generated clients take the properties by position, the required ones first."""
+    released = yaml.load(latest_release(RELEASES).read_text(), Loader=yaml.CSafeLoader)
+    for name, old in released["components"]["schemas"].items():
+        before = _optional(old)
+        assert not name.endswith("Request") or _optional(SCHEMAS[name])[: len(before)] == before
+
+
+def _optional(schema: dict[str, Any]) -> list[str]:
+    required = schema.get("required", [])
+    return [name for name in schema.get("properties", {}) if name not in required]
 
 
 def test_links_carry_parameters_only() -> None:

@@ -27,6 +27,7 @@ from messaging_gateway_client.api.webhooks import (
     test_webhook,
 )
 from messaging_gateway_client.models import (
+    CallUpdatedEvent,
     CaptionedMediaByLink,
     CompleteSignupRequest,
     ConnectedNumber,
@@ -47,8 +48,11 @@ from messaging_gateway_client.models import (
     LocationContent,
     MediaByLink,
     MessageContext,
+    MessageDeletedEvent,
     MessageDeliveredEvent,
     MessageDetail,
+    MessageEchoedEvent,
+    MessageEditedEvent,
     MessageFailedEvent,
     MessageReadEvent,
     MessageReceivedEvent,
@@ -106,6 +110,10 @@ Event = (
     | MessageDeliveredEvent
     | MessageReadEvent
     | MessageFailedEvent
+    | MessageEchoedEvent
+    | MessageEditedEvent
+    | MessageDeletedEvent
+    | CallUpdatedEvent
     | NumberEvent
     | TemplateUpdatedEvent
     | ContactUpdatedEvent
@@ -125,6 +133,10 @@ PARSERS: dict[EventKind, Callable[[dict[str, Any]], Event]] = {
     EventKind.MESSAGE_DELIVERED: MessageDeliveredEvent.from_dict,
     EventKind.MESSAGE_READ: MessageReadEvent.from_dict,
     EventKind.MESSAGE_FAILED: MessageFailedEvent.from_dict,
+    EventKind.MESSAGE_ECHOED: MessageEchoedEvent.from_dict,
+    EventKind.MESSAGE_EDITED: MessageEditedEvent.from_dict,
+    EventKind.MESSAGE_DELETED: MessageDeletedEvent.from_dict,
+    EventKind.CALL_UPDATED: CallUpdatedEvent.from_dict,
     EventKind.NUMBER_ACTIVATED: NumberActivatedEvent.from_dict,
     EventKind.NUMBER_DISCONNECTED: NumberDisconnectedEvent.from_dict,
     EventKind.NUMBER_BANNED: NumberBannedEvent.from_dict,
