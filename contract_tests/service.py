@@ -170,11 +170,16 @@ class Gateway:
         known = {n["display_phone_number"]: str(n["id"]) for n in state["numbers"]}
         return known[customer.number["phoneNumber"]]
 
-    def give_notice(self, customer: Customer) -> None:
-        """Let the platform send a notice about a customer's number that changes nothing."""
+    def business_account_of(self, customer: Customer) -> str:
+        """The network's identifier of the business account of a customer's number."""
         state = requests.get(f"{self.sandbox}/_sandbox/state", timeout=WAIT_SECONDS).json()
         number_id = self.number_id_of(customer)
-        [waba] = [n["waba_id"] for n in state["numbers"] if n["id"] == number_id]
+        [waba] = [str(n["waba_id"]) for n in state["numbers"] if n["id"] == number_id]
+        return waba
+
+    def give_notice(self, customer: Customer) -> None:
+        """Let the platform send a notice about a customer's number that changes nothing."""
+        waba = self.business_account_of(customer)
         self.sandbox_call(f"wabas/{waba}/events", field="phone_number_quality_update", value={})
 
     def part(self, name: str) -> int:

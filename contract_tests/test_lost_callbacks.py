@@ -27,9 +27,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 @pytest.fixture
 def waba(gateway: Gateway, customer: Customer) -> str:
     """The business account of the customer's number."""
-    state = requests.get(f"{gateway.sandbox}/_sandbox/state", timeout=WAIT_SECONDS).json()
-    phone = customer.number["phoneNumber"]
-    return next(str(n["waba_id"]) for n in state["numbers"] if n["display_phone_number"] == phone)
+    return gateway.business_account_of(customer)
 
 
 def _drop_field(gateway: Gateway) -> None:
