@@ -6,6 +6,7 @@ from models.errors import ConflictError, DomainError, FailedError, InvalidError,
 from models.numbers.number import NumberTakenError
 from networks import exceptions as network
 from networks.registry import described
+from resources.error import network_words
 from resources.number import number_object, signup_link_object
 from services import onboarding
 from services.network_failures import RETRY_AFTER_THROTTLED
@@ -39,21 +40,19 @@ def complete_signup(slug: str, payload: dict[str, Any]) -> tuple[dict[str, Any],
 
 
 def _answer_to_network(error: network.NetworkError) -> DomainError:
-    code = error.network_code
+    known: Any = {"network_code": error.network_code, "network_words": network_words(error.details)}
     match error:
         case network.ThrottledError():
             return RateLimitedError(
                 f"The messaging platform throttled the signup: {described(error)}"
                 " Send the same request again later.",
                 retry_after=RETRY_AFTER_THROTTLED,
-                network_code=code,
+                **known,
             )
         case network.NotReachedError() | network.AmbiguousError():
             return FailedError(
                 "The messaging platform could not be reached. Send the same request again. The signup"
                 " continues where it stopped.",
-                network_code=code,
+                **known,
             )
-    return InvalidError(
-        f"The messaging platform refused the signup: {described(error)}", network_code=code
-    )
+    return InvalidError(f"The messaging platform refused the signup: {described(error)}", **known)

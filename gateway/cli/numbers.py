@@ -163,7 +163,9 @@ def connect_sandbox_number(account: Account, phone: str | None) -> Number:
         return onboarding.connect_number(link, claim)
     except NumberTakenError:
         reason = "The phone number is connected to another account."
-    except (NetworkError, onboarding.SignupError) as error:
+    except NetworkError as error:
+        reason = described(error)
+    except onboarding.SignupError as error:
         reason = str(error)
     link.revoke()
     raise click.ClickException(reason)
