@@ -14,6 +14,7 @@ LOOKED_AT = [
     Message.changed_at,
     Message.pricing_json,
     Message.wa_message_id,
+    Message.origin,
 ]
 ANSWERED = (MessageStatus.DELIVERED, MessageStatus.READ, MessageStatus.RECEIVED)
 
@@ -36,5 +37,8 @@ def _time(message: Message) -> int:
 
 def _has_callback(message: Message) -> bool:
     """Whether a callback about it has come. The response to a send has no price."""
+    if message.origin is not None:
+        # The API did not send it.
+        return True
     failed_later = message.status == MessageStatus.FAILED and message.wa_message_id is not None
     return message.status in ANSWERED or message.pricing_json is not None or failed_later

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -164,3 +165,18 @@ def test_problems_are_counted_by_code_for_active_numbers(
     assert counts["no_callbacks"] == 0
     number_status.change_status(number, NumberStatus.DISCONNECTED)
     assert Number.problem_counts()["not_subscribed"] == 0
+
+
+@pytest.mark.usefixtures("platform")
+def test_a_message_of_the_owners_app_waits_for_no_callback_and_is_one(
+    number: Number, clock: Clock
+) -> None:
+    accepted_message(number)
+    clock.advance(hours=2)
+    echo = text("wamid.E", timestamp=str(clock.at // 1000)) | {"from": number.phone_number}
+    value: dict[str, Any] = {"metadata": {"phone_number_id": "1001"}}
+    value["message_echoes"] = [echo | {"to": "15551234567"}]
+    ingest_now({"id": "2001", "changes": [{"field": "smb_message_echoes", "value": value}]})
+    assert _check(number) == []
+    clock.advance(hours=2)
+    assert _check(number) == []
