@@ -191,3 +191,26 @@ def test_outside_the_window_a_template_is_filled_in_and_sent(
     press(page, "Send")
     expect(page.locator(".bubble").last).to_contain_text("Template shipped")
     leave(page)
+
+
+def test_a_template_that_only_the_copy_refuses_is_sent(
+    page: Page, person: Person, owner: Customer, gateway: Gateway
+) -> None:
+    path = f"/numbers/{owner.number['id']}/templates"
+    body = {"type": "BODY", "text": "It is here."}
+    made = {"name": "here", "language": "en_US", "category": "UTILITY", "components": [body]}
+    template = f"templates/{owner.request('POST', path, json=made).json()['id']}"
+    gateway.sandbox_call(template, status="APPROVED", silent=True)
+    owner.request("POST", f"{path}/refresh").raise_for_status()
+    owner.send(SILENT)
+    signed_in(page, person, _conversation(owner, SILENT))
+    page.get_by_label("Approved template").select_option(label="here (en_US, utility)")
+    press(page, "Choose")
+    # The copy says PAUSED from now on, and the network does not.
+    gateway.sandbox_call(template, status="PAUSED", silent=True)
+    owner.request("POST", f"{path}/refresh").raise_for_status()
+    assert owner.request("GET", f"{path}?name=here").json()["data"][0]["status"] == "PAUSED"
+    gateway.sandbox_call(template, status="APPROVED", silent=True)
+    press(page, "Send")
+    expect(page.locator(".bubble").last).to_contain_text("Template here")
+    leave(page)
