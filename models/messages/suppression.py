@@ -152,18 +152,17 @@ class Suppression(Owned):
         self.assign({"ended_at": at, "source": source, "person": None, "reason": None})
 
     @classmethod
-    def add_many(cls, account: Account, entries: Sequence[Entry], source: str) -> int:
+    def add_many(cls, account_id: str, entries: Sequence[tuple[str, Entry]], source: str) -> int:
         """Suppress many people, in the caller's exclusive transaction. Returns how many were not before.
 
-        A later opt-in to the same number stays.
+        Each entry comes with its digest. A later opt-in to the same number stays.
         """
-        digests = digests_of(account, [entry.person for entry in entries])
         # A statement may not change a row twice.
         unique: dict[tuple[str, str], Entry] = {}
-        for digest, entry in zip(digests, entries, strict=True):
+        for digest, entry in entries:
             unique.setdefault((digest, entry.number_id), entry)
         rows = [
-            (row_id, account.id, digest, entry.person, number_id, entry.reason, source, entry.at)
+            (row_id, account_id, digest, entry.person, number_id, entry.reason, source, entry.at)
             for row_id, ((digest, number_id), entry) in zip(
                 clock.new_ids("sup", len(unique)), unique.items(), strict=True
             )
