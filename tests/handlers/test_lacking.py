@@ -7,13 +7,13 @@ import pytest
 from handlers import blocks, profiles, templates
 from models.database import writing
 from models.errors import ConflictError, NotFoundError
-from models.messages.contact import Contact
 from models.messages.template import TemplateList
 from models.numbers.number import Number
 from networks.exceptions import PageGoneError
 from services import business, template_copy
 from services import templates as service
 from services.network_failures import answer_to
+from tests import factories
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_templates_profiles_and_blocks_are_a_conflict_and_leave_nothing(bare: Nu
 
 def test_a_template_is_sent_without_a_list_of_templates(bare: Number) -> None:
     content = {"name": "hello", "language": {"code": "en"}}
-    service.check_message(bare, Contact(), content)
+    service.check_message(bare, factories.contact(bare, phone="15551234567"), content)
     assert TemplateList.select().count() == 0
 
 

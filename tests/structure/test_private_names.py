@@ -15,7 +15,7 @@ from tests.structure.test_rooms import FOLDERS, MODULES, PACKAGES, ROOT
 OWN = {"self", "cls"}
 BY_NAME = {"getattr", "setattr", "hasattr", "delattr"}
 # Documented names of Peewee's models, the module os, and named tuples.
-DOCUMENTED = {"_meta", "_exit", "_replace", "_current_frames"}
+DOCUMENTED = {"_meta", "_exit", "_replace", "_asdict", "_current_frames"}
 # Peewee has no other hook to open a connection.
 EXCEPTIONS = {
     "models/database/postgresql.py": {"_connect", "_connections", "_is_closed"},
