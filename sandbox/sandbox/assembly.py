@@ -16,6 +16,7 @@ from sandbox import (
     graph_errors,
     moving,
     phone_page,
+    replay,
     rules,
     sdk,
     subscriptions,
@@ -55,6 +56,7 @@ def build(settings: Settings) -> tuple[web.Application, Journal]:
     # Fixed paths come first, because Graph paths begin with an arbitrary id.
     control_api.add_routes(app)
     rules.add_routes(app)
+    replay.add_routes(app)
     templates_control.add_routes(app)
     subscriptions.add_routes(app)
     moving.add_routes(app)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections import deque
 from dataclasses import dataclass, field
@@ -12,6 +13,8 @@ from sandbox import clock
 # A load test sends thousands of callbacks, so the log keeps the latest only.
 KEPT_CALLBACKS = 1000
 KEPT_ATTEMPTS = 50
+# Of larger callbacks the body is not kept.
+KEPT_BYTES = 16 << 10
 KEPT_LATENCIES = 1000
 WAITING, DELIVERED, GIVEN_UP = "waiting", "delivered", "given_up"
 # The class of HTTP statuses that end the retries.
@@ -63,11 +66,16 @@ class Attempt:
 
 @dataclass(slots=True)
 class Record:
-    """One callback with its attempts. All attempts are counted, only the latest are stored."""
+    """One callback with its attempts. All attempts are counted, only the latest are stored.
 
+    ``body`` is what was sent, empty if it is too large to be kept.
+    """
+
+    id: str
     url: str
     updates: list[str]
     size: int
+    body: bytes
     state: str = WAITING
     count: int = 0
     attempts: deque[Attempt] = field(default_factory=lambda: deque(maxlen=KEPT_ATTEMPTS))
@@ -77,9 +85,15 @@ class Record:
         self.count += 1
         self.attempts.append(attempt)
 
+    def finish(self, attempt: Attempt) -> None:
+        """Record the only attempt."""
+        self.add(attempt)
+        self.state = DELIVERED if attempt.accepted else GIVEN_UP
+
     def as_dict(self) -> dict[str, Any]:
         """For the control paths."""
         return {
+            "id": self.id,
             "url": self.url,
             "updates": self.updates,
             "bytes": self.size,
@@ -94,12 +108,18 @@ class Log:
 
     def __init__(self) -> None:
         self._records: deque[Record] = deque(maxlen=KEPT_CALLBACKS)
+        self._count = itertools.count(1)
 
-    def open(self, url: str, updates: list[str], size: int) -> Record:
+    def open(self, url: str, updates: list[str], body: bytes) -> Record:
         """A callback is about to be sent."""
-        record = Record(url, updates, size)
+        kept = body if len(body) <= KEPT_BYTES else b""
+        record = Record(str(next(self._count)), url, updates, len(body), kept)
         self._records.append(record)
         return record
+
+    def find(self, record_id: str) -> Record | None:
+        """The callback with this id, if its body was kept."""
+        return next((each for each in self._records if each.id == record_id and each.body), None)
 
     def last(self, count: int) -> list[Record]:
         """At most this many."""

@@ -95,7 +95,7 @@ class Outbox:
 
     async def _deliver(self, batch: list[Update], url: str) -> None:
         body, keys = self._encoded(batch), [update.key for update in batch]
-        record = self.log.open(url, keys, len(body))
+        record = self.log.open(url, keys, body)
         delivered = await self._until_delivered(body, record, min(update.at for update in batch))
         record.state = callback_log.DELIVERED if delivered else callback_log.GIVEN_UP
         await self._write_off(keys)

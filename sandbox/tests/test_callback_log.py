@@ -1,5 +1,7 @@
 """The log of callbacks and their attempts, and its counters."""
 
+import time
+
 import pytest
 
 from sandbox_harness import Business, Receiver, Sandbox, until
@@ -42,6 +44,40 @@ def test_an_unreachable_receiver_is_recorded(
     until(lambda: len(attempts()) >= 3, "three attempts")
     assert {each["error"] for each in attempts()} == {"ClientConnectorError"}
     assert {each["status"] for each in attempts()} == {None}
+
+
+def test_a_callback_is_sent_again_as_it_was(business: Business, receiver: Receiver) -> None:
+    write(business, text="Hi")
+    settle(business.sandbox)
+    (record,) = business.sandbox.control("GET", "callbacks")["data"]
+    again = business.sandbox.control("POST", f"callbacks/{record['id']}/replay")
+    assert (again["state"], again["updates"]) == ("delivered", record["updates"])
+    assert again["id"] != record["id"]
+    assert [each.raw for each in receiver.callbacks] == [receiver.callbacks[0].raw] * 2
+
+
+def test_a_callback_is_sent_again_with_another_age(business: Business, receiver: Receiver) -> None:
+    write(business, text="Hi")
+    settle(business.sandbox)
+    (record,) = business.sandbox.control("GET", "callbacks")["data"]
+    business.sandbox.control("POST", f"callbacks/{record['id']}/replay", {"age_seconds": 864_000})
+    first, old = receiver.items("messages")
+    assert int(first["timestamp"]) - 864_000 <= int(old["timestamp"]) <= time.time() - 864_000
+    assert old | {"timestamp": ""} == first | {"timestamp": ""}
+
+
+def test_what_cannot_be_sent_again_is_refused(business: Business) -> None:
+    write(business, text="x" * 20_000)
+    settle(business.sandbox)
+    (record,) = business.sandbox.control("GET", "callbacks")["data"]
+    path = f"/_sandbox/callbacks/{record['id']}/replay"
+    assert business.sandbox.call("POST", path).status_code == 404
+    write(business, text="Hi")
+    settle(business.sandbox)
+    last = business.sandbox.control("GET", "callbacks")["data"][-1]
+    path = f"/_sandbox/callbacks/{last['id']}/replay"
+    for odd in ({"age_seconds": -1}, {"age_seconds": True}, {"age": 1}):
+        assert business.sandbox.call("POST", path, json=odd).status_code == 400
 
 
 def test_the_record_shows_the_last_ones(business: Business) -> None:
