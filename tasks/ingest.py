@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from opentelemetry.trace import StatusCode
 
 from models import doorbells
-from models.database import reading, writing
+from models.database import exclusively, reading, writing
 from models.database.outage import is_outage
 from models.deliveries.attempt import NO_OUTCOME
 from models.messages.callback import LEASE_MS, MAX_TRIES, Callback, Reason, SetAside
 from models.messages.erasure import Erasure
 from models.work import MOST_IN_A_ROUND
-from networks.items import Part
+from networks.items import AppMessage, Part
 from services.ingestion import (
     MOST_TOGETHER,
     GoneError,
@@ -30,6 +30,8 @@ logger = logging.getLogger(__name__)
 
 # The bytes after which a claim takes no further callback. Parsed, they take many times as much memory.
 MAX_BYTES_TOGETHER = 1 << 20
+# The most items of a callback with history that are ingested together.
+MOST_PARTS = 100
 
 
 def work_off() -> None:
@@ -55,7 +57,7 @@ def _ingest(callbacks: Sequence[Callback]) -> None:
     if callbacks[0].tries > MAX_TRIES:
         _set_aside_whole(callbacks[0])
         return
-    left = read(callbacks)
+    left = [each for each in read(callbacks) if not _divide(*each)]
     try:
         while left:
             left = left[ingest_together(left, are_stored=True) :]
@@ -70,6 +72,25 @@ def _ingest(callbacks: Sequence[Callback]) -> None:
         )
         for each in left:
             _ingest_alone(*each)
+
+
+def _divide(callback: Callback, parts: Sequence[Part]) -> bool:
+    """Replace a callback with much history by one for each item. Returns whether it did.
+
+    It may have thousands of messages, and all writers of SQLite would wait for the end of its transaction.
+    """
+    if len(parts) <= MOST_PARTS or not any(isinstance(each.item, AppMessage) for each in parts):
+        return False
+    bodies = [part.body() for part in parts]
+
+    @exclusively
+    def replace() -> None:
+        # It may be gone, because a person in it was erased. Then the rest of it is another callback.
+        if Callback.finish(callback.id):
+            Callback.store(*bodies, received_at=callback.received_at)
+
+    replace()
+    return True
 
 
 def _set_aside_whole(lost: Callback) -> None:

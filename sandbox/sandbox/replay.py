@@ -23,7 +23,7 @@ def add_routes(app: web.Application) -> None:
 
 
 async def replay(request: web.Request) -> web.Response:
-    """Send a callback once more. With ``age_seconds`` all its times are that long ago."""
+    """Send a callback again. With ``age_seconds`` all its times are that long ago."""
     outbox, callback_id = request.app[OUTBOX], request.match_info["callback_id"]
     known = outbox.log.find(callback_id)
     if known is None:

@@ -12,16 +12,26 @@ from models.accounts.account import Account
 from models.deliveries.delivery import Delivery
 from models.deliveries.event import Event
 from models.messages import search
-from models.messages.callback import Reason, SetAside
+from models.messages.callback import Callback, Reason, SetAside
 from models.messages.contact import Contact
 from models.messages.erasure import Erasure
 from models.messages.message import Message
 from models.numbers.number import Number
 from models.reports.usage import UsageTotal
 from services import ingestion
+from tasks import ingest
 from tests import factories
 from tests.conftest import Clock, Configure
-from tests.tasks.callbacks import ingest_now, kinds, messages, status_of, store, text
+from tests.tasks.callbacks import (
+    ingest_again,
+    ingest_now,
+    kinds,
+    messages,
+    refusing_text,
+    status_of,
+    store,
+    text,
+)
 
 PERSON, OURS = "15551234567", "15550001111"
 DAY = 24 * 3600
@@ -157,6 +167,25 @@ def test_history_older_than_messages_are_kept_is_not_stored(
     listed: Any = list_messages(number.account_id, 20, 0)
     assert listed is not None
     assert [row.wa_message_id for row in Message.select()] == ["wamid.H1"]
+
+
+@pytest.mark.usefixtures("number")
+@pytest.mark.parametrize("most", [2, 3])
+def test_much_history_is_ingested_in_parts(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(ingest, "MOST_PARTS", most)
+    stored = store(chunk(clock, 90, 60, 30))
+    with refusing_text("Old 1"):
+        ingest.work_off()
+        ingest.work_off()
+    assert [row.wa_message_id for row in Message.select()] == ["wamid.H0", "wamid.H2"]
+    [left] = Callback.select()
+    assert (left.id == stored.id, b"Old 0" in bytes(left.body)) == (most == 3, most == 3)
+    assert left.received_at == stored.received_at
+    ingest_again()
+    assert Message.select().count() == 3
+    assert Callback.select().count() == 0
 
 
 @pytest.mark.usefixtures("number")
