@@ -203,3 +203,18 @@ def test_an_import_and_an_export_work_in_batches(
     assert load(account, "\n".join(["person", *people, people[0]])) == (6, 5, 1)
     assert sorted(row["person"] for row in exported(account)) == people
     assert all(contact.is_out for contact in Contact.select())
+
+
+def test_an_imported_number_that_the_network_corrects_is_refused(
+    account: Account, number: Number
+) -> None:
+    given, real = "5511987654321", "551187654321"
+    with writing():
+        contact = Contact.of_recipient(number, given)
+        contacts.learn(contact, {"phone": real}, Source.SEND, 1)
+    load(account, f"person\n{given}\n")
+    with writing():
+        contact = Contact.of_recipient(number, given)
+        assert contact.phone == real
+        with pytest.raises(ConflictError):
+            consent.require(contact, "it is marketing.")
