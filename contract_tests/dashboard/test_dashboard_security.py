@@ -60,11 +60,14 @@ def ids(gateway: Gateway, owner: Customer, enrol: Enrol) -> dict[str, str]:
     webhook = owner.request("POST", "/webhooks", json=hook).json()
     delivery_id = _delivered(owner)
     [contact] = owner.request("GET", "/contacts").json()["data"]
+    person = {"person": "15559996666"}
+    suppression = owner.request("POST", "/suppressions", json=person).json()
     return {
         "<user_id>": _id(gateway, 'SELECT id FROM "user" ORDER BY id LIMIT 1'),
         "<invitation_id>": _id(gateway, "SELECT id FROM invitation"),
         "<session_id>": _id(gateway, "SELECT id FROM user_session ORDER BY id LIMIT 1"),
         "<contact_id>": contact["id"],
+        "<suppression_id>": suppression["id"],
         "<entry_id>": logged(gateway, owner),
         "<key_id>": key["id"],
         "<link_id>": link["id"],
