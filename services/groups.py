@@ -1,10 +1,13 @@
 """Replies to messages that were written in a group: they go to the group, never to the person alone."""
 
 from models.errors import ConflictError
+from models.messages.contact import Contact
 from models.messages.message import Message
+from models.messages.template import Template
 from models.numbers.number import Number
 from networks.interface import Acceptance, Groups, Network, OutboundMessage, Sender
 from networks.registry import network_of, offered
+from services.templates import MARKETING
 
 
 def group_of(target: Message, number: Number, type_: str) -> str | None:
@@ -21,6 +24,30 @@ def group_of(target: Message, number: Number, type_: str) -> str | None:
             field=f"/{place}/message_id",
         )
     return target.group_id
+
+
+def check(target: Message, contact: Contact, type_: str, template: Template | None) -> None:
+    """Check a message to the group of ``target``. Raises ConflictError.
+
+    The consent of ``contact`` was checked, so nobody else may be its recipient. The consent of the other
+    people in the group is unknown, so it gets no marketing. ``template`` is None if it is not known.
+    """
+    if target.contact_id != contact.id:
+        place = "reaction" if type_ == "reaction" else "context"
+        raise ConflictError(
+            f"Request body, to: the contact {contact.id} is not the one of {target.id} in"
+            f" {place}.message_id, which is in a group. Nothing was sent. Name the person of that message, or"
+            f" leave out {place} to write to the other one alone.",
+            field="/to",
+        )
+    if type_ == "template" and (template is None or template.category == MARKETING):
+        problem = "has no known category yet" if template is None else f"is {MARKETING}"
+        raise ConflictError(
+            f"Request body, template.name: the template {problem}, and context.message_id {target.id} is in"
+            " a group, whose members did not all agree to marketing. Nothing was sent. Send it to each person"
+            " alone, or choose a template of another category.",
+            field="/template/name",
+        )
 
 
 async def send(network: Network, sender: Sender, message: OutboundMessage) -> Acceptance:

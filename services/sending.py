@@ -218,6 +218,8 @@ def _begin(
         template = None
         if type_ == "template":
             template = templates.check_message(number, contact, body["template"], is_final=is_final)
+        if target is not None and group is not None:
+            groups.check(target, contact, type_, template)
         message = Message.write_outbound(
             number,
             to,

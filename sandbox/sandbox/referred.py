@@ -34,8 +34,9 @@ def _is_there(network: Network, number: Number, order: Order, person: Person) ->
         at, place = sent.accepted_at, (sent.number_id, sent.to)
     elif received is not None:
         kind, at = received.item.get("type"), received.at
-        place = received.number_id, received.person
+        place = received.number_id, received.item.get("group_id") or received.person
     else:
         return False
-    places = [(number.id, name) for name in (person.key, *person.former)]
+    names = [order.to] if order.to_group else [person.key, *person.former]
+    places = [(number.id, name) for name in names]
     return kind != "reaction" and place in places and clock.now() - at < OLDEST

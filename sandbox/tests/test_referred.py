@@ -154,6 +154,27 @@ def test_a_reaction_needs_a_message_of_its_conversation(
     assert react(business, receiver, of_other, OTHER) is None
 
 
+def test_a_reaction_in_a_group_needs_a_message_of_that_group(
+    business: Business, receiver: Receiver
+) -> None:
+    groups, texts, reacts = ("Z3JvdXAx", "Z3JvdXAy"), [], []
+    for group in groups:
+        texts.append(write(business, text="Hi", group_id=group))
+        reacts.append({"recipient_type": "group", "to": group})
+    ours = business.post(**reacts[0]).json()["messages"][0]["id"]
+    alone = write(business, text="Hi")
+
+    def react_in(place: dict[str, str], wamid: str) -> int | None:
+        reaction = {"message_id": wamid, "emoji": "+1"}
+        return outcome(business, receiver, **place, type="reaction", reaction=reaction)
+
+    assert react_in(reacts[0], texts[0]) is react_in(reacts[0], ours) is None
+    for wamid in (texts[1], alone):
+        assert react_in(reacts[0], wamid) == NO_MESSAGE
+    assert react_in(reacts[1], ours) == NO_MESSAGE
+    assert react(business, receiver, texts[0]) == NO_MESSAGE
+
+
 def test_nobody_reacts_to_a_reaction_or_to_an_old_message(
     business: Business, receiver: Receiver
 ) -> None:

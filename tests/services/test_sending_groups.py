@@ -15,6 +15,7 @@ from networks.whatsapp.rules import Rules
 from services import groups, sending
 from services.sending import Answer
 from tests import factories
+from tests.fake_templates import definition, known
 from tests.tasks.callbacks import ingest_now, messages, status_of, text
 
 GROUP, PERSON = "Y2FwaV9ncm91cA", "15551234567"
@@ -109,6 +110,48 @@ def test_a_network_without_groups_sends_nothing(
     ingest_now(messages(messages=[text("wamid.ALONE")]))
     alone = Message.get(Message.wa_message_id == "wamid.ALONE")
     assert sent(send(number, **TEXT, context={"message_id": alone.id})).group_id is None
+
+
+@pytest.mark.parametrize("speak", ["reply", "reaction", "reply to our own"])
+def test_an_answer_in_a_group_names_the_person_of_its_message(
+    number: Number, written: Message, monkeypatch: pytest.MonkeyPatch, speak: str
+) -> None:
+    network = install(monkeypatch, ToGroups())
+    target, asked = written.id, 0
+    if speak == "reply to our own":
+        target, asked = sent(send(number, **TEXT, context={"message_id": target})).id, 1
+    body = TEXT | {"context": {"message_id": target}}
+    if speak == "reaction":
+        body = {"type": "reaction", "reaction": {"message_id": target, "emoji": "x"}}
+    known_people = Contact.select().count()
+    with pytest.raises(ConflictError) as refused:
+        send(number, **body | {"to": "15559998888"})
+    assert refused.value.details["field"] == "/to"
+    assert (len(network.asked), Contact.select().count()) == (asked, known_people)
+    assert sent(send(number, **body)).group_id == GROUP
+
+
+@pytest.mark.parametrize("name", ["sale", "not_known"])
+def test_a_template_that_may_be_marketing_is_not_sent_to_a_group(
+    number: Number, written: Message, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    network = install(monkeypatch, ToGroups())
+    body = {"type": "BODY", "text": "Your order has shipped."}
+    ours = ("shipped", "UTILITY"), ("sale", "MARKETING")
+    known(
+        number,
+        *(
+            definition(each, "en_US", body, template_id=each, category=category)
+            for each, category in ours
+        ),
+    )
+    reply = {"type": "template", "context": {"message_id": written.id}}
+    with pytest.raises(ConflictError) as refused:
+        send(number, **reply, template={"name": name, "language": {"code": "en_US"}})
+    assert refused.value.details["field"] == "/template/name"
+    assert network.asked == []
+    send(number, **reply, template={"name": "shipped", "language": {"code": "en_US"}})
+    assert [(where, message.group) for where, message in network.asked] == [("group", GROUP)]
 
 
 @pytest.mark.usefixtures("written")
