@@ -11,7 +11,6 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from handlers.attachment import attachment
-from models.accounts.account import owned
 from models.database import read
 from models.errors import InvalidError
 from models.numbers.number import Number
@@ -33,7 +32,7 @@ async def upload_media(
     user: str, number_id: str, payload: Request, purpose: str = "message"
 ) -> dict[str, Any]:
     """POST /numbers/{number_id}/media."""
-    number = await read(partial(owned, Number, number_id, user))
+    number = await read(partial(Number.owned, number_id, user))
     async with payload.form(**MOST_PARTS) as form:
         part = file_of(form)
         given = MediaUpload(part.file, part.size or 0, part.content_type or "")

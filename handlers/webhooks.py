@@ -29,13 +29,14 @@ def _checked(user: str, body: dict[str, Any]) -> dict[str, Any]:
             body = body | {"url": service.check_url(body["url"], user)}
         except AddressRefusedError as error:
             raise InvalidError(f"Request body, url: {error}", field="/url") from None
-    service.check_numbers(user, body.get("numberIds", []))
+    if "numberIds" in body:
+        body = body | {"numberIds": service.check_numbers(user, body["numberIds"])}
     values = {_NAMES.get(name, name): value for name, value in body.items()}
     if (batch := values.pop("batch", None)) is not None:
         values["batch_events"] = batch["maxEvents"]
         values["batch_wait_ms"] = batch.get("maxWaitMs", 0)
-    for name in {"events", "number_ids"} & values.keys():
-        values[name] = list(dict.fromkeys(values[name]))
+    if "events" in values:
+        values["events"] = list(dict.fromkeys(values["events"]))
     if headers := values.get("headers"):
         try:
             pairs = [(each["name"], each["value"]) for each in headers]

@@ -23,20 +23,23 @@ logger = logging.getLogger(__name__)
 Problem = dict[str, Any]
 
 
-def find(number: Number, sender: Sender) -> list[Problem] | None:
-    """What is wrong with the callbacks about an active number. None if the network does not say it now."""
+def find(number: Number, sender: Sender) -> str:
+    """What is wrong with the callbacks about an active number, as Number.problems_json.
+
+    What the network does not say now stays as it is known.
+    """
     problems: list[Problem] = []
     network = network_of(number)
     if isinstance(network, Subscriptions):
         try:
             route = wait_for(network.get_route(sender, number.waba_id, _callback_url()))
+            problems += _of_route(route)
         except NetworkError as error:
             logger.warning("the callbacks of number %s were not checked: %s", number.id, error)
-            return None
-        problems += _of_route(route)
+            problems += [each for each in number.problems if each["code"] != ProblemCode.SILENT]
     if (since := silent_since(number.id, clock.now())) is not None:
         problems.append({"code": ProblemCode.SILENT, "detail": clock.timestamp(since)})
-    return problems
+    return json.dumps(problems)
 
 
 def _of_route(route: Route) -> list[Problem]:
@@ -59,10 +62,6 @@ def restore(number: Number) -> None:
         wait_for(network.restore_route(sender, number.waba_id, _callback_url()))
     with writing():
         Audit.record(number.account_id, "number.subscribed", number.id)
-
-
-def as_json(problems: list[Problem] | None) -> str | None:
-    return None if problems is None else json.dumps(problems)
 
 
 def _callback_url() -> str:

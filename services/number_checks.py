@@ -75,7 +75,7 @@ def _carry_out(number: Number) -> bool:
         status, word = _STATUS_OF.get(said.state), said.status
         news = _news(number, said)
     if status == NumberStatus.ACTIVE:
-        news["problems_json"] = callback_routes.as_json(callback_routes.find(number, sender))
+        news["problems_json"] = callback_routes.find(number, sender)
     try:
         _apply(number, status, reason or _reason_of(number, status, word), news, asked_at)
     except NumberTakenError:
@@ -120,7 +120,7 @@ def _apply(
 def check_callbacks(number: Number) -> None:
     """Look for problems of the callbacks now, and emit ``number.updated`` if they changed."""
     sender = Sender(number.phone_number_id, number.access_token)
-    problems = callback_routes.as_json(callback_routes.find(number, sender))
+    problems = callback_routes.find(number, sender)
     with writing():
         update(number, {"problems_json": problems})
 

@@ -163,7 +163,7 @@ def _connect(link: SignupLink, claim: SignupClaim) -> Number:
         # Without a subscription the platform sends no callbacks of the account, and reports no error.
         wait_for(_network().subscribe(claim.waba_id, sender.access_token))
         is_new = _register(number, signup, sender, claim.pin)
-        _activate(number, link, claim, sender)
+        _activate(number, link, claim, sender.access_token, _require_connected(sender))
     except Exception:
         number.abandon()
         raise
@@ -277,12 +277,18 @@ def _register(number: Number, signup: Signup, sender: Sender, pin: str | None) -
     return is_new
 
 
-@exclusively
-def _activate(number: Number, link: SignupLink, claim: SignupClaim, sender: Sender) -> None:
+def _require_connected(sender: Sender) -> NumberProfile:
     if (profile := _profile(sender)).state is not NumberState.CONNECTED:
         raise SignupError(
             f"The number is not ready: its status at the platform is {profile.status}."
         )
+    return profile
+
+
+@exclusively
+def _activate(
+    number: Number, link: SignupLink, claim: SignupClaim, token: str, profile: NumberProfile
+) -> None:
     if not link.use(number):
         raise LinkClosedError(SignupLink.get_by_id(link.id).why_closed() or "used")
     if other := Number.replaced_by(number, claim.phone_number_id):
@@ -290,7 +296,7 @@ def _activate(number: Number, link: SignupLink, claim: SignupClaim, sender: Send
     number.adopt(
         claim.phone_number_id,
         claim.waba_id,
-        sender.access_token,
+        token,
         network=get_settings().network,
         phone_number=profile.phone_number or number.phone_number,
         display_name=profile.display_name,

@@ -119,14 +119,19 @@ def is_same_server(one: str, other: str) -> bool:
     return URL(one, encoded=True).origin() == URL(other, encoded=True).origin()
 
 
-def check_numbers(account_id: str, number_ids: list[str]) -> None:
-    """Raise NotFoundError if a number does not exist, or ForbiddenError if it is another account's."""
-    owners = {id_: number.account_id for id_, number in Number.by_ids(number_ids).items()}
+def check_numbers(account_id: str, number_ids: list[str]) -> list[str]:
+    """The present identifiers of these numbers, each once.
+
+    Raises NotFoundError if a number does not exist, or ForbiddenError if it is another account's.
+    """
+    known = Number.known(number_ids)
+    owners = {number_id: number.account_id for number_id, number in known.items()}
     places = {number_id: f"/numberIds/{i}" for i, number_id in enumerate(number_ids)}
     for exists in (False, True):
         for number_id, place in places.items():
             if (number_id in owners) == exists and owners.get(number_id) != account_id:
                 raise no_access("number", number_id, exists=exists, field=place)
+    return list(dict.fromkeys(known[number_id].id for number_id in number_ids))
 
 
 # An exclusive transaction, so that concurrent requests cannot exceed the limit together.

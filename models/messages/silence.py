@@ -15,6 +15,7 @@ LOOKED_AT = [
     Message.pricing_json,
     Message.wa_message_id,
     Message.origin,
+    Message.network_at,
 ]
 ANSWERED = (MessageStatus.DELIVERED, MessageStatus.READ, MessageStatus.RECEIVED)
 
@@ -36,9 +37,9 @@ def _time(message: Message) -> int:
 
 
 def _has_callback(message: Message) -> bool:
-    """Whether a callback about it has come. The response to a send has no price."""
-    if message.origin is not None:
-        # The API did not send it.
+    """Whether a callback about it has come."""
+    # The API did not send it, or a status has come. The response to a send has no time of the network.
+    if message.origin is not None or message.network_at is not None:
         return True
     failed_later = message.status == MessageStatus.FAILED and message.wa_message_id is not None
     return message.status in ANSWERED or message.pricing_json is not None or failed_later

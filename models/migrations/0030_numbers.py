@@ -21,7 +21,8 @@ STATEMENTS = (
 ALIAS = """CREATE TABLE number_alias (
     id {} NOT NULL PRIMARY KEY,
     number_id TEXT NOT NULL REFERENCES number (id) ON DELETE CASCADE,
-    former TEXT NOT NULL
+    former TEXT NOT NULL,
+    activated_at BIGINT NOT NULL
 )"""
 ONE = (
     "CREATE UNIQUE INDEX number_phone ON number (account_id, phone_number) WHERE phone_number <> ''"
@@ -32,22 +33,29 @@ SEVERAL = """
 """
 # The one that stays comes first.
 OF_PHONE = """
-    SELECT id, phone_number_id FROM number WHERE account_id = ? AND phone_number = ?
+    SELECT id, phone_number_id, COALESCE(activated_at, 0) FROM number
+    WHERE account_id = ? AND phone_number = ?
     ORDER BY status NOT IN ('ACTIVE', 'BANNED'), COALESCE(activated_at, 0) DESC, id DESC
 """
-NOTE = "INSERT INTO number_alias (number_id, former) VALUES (?, ?)"
+NOTE = "INSERT INTO number_alias (number_id, former, activated_at) VALUES (?, ?, ?)"
 IDS = ("phone", "user_id", "parent_user_id")
-# The contacts of two numbers with a common identifier: of the gone number, and of the other.
+# Rows of contacts of two numbers with a common identifier: of the gone number, and of the other.
 SAME = " UNION ".join(
     f"SELECT g.id, k.id FROM contact g JOIN contact k ON k.{name} = g.{name}"  # noqa: S608 - names
     " WHERE g.number_id = ? AND k.number_id = ?"
     for name in IDS
 )
+NAMED = "SELECT id FROM contact WHERE number_id = ? AND {} = ? AND id <> ?"
 CONTACT = """
-    SELECT id, phone, user_id, parent_user_id, username, name, note, opted_out_at, opted_out_because,
-        merged_into
+    SELECT id, number_id, phone, user_id, parent_user_id, username, name, note, opted_out_at,
+        opted_out_because, merged_into
     FROM contact WHERE id = ?
 """
+COLUMNS = (
+    *("id", "number_id", *IDS, "username", "name", "note", "opted_out_at", "opted_out_because"),
+    "merged_into",
+)
+Row = dict[str, Any]
 # One message cannot be twice in a number.
 UNNAME = """
     UPDATE message SET wa_message_id = NULL WHERE number_id = ?
@@ -72,18 +80,20 @@ def up(_migrator: object, db: Any) -> None:
             # An earlier release writes beside this.
             db.execute_sql(f"LOCK TABLE {TABLES} IN EXCLUSIVE MODE")
         for account_id, phone in several:
-            (kept, _), *gone = _run(db, OF_PHONE, account_id, phone).fetchall()
-            for number_id, phone_number_id in gone:
+            (kept, *_), *gone = _run(db, OF_PHONE, account_id, phone).fetchall()
+            for number_id, phone_number_id, activated_at in gone:
                 _merge(db, account_id, number_id, kept)
                 _run(db, "DELETE FROM number WHERE id = ?", number_id)
                 for former in (number_id, phone_number_id):
-                    _run(db, NOTE, kept, former)
+                    _run(db, NOTE, kept, former, activated_at)
     db.execute_sql(ONE)
 
 
 def _merge(db: Any, account_id: str, gone: str, kept: str) -> None:
-    for pair in _run(db, SAME, *(gone, kept) * len(IDS)).fetchall():
-        _join(db, *(_leader(db, each) for each in pair))
+    # Each turn ends at least one of the pairs.
+    while pairs := _run(db, SAME, *(gone, kept) * len(IDS)).fetchall():
+        for pair in pairs:
+            _join(db, *(_contact(db, each) for each in pair))
     _run(db, UNNAME, gone, kept)
     for table in MOVED:
         _run(db, f"UPDATE {table} SET number_id = ? WHERE number_id = ?", kept, gone)  # noqa: S608
@@ -103,30 +113,68 @@ def _merge(db: Any, account_id: str, gone: str, kept: str) -> None:
         _run(db, change, json.dumps(list(ids)), hook_id)
 
 
-def _leader(db: Any, contact_id: str) -> str:
-    """The contact, or the one that it was merged into."""
+def _contact(db: Any, contact_id: str) -> Row:
     (row,) = _run(db, CONTACT, contact_id).fetchall()
-    return str(row[-1] or contact_id)
+    return dict(zip(COLUMNS, row, strict=True))
 
 
-def _join(db: Any, gone: str, kept: str) -> None:
-    """Merge a contact into the one of the other number, or take its common identifiers from it."""
-    if gone == kept:
+def _leader(db: Any, row: Row) -> Row:
+    """The contact of a row: itself, or the one that it was merged into."""
+    return row if row["merged_into"] is None else _contact(db, row["merged_into"])
+
+
+def _join(db: Any, gone: Row, kept: Row) -> None:
+    """Merge the contacts of two rows with a common identifier, which only the kept row has afterwards."""
+    common = {name: None for name in IDS if gone[name] is not None and gone[name] == kept[name]}
+    theirs, ours = _leader(db, gone), _leader(db, kept)
+    is_redirect = gone["merged_into"] is not None and kept["merged_into"] is None
+    if common.keys() == {"phone"} and is_redirect and _is_same(theirs, kept):
+        # The network has corrected the phone number, which still leads to the person.
+        _set(db, kept["id"], common)
+        _absorb(db, theirs, ours | common)
         return
-    names = (*IDS, "username", "name", "note", "opted_out_at", "opted_out_because")
-    (theirs,), (ours,) = (_run(db, CONTACT, each).fetchall() for each in (gone, kept))
-    they, we = (dict(zip(names, row[1:], strict=False)) for row in (theirs, ours))
-    if None not in {they["user_id"], we["user_id"]} and they["user_id"] != we["user_id"]:
-        # The phone number has got another owner.
-        common = [name for name in IDS if they[name] == we[name]]
-        _set(db, gone, dict.fromkeys(common))
-        return
-    missing = {name: they[name] for name in names if we[name] is None}
+    if common and theirs["id"] != ours["id"] and _is_same(theirs, ours):
+        _absorb(db, theirs, ours)
+    _set(db, gone["id"], common)
+
+
+def _is_same(one: Row, other: Row) -> bool:
+    """Whether two contacts are one person. With two user ids, the phone number has got another owner."""
+    return None in {one["user_id"], other["user_id"]} or one["user_id"] == other["user_id"]
+
+
+def _absorb(db: Any, gone: Row, kept: Row) -> None:
+    """Merge a contact into another one, with its messages, its history and what that one lacks."""
     for table in ("message", "contact_change"):
-        _run(db, f"UPDATE {table} SET contact_id = ? WHERE contact_id = ?", kept, gone)  # noqa: S608
-    _run(db, "UPDATE contact SET merged_into = ? WHERE merged_into = ?", kept, gone)
-    _set(db, gone, dict.fromkeys(IDS) | {"merged_into": kept})
-    _set(db, kept, missing)
+        _run(
+            db,
+            f"UPDATE {table} SET contact_id = ? WHERE contact_id = ?",  # noqa: S608 - a name
+            kept["id"],
+            gone["id"],
+        )
+    _run(db, "UPDATE contact SET merged_into = ? WHERE merged_into = ?", kept["id"], gone["id"])
+    _set(db, gone["id"], dict.fromkeys(IDS) | {"merged_into": kept["id"]})
+    for name in (*IDS, "username", "name", "note", "opted_out_at", "opted_out_because"):
+        value = gone[name]
+        # It may have become known by the merge of another one.
+        is_missing = value is not None and _contact(db, kept["id"])[name] is None
+        if is_missing and (name not in IDS or _is_free(db, kept, name, value)):
+            _set(db, kept["id"], {name: value})
+
+
+def _is_free(db: Any, kept: Row, name: str, value: str) -> bool:
+    """Whether no other contact of the number has an identifier, after those of the same person are merged."""
+    for (other_id,) in _run(
+        db, NAMED.format(name), kept["number_id"], value, kept["id"]
+    ).fetchall():
+        row = _contact(db, other_id)
+        other, ours = _leader(db, row), _contact(db, kept["id"])
+        if other["id"] != ours["id"]:
+            if not _is_same(other, ours):
+                return False
+            _absorb(db, other, ours)
+        _set(db, other_id, {name: None})
+    return bool(_contact(db, kept["id"])[name] is None)
 
 
 def _set(db: Any, contact_id: str, values: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ The work for later of a number is its next check, at ``due_at`` (services.number
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import partial, reduce
 from operator import or_
@@ -24,7 +24,7 @@ from peewee import (
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Owned, owned
-from models.database import BaseModel, Prepared, database, exclusively, fetch, is_in
+from models.database import BaseModel, Prepared, database, exclusively, fetch, is_in, reading
 from models.decoded import Decoded
 from models.work import Work
 
@@ -151,7 +151,7 @@ class Number(Owned, Work):
         Raises NumberTakenError when another account connected the number in the meantime.
         """
         if phone_number_id != self.phone_number_id:
-            NumberAlias.note(self, self.phone_number_id)
+            NumberAlias.note(self, self.phone_number_id, self.activated_at)
         ids = {"phone_number_id": phone_number_id, "waba_id": waba_id}
         sealed_token = secret.encrypt(access_token)
         try:
@@ -170,6 +170,17 @@ class Number(Owned, Work):
             other.assign({"phone_number_id": other.id})
         return other
 
+    @classmethod
+    def known(cls, number_ids: Iterable[str]) -> dict[str, Self]:
+        """The numbers with these identifiers, the former ones of merged numbers included."""
+        wanted = list(number_ids)
+        found = cls.by_ids(wanted)
+        with reading():
+            for number_id in set(wanted) - found.keys():
+                if (number := _former.first(number_id, 0)) is not None:
+                    found[number_id] = number
+        return found
+
     def elsewhere(self) -> list[Self]:
         """The numbers of other accounts with its phone number."""
         is_other = Number.account != self.account_id
@@ -178,7 +189,7 @@ class Number(Owned, Work):
     @classmethod
     def owned(cls, number_id: str, account_id: str, field: str | None = None) -> Self:
         """Like accounts.account.owned(): the number, or the one that it was merged into."""
-        former = None if cls.by_id(number_id) else _former.first(number_id)
+        former = None if cls.by_id(number_id) else _former.first(number_id, 0)
         return owned(cls, number_id if former is None else former.id, account_id, field)
 
     @classmethod
@@ -195,12 +206,12 @@ class Number(Owned, Work):
     def find_connected(cls, phone_number_id: str) -> "Number | None":
         """The number with the network's identifier: the connected one, otherwise the newest.
 
-        A former identifier counts if no connected number has it.
+        A former identifier counts if no connected number has it, and none that was activated with it later.
         """
         number = _connected_first.first(phone_number_id)
         if number is not None and number.status != NumberStatus.DISCONNECTED:
             return cast("Number", number)
-        return _former.first(phone_number_id) or number
+        return _former.first(phone_number_id, (number and number.activated_at) or 0) or number
 
     @classmethod
     def abandon_dead(cls) -> None:
@@ -296,14 +307,17 @@ class NumberAlias(BaseModel):
     id = BigAutoField()
     number = ForeignKeyField(Number, lazy_load=False, on_delete="CASCADE", index=False)
     former = TextField(index=True)
+    # When the number was last activated with it, 0 if never.
+    activated_at = BigIntegerField()
 
     class Meta:
         indexes = ((("number", "former"), True),)
 
     @classmethod
-    def note(cls, number: Number, former: str) -> None:
+    def note(cls, number: Number, former: str, activated_at: int | None) -> None:
         """Store a former identifier, inside the caller's transaction."""
-        cls.insert(number=number.id, former=former).on_conflict_ignore().execute()
+        row = cls.insert(number=number.id, former=former, activated_at=activated_at or 0)
+        row.on_conflict_ignore().execute()
 
 
 @Prepared
@@ -323,6 +337,7 @@ def _connected_first(phone_number_id: Any) -> Any:
 
 
 @partial(Prepared, model=Number)
-def _former(former: Any) -> Any:
-    rows = Number.select().join(NumberAlias).where(NumberAlias.former == former).limit(1)
+def _former(former: Any, since: Any) -> Any:
+    is_it = (NumberAlias.former == former) & (NumberAlias.activated_at >= since)
+    rows = Number.select().join(NumberAlias).where(is_it).limit(1)
     return rows.order_by(Number.status == NumberStatus.DISCONNECTED, Number.id.desc())

@@ -7,6 +7,7 @@ import pytest
 
 from handlers import webhooks
 from models.accounts.account import Account
+from models.database import writing
 from models.deliveries.webhook import Webhook
 from models.errors import (
     ConflictError,
@@ -15,7 +16,7 @@ from models.errors import (
     NotFoundError,
     UnavailableError,
 )
-from models.numbers.number import Number
+from models.numbers.number import Number, NumberAlias
 from services import webhooks as service
 from tests import factories
 from tests.conftest import Configure
@@ -291,3 +292,15 @@ def test_of_headers_with_the_same_name_the_last_one_counts(account: Account) -> 
     created, _ = webhooks.create_webhook(account.id, body)
     expected = {"x_id": "of x_id", "Authorization": "of Authorization"}
     assert Webhook.get_by_id(created["id"]).headers == expected
+
+
+def test_a_number_that_was_merged_is_stored_by_its_present_identifier(
+    account: Account, number: Number
+) -> None:
+    gone = "num_01M8MDZ34JC2PAE3RTPZPK7G1C"
+    with writing():
+        NumberAlias.note(number, gone, None)
+    numbers = [gone, number.id]
+    payload = {"url": URL, "events": ["message.sent"], "numberIds": numbers}
+    made, _ = webhooks.create_webhook(account.id, payload)
+    assert made["numberIds"] == [number.id]

@@ -52,7 +52,7 @@ def _rows(model: Any) -> list[Any]:
 
 def _contact(id_: str, **changes: Any) -> None:
     nobody = dict.fromkeys(("phone", "user_id", "username", "opted_out_at", "opted_out_because"))
-    _copy("contact", **{"id": id_, "number_id": GONE} | nobody | changes)
+    _copy("contact", **{"number_id": GONE} | nobody | changes | {"id": id_})
 
 
 def test_the_connected_number_stays_and_both_identifiers_lead_to_it(connected: Any) -> None:
@@ -149,3 +149,52 @@ def test_numbers_of_two_accounts_with_the_same_phone_number_stay_two(connected: 
         _copy("number", **ids, status="DISCONNECTED")
     database.migrate()
     assert {number.id for number in _rows(Number)} == {NUMBER, "num_2"}
+
+
+@pytest.mark.parametrize(
+    ("gone", "kept", "people"),
+    [
+        # Both numbers know the corrected phone number of a person by the one that the account used.
+        (
+            [{"id": "con_9", "phone": "52551"}, {"phone": "521551", "merged_into": "con_9"}],
+            [{"id": "con_8", "phone": "52551"}, {"phone": "521551", "merged_into": "con_8"}],
+            {("52551", None)},
+        ),
+        (
+            [{"id": "con_9", "phone": "52551"}, {"phone": "521551", "merged_into": "con_9"}],
+            [{"id": "con_8", "phone": "521551"}],
+            {("52551", None)},
+        ),
+        # One number knows as one person whom the other knows as two.
+        (
+            [{"id": "con_9", "phone": "1555777", "user_id": "US.7"}],
+            [{"id": "con_8", "phone": "1555777"}, {"id": "con_7", "user_id": "US.7"}],
+            {("1555777", "US.7")},
+        ),
+        (
+            [{"id": "con_8", "phone": "1555777"}, {"id": "con_7", "user_id": "US.7"}],
+            [{"id": "con_9", "phone": "1555777", "user_id": "US.7"}],
+            {("1555777", "US.7")},
+        ),
+        # A redirect of one person, whose phone number belongs to another one by now.
+        (
+            [{"id": "con_9", "user_id": "US.9"}, {"phone": "1555777", "merged_into": "con_9"}],
+            [{"id": "con_8", "phone": "1555777", "user_id": "US.8"}],
+            {(None, "US.9"), ("1555777", "US.8")},
+        ),
+    ],
+)
+def test_each_way_in_which_two_numbers_know_a_person_is_merged(
+    connected: Any, gone: list[Any], kept: list[Any], people: set[Any]
+) -> None:
+    assert connected
+    with database.writing():
+        for number_id, rows in ((GONE, gone), (NUMBER, kept)):
+            for place, row in enumerate(rows):
+                _contact(row.get("id", f"con_{number_id}{place}"), number_id=number_id, **row)
+    database.migrate()
+    found = {(row.phone, row.user_id) for row in _rows(Contact) if row.merged_into is None}
+    assert found - {("15551234567", "US.1")} == people
+    known = {row.phone for row in _rows(Contact)}
+    assert {row["phone"] for row in (*gone, *kept) if "phone" in row} <= known
+    assert {row.number_id for row in _rows(Contact)} == {NUMBER}

@@ -87,11 +87,15 @@ def test_a_check_finds_what_is_wrong_with_the_callbacks_and_when_it_is_mended(
 
 
 def test_problems_stay_known_while_the_platform_does_not_say_where_callbacks_go(
-    number: Number, platform: Platform
+    number: Number, platform: Platform, clock: Clock
 ) -> None:
     platform.route = replace(OURS, is_subscribed=False)
     assert _check(number)
     platform.route_error = ThrottledError("80007", "Too many calls.")
+    accepted_message(number)
+    clock.advance(hours=2)
+    assert [code for code, _ in _check(number)] == ["not_subscribed", "no_callbacks"]
+    ingest_now(messages(messages=[text()]))
     assert _check(number) == [("not_subscribed", None)]
 
 
@@ -124,8 +128,7 @@ def test_a_status_ends_the_suspicion(number: Number, clock: Clock, status: str) 
     accepted_message(number)
     clock.advance(hours=2)
     assert _check(number)
-    pricing = {"pricing_model": "PMP", "billable": False, "category": "service"}
-    ingest_now(messages(statuses=[status_of("wamid.1", status, pricing=pricing)]))
+    ingest_now(messages(statuses=[status_of("wamid.1", status)]))
     assert _check(number) == []
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from models.accounts.account import Account
-from models.database import writing
+from models.database import database, writing
 from models.deliveries.event import Event
 from models.numbers.number import Number, NumberStatus
 from models.numbers.signup import SignupLink
@@ -100,3 +100,18 @@ def test_another_account_with_the_phone_number_is_checked(
     platform.phones["1001"] = PHONE
     onboarding.connect_number(link, replace(CLAIM, waba_id="2001"))
     assert (_now(theirs).status, _now(theirs).doubts) == (ACTIVE, 1)
+
+
+def test_no_transaction_is_open_while_the_platform_is_asked(
+    link: SignupLink, platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, ask = [], platform._ask
+
+    def note(what: str) -> None:
+        asked.append((what, database.in_transaction()))
+        ask(what)
+
+    monkeypatch.setattr(platform, "_ask", note)
+    onboarding.connect_number(link, replace(CLAIM, waba_id="2001"))
+    assert ("register", False) in asked
+    assert [what for what, is_inside in asked if is_inside] == []

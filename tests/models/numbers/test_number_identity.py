@@ -40,12 +40,10 @@ def test_a_number_is_found_by_its_present_and_its_former_identifier(account: Acc
 
 
 def test_a_connected_number_comes_before_the_one_that_had_its_identifier(account: Account) -> None:
-    former, rival = _migrated(account), Account.open("Rival", "pro")
+    _migrated(account)
+    rival = Account.open("Rival", "pro")
     theirs = factories.active_number(rival, "1001", phone_number="15550009999")
     assert Number.find_connected("1001") == theirs
-    with writing():
-        theirs.move_to(NumberStatus.DISCONNECTED)
-    assert Number.find_connected("1001") == former
 
 
 def test_the_database_itself_refuses_a_phone_number_twice_in_an_account(account: Account) -> None:
@@ -73,9 +71,24 @@ def test_an_identifier_that_went_to_another_phone_number_leaves_its_number(
 def test_a_number_is_known_by_the_identifier_that_was_merged_into_it(account: Account) -> None:
     number, gone = factories.active_number(account), "num_01M8MDZ34JC2PAE3RTPZPK7G1C"
     with writing():
-        NumberAlias.note(number, gone)
+        NumberAlias.note(number, gone, None)
     assert Number.owned(gone, account.id) == number
     with pytest.raises(ForbiddenError):
         Number.owned(gone, Account.open("Rival", "pro").id)
     with pytest.raises(NotFoundError):
         Number.owned("num_01M8MDZ34JC2PAE3RTPZPK7G1D", account.id)
+
+
+def test_a_late_callback_goes_to_the_account_that_activated_the_identifier_last(
+    account: Account,
+) -> None:
+    first, rival = factories.active_number(account), Account.open("Rival", "pro")
+    with writing():
+        first.move_to(NumberStatus.DISCONNECTED)
+    theirs = factories.active_number(rival, "1001", phone_number=PHONE)
+    with writing():
+        Number.update(activated_at=Number.activated_at + 1).where(Number.id == theirs.id).execute()
+        theirs.move_to(NumberStatus.DISCONNECTED)
+        first.adopt("1002", "2002", "token-2")
+        first.move_to(NumberStatus.ACTIVE)
+    assert Number.find_connected("1001") == theirs
