@@ -14,7 +14,7 @@ from models.database import exclusively, writing
 from models.deliveries.delivery import Delivery
 from models.errors import ConflictError
 from models.messages.contact import Contact, Source
-from models.messages.suppression import EVERYWHERE, Statement, Suppression, latest_of
+from models.messages.suppression import EVERYWHERE, Statement, Suppression, is_news, latest_of
 from models.numbers.number import Number
 from resources.contact import contact_object
 from webhooks.kinds import EventKind
@@ -44,9 +44,11 @@ def state(contact: Contact, *, out: bool, because: Source, at: int) -> bool:
     latest = latest_of(rows, account, number_id)
     said_at = max(contact.last_opt(), 0 if latest is None else latest.said_at)
     if contact.is_out == out and _are_all(rows, account, number_id, contact.identifiers, out=out):
-        if at > said_at:
+        # Only a person's own opt-in makes an earlier opt-out ineffective that arrives later.
+        if at > said_at and (out or because is not Source.API):
             with writing():
-                Suppression.affirm(account, contact.identifiers, number_id, at, out=out)
+                said = Statement(out, number_id, because, at)
+                Suppression.affirm(account, contact.identifiers, said)
         return False
     # The network's times have a resolution of one second. What the account says holds from now on.
     if because is not Source.API and at // 1000 < said_at // 1000:
@@ -110,8 +112,10 @@ def say(
     # Not before the transaction: another one may have made the salt.
     account = Account.get_by_id(account_id)
     everyone = set(people)
-    for contact in Contact.of_people(account.id, everyone):
-        everyone |= contact.identifiers
+    known = Contact.of_people(account.id, everyone)
+    everyone = everyone.union(*(contact.identifiers for contact in known))
+    # A send may name them.
+    everyone |= Contact.corrected(known)
     Suppression.record(account, everyone, said)
     changed = set()
     for contact in Contact.of_people(account.id, everyone):
@@ -182,21 +186,20 @@ def suppress(
     """Suppress a person by an identifier. Returns also whether that is new. Raises DomainError."""
     account = Account.get_by_id(account_id)
     scope = _chosen_scope(account, number_id)
-    before = _in_force(account, person, scope)
-    if before is not None:
+    rows = Suppression.known(account, [person])
+    # A person's clock may be ahead. What the account says holds from now on.
+    at = max([clock.now(), *(row.said_at + 1 for row in rows)])
+    said = Statement(out=True, number_id=scope, source=Source.API, at=at, reason=reason)
+    before = latest_of(rows, account, scope)
+    if before is not None and not is_news(rows, account, said):
         return before, False
-    said = Statement(out=True, number_id=scope, source=Source.API, at=clock.now(), reason=reason)
     say(account_id, [person], said)
-    row = _in_force(Account.get_by_id(account_id), person, scope)
+    account = Account.get_by_id(account_id)
+    row = latest_of(Suppression.known(account, [person]), account, scope)
     if row is None:
         raise AssertionError
     Audit.record(account_id, "suppression.added", row.id)
     return row, True
-
-
-def _in_force(account: Account, person: str, number_id: str) -> Suppression | None:
-    latest = latest_of(Suppression.known(account, [person]), account, number_id)
-    return latest if latest is not None and latest.is_out else None
 
 
 def _chosen_scope(account: Account, number_id: str | None) -> str:

@@ -292,6 +292,11 @@ class Contact(Owned):
         return [*found.values(), *map(cls.get_by_id, leading)]
 
     @classmethod
+    def corrected(cls, contacts: Collection["Contact"]) -> set[str]:
+        """The phone numbers that the network corrected to theirs, in the caller's transaction."""
+        return {row.phone for row in _corrected.execute([contact.id for contact in contacts])}
+
+    @classmethod
     def find(cls, contact_id: str) -> "Contact | None":
         """The contact, or the one that it was merged into."""
         found = cls.by_id(contact_id)
@@ -402,6 +407,12 @@ def _of_people(account_id: Any, people: Any) -> Any:
     numbers = Number.select(Number.id).where(Number.account == account_id)
     theirs = Contact.select().where(Contact.number.in_(numbers))
     return reduce(add, (theirs.where(is_in(getattr(Contact, name), people)) for name in IDS))
+
+
+@partial(Prepared, model=Contact)
+def _corrected(contact_ids: Any) -> Any:
+    has_phone = Contact.phone.is_null(is_null=False)
+    return Contact.select().where(is_in(Contact.merged_into, contact_ids), has_phone)
 
 
 @partial(Prepared, model=Contact)

@@ -86,33 +86,35 @@ class Suppression(Owned):
         rows = cls.known(account, people)
         for person, digest in zip(people, digests_of(account, people), strict=True):
             theirs = [row for row in rows if row.digest == digest]
-            latest = latest_of(theirs, account, said.number_id)
-            if said.out != (latest is not None and latest.is_out):
+            if is_news(theirs, account, said):
+                latest = latest_of(theirs, account, said.number_id)
                 # The network's times have a resolution of one second.
                 at = said.at if latest is None else max(said.at, latest.said_at + 1)
                 change = cls._suppress if said.out else cls._end
                 change(account, person, digest, theirs, said._replace(at=at))
 
     @classmethod
-    def affirm(
-        cls, account: Account, people: Collection[str], number_id: str, at: int, *, out: bool
-    ) -> None:
+    def affirm(cls, account: Account, people: Collection[str], said: Statement) -> None:
         """Record that a statement was repeated at this time, inside the caller's exclusive transaction.
 
         Without it, an earlier statement that arrives later would count. So would one from before an opt-in
-        that ended no opt-out.
+        that ended no opt-out. If numbers are kept apart, statements to others stay.
         """
         salt(account)
         rows = cls.known(account, people)
-        for row in rows:
-            if row.is_out == out and row.said_at < at:
-                row.assign({"at" if out else "ended_at": at})
-        if not out:
-            said = Statement(out, number_id, "", at)
-            known = {row.digest for row in rows}
-            for digest in digests_of(account, people):
-                if digest not in known:
-                    cls._add(account, digest, said, source="", at=at, ended_at=at)
+        is_for_all = account.consent_scope == ConsentScope.ACCOUNT
+        for person, digest in zip(people, digests_of(account, people), strict=True):
+            theirs = [
+                row
+                for row in rows
+                if row.digest == digest and (is_for_all or row.number_id == said.number_id)
+            ]
+            for row in theirs:
+                if row.is_out == said.out and row.said_at < said.at:
+                    row.assign({"at" if said.out else "ended_at": said.at})
+            if not any(row.is_out == said.out for row in theirs):
+                change = cls._suppress if said.out else cls._end
+                change(account, person, digest, theirs, said)
 
     @classmethod
     def _suppress(
@@ -131,10 +133,10 @@ class Suppression(Owned):
     ) -> None:
         """End the opt-outs. The opt-in to one number ends none to all numbers: it is a row of its own."""
         is_for_all = account.consent_scope == ConsentScope.ACCOUNT
-        for row in theirs:
-            if is_for_all or row.number_id == said.number_id:
-                row.end(said.source, said.at)
-        if not is_for_all and said.number_id not in {row.number_id for row in theirs}:
+        ended = [row for row in theirs if is_for_all or row.number_id == said.number_id]
+        for row in ended:
+            row.end(said.source, said.at)
+        if not ended:
             cls._add(account, digest, said, source=said.source, at=said.at, ended_at=said.at)
 
     @classmethod
@@ -238,6 +240,20 @@ def latest_of(rows: Iterable[Suppression], account: Account, number_id: str) -> 
     return max(holding, key=lambda row: (row.said_at, row.number_id), default=None)
 
 
+def is_news(rows: Collection[Suppression], account: Account, said: Statement) -> bool:
+    """Whether a statement changes what these, which are about one identifier, say.
+
+    An opt-out of all numbers does so too if there was an opt-in to one of them since the last one.
+    """
+    latest = latest_of(rows, account, said.number_id)
+    if latest is None or latest.is_out != said.out:
+        return said.out if latest is None else True
+    is_of_all = said.out and said.number_id == EVERYWHERE
+    return is_of_all and any(
+        not row.is_out and latest.said_at <= row.said_at < said.at for row in rows
+    )
+
+
 # For the list.
 Suppression.add_index(
     Suppression.account, Suppression.id, where=IS_IN_FORCE, name="suppression_in_force"
@@ -257,5 +273,9 @@ ADDED = dict.fromkeys(
 _ADD = """INSERT INTO suppression ({names}) {rows}
     ON CONFLICT (account_id, digest, number_id) DO UPDATE SET person = EXCLUDED.person,
     reason = EXCLUDED.reason, source = EXCLUDED.source, at = EXCLUDED.at, ended_at = NULL
-    WHERE suppression.ended_at <= EXCLUDED.at"""
+    WHERE suppression.ended_at <= EXCLUDED.at
+    OR suppression.ended_at IS NULL AND EXISTS (SELECT 1 FROM suppression other
+        WHERE other.account_id = suppression.account_id AND other.digest = suppression.digest
+        AND '' IN (other.number_id, suppression.number_id)
+        AND other.ended_at >= suppression.at AND other.ended_at < EXCLUDED.at)"""
 _known = Prepared(_with_digests, Suppression)

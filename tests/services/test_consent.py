@@ -14,7 +14,8 @@ from models.messages.contact import Contact, Source
 from models.messages.erasure import Erasure
 from models.messages.suppression import Suppression
 from models.numbers.number import Number
-from services import accounts, consent, contacts
+from networks.interface import Acceptance
+from services import accounts, consent, contacts, message_status
 from tests import factories
 from tests.conftest import Clock
 
@@ -127,6 +128,103 @@ def test_an_opt_in_to_one_number_leaves_the_opt_out_of_the_others(
     consent.suppress(account.id, PHONE, None, None)
     opt(here, 3_000, out=True)
     assert [is_out(here), is_out(there)] == [True, True]
+
+
+def test_a_suppression_of_all_numbers_ends_an_earlier_opt_in_to_one(
+    account: Account, number: Number, second: Number, clock: Clock
+) -> None:
+    per_number(account)
+    here, there = (factories.contact(each, phone=PHONE) for each in (number, second))
+    row, _ = consent.suppress(account.id, PHONE, None, None)
+    # By the network's clock, which is ahead.
+    opt(here, clock.at + 5_000, out=False)
+    assert [is_out(here), is_out(there)] == [False, True]
+    assert consent.suppress(account.id, PHONE, None, "asked again") == (row, True)
+    assert [is_out(here), is_out(there)] == [True, True]
+    assert Suppression.get_by_id(row.id).reason == "asked again"
+    assert consent.suppress(account.id, PHONE, None, None) == (row, False)
+
+
+def test_an_old_opt_out_of_all_numbers_spreads_without_a_change_of_itself(
+    account: Account, number: Number, clock: Clock
+) -> None:
+    per_number(account)
+    here = factories.contact(number, phone=PHONE)
+    row, _ = consent.suppress(account.id, PHONE, None, "asked")
+    opt(here, clock.at + 5_000, out=False)
+    with writing():
+        contacts.learn(Contact.get_by_id(here.id), {"user_id": ID}, Source.STATUS, 2_000)
+    assert not is_out(here)
+    fresh = Suppression.get_by_id(row.id)
+    assert (fresh.at, fresh.reason) == (row.at, "asked")
+
+
+def test_a_repeated_statement_to_one_number_changes_none_to_another(
+    account: Account, number: Number, second: Number
+) -> None:
+    per_number(account)
+    here, there = (factories.contact(each, phone=PHONE) for each in (number, second))
+    opt(here, 1_000_000, out=True)
+    opt(here, 2_000_000, out=False)
+    opt(there, 5_000_000, out=False)
+    opt(here, 4_000_000, out=True)
+    assert [is_out(here), is_out(there)] == [True, False]
+    opt(there, 3_000_000, out=True)
+    assert not is_out(there)
+
+
+def test_an_opt_out_of_a_number_that_is_known_already_outdates_earlier_opt_ins_to_it_only(
+    account: Account, number: Number, second: Number, clock: Clock
+) -> None:
+    per_number(account)
+    here, there = (factories.contact(each, phone=PHONE) for each in (number, second))
+    opt(here, 1_000_000, out=True)
+    opt(here, 2_000_000, out=False)
+    consent.suppress(account.id, PHONE, None, None)
+    opt(there, clock.at + 1_000_000, out=False)
+    opt(here, clock.at + 3_000_000, out=True)
+    opt(here, clock.at + 2_000_000, out=False)
+    assert [is_out(here), is_out(there)] == [True, False]
+
+
+def test_a_request_that_changes_nothing_does_not_outdate_an_opt_out_that_arrives_later(
+    number: Number, clock: Clock
+) -> None:
+    contact = factories.contact(number, phone=PHONE)
+    contacts.update_contact(number.account_id, contact.id, opted_out=False)
+    opt(contact, clock.at - 60_000, out=True)
+    assert is_out(contact)
+
+
+@pytest.fixture
+def corrected(number: Number) -> Contact:
+    """A contact whose phone number is OTHER. A send to PHONE went there too."""
+    message = factories.outbound(number, PHONE)
+    with writing():
+        message_status.record_acceptance(message, Acceptance("wamid.1", wa_id=OTHER))
+    return Contact.get(Contact.phone == OTHER)
+
+
+def test_an_opt_out_holds_for_the_phone_number_that_the_network_corrected(
+    account: Account, second: Number, corrected: Contact
+) -> None:
+    opt(corrected, 1_000, out=True)
+    assert in_force() == [(PHONE, ""), (OTHER, "")]
+    with writing():
+        there = Contact.of_recipient(second, PHONE)
+    assert is_out(there)
+    opt(corrected, 2_000, out=False)
+    assert [is_out(corrected), is_out(there)] == [False, False]
+    assert account.id == there.account_id
+
+
+def test_an_opt_out_of_a_corrected_phone_number_survives_an_erasure(
+    number: Number, corrected: Contact
+) -> None:
+    opt(corrected, 1_000, out=True)
+    Erasure.begin(Contact.get_by_id(corrected.id))
+    with writing():
+        assert is_out(Contact.of_recipient(number, PHONE))
 
 
 def test_a_repeated_old_statement_has_no_effect_through_another_number(

@@ -8,6 +8,7 @@ import pytest
 
 from models.accounts.account import Account, ConsentScope
 from models.accounts.audit import Audit
+from models.clock import timestamp
 from models.database import writing
 from models.deliveries.event import Event
 from models.errors import ConflictError, InvalidError
@@ -154,6 +155,40 @@ def test_an_older_line_does_not_undo_a_later_opt_in(account: Account, number: Nu
     assert not Contact.get_by_id(contact.id).is_out
     assert load(account, f"person\n{PHONE}\n").added == 1
     assert Contact.get_by_id(contact.id).is_out
+
+
+def test_a_line_of_all_numbers_ends_an_earlier_opt_in_to_one(
+    account: Account, number: Number, clock: Clock
+) -> None:
+    account.amend(consent_scope=ConsentScope.NUMBER)
+    contact = factories.contact(number, phone=PHONE)
+    consent.suppress(account.id, PHONE, None, None)
+    clock.advance(hours=1)
+    with writing():
+        contacts.opt(Contact.get_by_id(contact.id), out=False, because=Source.WORD, at=clock.at)
+    clock.advance(hours=1)
+    older = f"person,time\n{PHONE},{timestamp(clock.at - 90 * 60_000)}\n"
+    assert load(account, older).added == 0
+    assert not Contact.get_by_id(contact.id).is_out
+    assert load(account, f"person\n{PHONE}\n").added == 1
+    assert Contact.get_by_id(contact.id).is_out
+    assert load(account, f"person\n{PHONE}\n").added == 0
+
+
+def test_an_opt_in_to_another_number_makes_no_repeated_line_new(
+    account: Account, number: Number, clock: Clock
+) -> None:
+    second = factories.active_number(account, "1002", phone_number="15550002222")
+    account.amend(consent_scope=ConsentScope.NUMBER)
+    text = f"person,numberId\n{PHONE},{number.id}\n"
+    assert load(account, text).added == 1
+    clock.advance(hours=1)
+    contact = factories.contact(second, phone=PHONE)
+    for out in (True, False):
+        with writing():
+            contacts.opt(Contact.get_by_id(contact.id), out=out, because=Source.API, at=clock.at)
+    clock.advance(hours=1)
+    assert load(account, text).added == 0
 
 
 def test_a_list_names_numbers_if_the_account_keeps_them_apart(
