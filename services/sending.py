@@ -59,6 +59,8 @@ PATIENCE_SECONDS = 8.0
 PAUSE_SECONDS = 0.2
 # How often a first transaction begins again that left nothing behind.
 TRIES = 3
+# Errors after which the message was certainly not sent, and a repetition may succeed: they release the key.
+NOT_SENT = network.NotReachedError, network.ThrottledError
 
 Result = TypeVar("Result")
 
@@ -441,7 +443,7 @@ def _record_failure(number: Number, message: Message, error: network.NetworkErro
             "so the message may have been sent. "
             f"Read message {message.id} for its outcome before you send again."
         ),
-        later="Try again later with a new Idempotency-Key.",
+        later="Try again later with the same Idempotency-Key.",
     )
     failure = answer_to(number, sending, error, message.id)
     text = error_text(failure.code, failure.message, failure.details)
@@ -453,7 +455,7 @@ def _record_failure(number: Number, message: Message, error: network.NetworkErro
         fresh = Message.by_id(message.id)
         shown = None if is_ambiguous else failure_of([(error.code, error.reason)], [error.details])
         is_new = fresh is None or fresh.advance(status, at=clock.now(), error=shown)
-        if isinstance(error, network.NotReachedError):
+        if isinstance(error, NOT_SENT):
             IdempotencyKey.release(message)
         else:
             IdempotencyKey.answer(message, answer.status, answer.body, answer.retry_after)

@@ -142,15 +142,23 @@ def second_key(gateway: Gateway, customer: Customer) -> str:
     return str(gateway.cli("keys", "create", customer.account_id)["key"])
 
 
-@pytest.mark.parametrize(("to", "status"), [(REFUSED, 400), (THROTTLED, 429), (SERVER_ERROR, 500)])
-def test_every_outcome_of_the_network_is_replayed(
+@pytest.mark.parametrize(("to", "status"), [(REFUSED, 400), (SERVER_ERROR, 500)])
+def test_every_outcome_that_a_repetition_cannot_change_is_replayed(
     api: Api, sandbox: Sandbox, number: dict[str, str], to: str, status: int
 ) -> None:
-    """'The original response': refusals, throttling and unclear results too."""
+    """'The original response': refusals and unclear results too."""
     key, before = new_key(), len(sandbox.accepted(to))
     first = send(api, number["id"], to, status, key=key)
     check_replay(first, send(api, number["id"], to, status, key=key))
     assert len(sandbox.accepted(to)) == before + (to == SERVER_ERROR)
+
+
+def test_a_throttled_request_leaves_its_key_unused(api: Api, number: dict[str, str]) -> None:
+    """Nothing was sent, so a repetition is a new try."""
+    key = new_key()
+    tries = [send(api, number["id"], THROTTLED, 429, key=key) for _ in range(2)]
+    assert [REPLAYED in each.headers for each in tries] == [False, False]
+    assert len({each.json()["error"]["details"]["messageId"] for each in tries}) == 2
 
 
 def test_a_request_that_failed_validation_leaves_its_key_unused(

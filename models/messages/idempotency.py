@@ -86,7 +86,7 @@ class IdempotencyKey(BaseModel):
 
     @classmethod
     def release(cls, message: Message) -> None:
-        """Delete the claim of ``message``: the request certainly did not reach the network."""
+        """Delete the claim of ``message``: the network certainly did not send it, and a repetition may succeed."""
         cls.delete().where(cls.message == message.id).execute()
 
     @classmethod

@@ -69,9 +69,12 @@ def test_a_worker_that_died_after_the_send_does_not_make_it_twice(
     assert OptOutAnswer.select().count() == 0
 
 
-def test_an_answer_that_was_not_sent_is_tried_again(network: Network, clock: Clock) -> None:
+@pytest.mark.parametrize("failure", [exceptions.NotReachedError, exceptions.ThrottledError])
+def test_an_answer_that_was_not_sent_is_tried_again(
+    network: Network, clock: Clock, failure: type[exceptions.NetworkError]
+) -> None:
     write("wamid.IN1", "STOP")
-    network.failure = exceptions.NotReachedError("not_reached", "")
+    network.failure = failure("131056", "")
     opt_out_answers.send_due()
     network.failure = None
     opt_out_answers.send_due()

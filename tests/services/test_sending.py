@@ -119,7 +119,7 @@ def test_the_message_and_its_key_are_committed_before_the_network_is_asked(
     ("error", "status", "code", "message_status", "number_status", "kept"),
     [
         (exceptions.RefusedError, 400, "VALIDATION_ERROR", "failed", ACTIVE, True),
-        (exceptions.ThrottledError, 429, "RATE_LIMITED", "failed", ACTIVE, True),
+        (exceptions.ThrottledError, 429, "RATE_LIMITED", "failed", ACTIVE, False),
         (exceptions.NumberLostError, 409, "CONFLICT", "failed", DISCONNECTED, True),
         (exceptions.NumberBannedError, 409, "CONFLICT", "failed", BANNED, True),
         (exceptions.NumberInDoubtError, 409, "CONFLICT", "failed", ACTIVE, True),
@@ -169,14 +169,26 @@ def test_the_error_of_an_unclear_outcome_contains_the_message_id(
     assert told["details"] == {"messageId": Message.get().id}
 
 
-def test_a_send_that_did_not_reach_the_network_can_be_repeated_with_the_same_key(
-    number: Number, network: Network
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (exceptions.NotReachedError("unreachable", "No route."), 500),
+        (exceptions.ThrottledError("130429", "Too fast."), 429),
+    ],
+)
+def test_a_send_that_the_network_did_not_process_can_be_repeated_with_the_same_key(
+    number: Number, network: Network, error: exceptions.NetworkError, status: int
 ) -> None:
-    network(_refuse(exceptions.NotReachedError("unreachable", "No route.")))
-    assert _send(number).status == 500
-    network(lambda _: "wamid.1")
-    again = _send(number)
-    assert (again.status, again.is_replayed) == (200, False)
+    network(_refuse(error))
+    assert _send(number).status == status
+    asked = network(lambda _: "wamid.1")
+    again, replay = _send(number), _send(number)
+    assert [(each.status, each.is_replayed) for each in (again, replay)] == [
+        (200, False),
+        (200, True),
+    ]
+    assert len(asked) == 1
+    assert sorted(row.status for row in Message.select()) == ["failed", "sent"]
 
 
 @pytest.mark.parametrize(
@@ -184,10 +196,9 @@ def test_a_send_that_did_not_reach_the_network_can_be_repeated_with_the_same_key
     [
         lambda _: "wamid.1",
         _refuse(exceptions.RefusedError("131026", "Undeliverable.")),
-        _refuse(exceptions.ThrottledError("130429", "Too fast.")),
         _refuse(exceptions.AmbiguousError("timeout", "No answer.")),
     ],
-    ids=["accepted", "refused", "throttled", "ambiguous"],
+    ids=["accepted", "refused", "ambiguous"],
 )
 def test_a_repeated_request_gets_the_same_answer_and_sends_nothing(
     number: Number, network: Network, answer: Callable[[OutboundMessage], str]
