@@ -6,10 +6,13 @@ of the API.
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 # The contract promises an integer of 32 bits.
 _NUMERAL = re.compile(r"-?[0-9]{1,9}")
+
+
+Other = TypeVar("Other", bound="NetworkError")
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,12 @@ class NetworkError(Exception):
         trace = self.details.trace_id and f"trace {self.details.trace_id}"
         words = [self.code, self.reason if self.network_code is None else trace]
         return " ".join(filter(None, words))
+
+    def converted(self, kind: type[Other]) -> Other:
+        """The same error as another class, for a call in which its code means something else."""
+        error = kind(self.code, self.reason)
+        error.details, error.answer = self.details, self.answer
+        return error
 
     @property
     def network_code(self) -> int | None:

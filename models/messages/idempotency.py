@@ -86,7 +86,7 @@ class IdempotencyKey(BaseModel):
 
     @classmethod
     def release(cls, message: Message) -> None:
-        """Delete the claim of ``message``: the network certainly did not send it, and a repetition may succeed."""
+        """Delete the claim of ``message``: the network certainly did not send it."""
         cls.delete().where(cls.message == message.id).execute()
 
     @classmethod

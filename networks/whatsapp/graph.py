@@ -41,6 +41,7 @@ MAX_ANSWER_BYTES = 4 * 1024 * 1024
 LOST_MS = 30_000
 PER_PAGE = 100
 MILLISECONDS_FROM = 100_000_000_000  # a timestamp above this is in milliseconds already
+LATEST_MS = 253_402_300_799_999  # the end of the year 9999, the last one of ISO 8601
 # The platform's identifiers of calls, its names, and the longest text of an error that is kept.
 TRACE, WORD, MAX_TEXT = (
     re.compile(r"[\w.+/=-]{1,64}", re.ASCII),
@@ -322,7 +323,7 @@ def details_of(error: Any) -> ErrorDetails:
         text=_short(data.get("details")),
         trace_id=trace if isinstance(trace, str) and TRACE.fullmatch(trace) else None,
         restriction=word if isinstance(word, str) and WORD.fullmatch(word) else None,
-        restricted_until=milliseconds(limit.get("expiration")) or None,
+        restricted_until=end_of(limit),
     )
 
 
@@ -338,6 +339,12 @@ def milliseconds(timestamp: Any) -> int:
     except (TypeError, ValueError, OverflowError):
         return 0
     return max(0, value if value > MILLISECONDS_FROM else value * 1000)
+
+
+def end_of(restriction: Mapping[str, Any]) -> int | None:
+    """When a restriction ends, in milliseconds. None if that is missing, or no date."""
+    at = milliseconds(restriction.get("expiration"))
+    return at if 0 < at <= LATEST_MS else None
 
 
 def digits(phone_number: str) -> str:

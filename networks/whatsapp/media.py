@@ -132,7 +132,7 @@ class MediaCalls:
         except NumberLostError as error:
             # The code means any unknown object. Here it is the media object and not the number.
             if error.code == "100":
-                raise MediaGoneError(error.code, error.reason) from None
+                raise error.converted(MediaGoneError) from None
             raise
         async with AsyncExitStack() as stack:
             opened = self._graph.open(required(found, "url"), sender.access_token)

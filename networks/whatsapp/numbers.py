@@ -8,7 +8,7 @@ from typing import Any
 
 from networks.interface import BETWEEN_REASONS, NumberState
 from networks.items import AccountEffect, BusinessLimits, NumberNews, Restriction
-from networks.whatsapp.graph import WORD, milliseconds, part_of, parts_of
+from networks.whatsapp.graph import WORD, end_of, part_of, parts_of
 
 # The fields that may hold the platform's name of the event, in order.
 _WORDS = ("event", "decision", "new_quality_score", "new_category", "alert_type")
@@ -107,7 +107,7 @@ def news_of(field: str, value: dict[str, Any]) -> NumberNews | None:
 def _restrictions(value: dict[str, Any]) -> tuple[Restriction, ...]:
     given = parts_of(value, "restriction_info")[:MOST_RESTRICTIONS]
     types = [each.get("restriction_type") for each in given]
-    ends = [milliseconds(each.get("expiration")) or None for each in given]
+    ends = map(end_of, given)
     return tuple(
         Restriction(name, until)
         for name, until in zip(types, ends, strict=True)

@@ -134,7 +134,7 @@ async def _of_account() -> AsyncIterator[None]:
         yield
     except NumberLostError as error:
         if error.code == "100":
-            raise NumberInDoubtError(error.code, error.reason) from None
+            raise error.converted(NumberInDoubtError) from None
         raise
 
 

@@ -106,12 +106,14 @@ def test_an_approved_name_is_shown_and_a_rejected_one_is_a_notice(
 def test_a_restriction_is_shown_with_its_type_and_its_end() -> None:
     known = {"restriction_type": "RESTRICTED_BIZ_INITIATED_MESSAGING", "expiration": 1_795_426_200}
     odd = [{"restriction_type": "a <b>"}, {"restriction_type": 7}, "odd", {}]
-    info = [known, {"restriction_type": "RESTRICTED_ADD_PHONE_NUMBER_ACTION"}, *odd]
+    ends: list[dict[str, int]] = [{}, {"expiration": 99_999_999_999_999_999}]
+    others = [{"restriction_type": "RESTRICTED_ADD_PHONE_NUMBER_ACTION"} | each for each in ends]
+    info = [known, *others, *odd]
     ingest_now(_entry("account_update", event="ACCOUNT_RESTRICTION", restriction_info=info))
     [told] = _told()
     assert told["notice"]["restrictions"] == [
         {"type": known["restriction_type"], "until": "2026-11-23T09:30:00.000Z"},
-        {"type": "RESTRICTED_ADD_PHONE_NUMBER_ACTION", "until": None},
+        *[{"type": "RESTRICTED_ADD_PHONE_NUMBER_ACTION", "until": None}] * 2,
     ]
     assert kinds() == ["number.updated"]
 

@@ -317,10 +317,19 @@ def test_an_error_has_what_the_platform_says_to_users_and_to_its_support(
     known = ErrorDetails("Account restricted", "Wait until Friday.", "More.", "A1b2-C_3")
     limited = replace(known, restriction=str(limit["restriction_type"]), restricted_until=until)
     inner = said | {"error_data": {"details": "More.", **limit}}
+    last = 253_402_300_799_999
+    ends = ((last, last), (last + 1, None), (99_999_999_999_999_999, None), (-1, None))
     for error, expected in (
         (said, known),
         (said | {"restriction_info": [limit]}, limited),
         (inner, limited),
+        *(
+            (
+                said | {"restriction_info": [limit | {"expiration": given}]},
+                replace(limited, restricted_until=end),
+            )
+            for given, end in ends
+        ),
         (
             {"code": 100, "fbtrace_id": "a b", "error_user_msg": 7, "error_data": "x"},
             ErrorDetails(),

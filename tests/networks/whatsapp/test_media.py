@@ -237,9 +237,11 @@ def test_an_expired_media_url_is_requested_at_most_twice(api: CloudApi, receiver
 def test_unknown_media_are_deleted_media_and_not_a_lost_number(
     api: CloudApi, receiver: Receiver
 ) -> None:
-    receiver.behave(_json(400, UNKNOWN), FILE)
-    with pytest.raises(MediaGoneError):
+    said = {"error": UNKNOWN["error"] | {"fbtrace_id": "A1b2"}}
+    receiver.behave(_json(400, said), FILE)
+    with pytest.raises(MediaGoneError) as gone:
         _download(api)
+    assert (gone.value.details.trace_id, gone.value.answer) == ("A1b2", said)
 
 
 @pytest.mark.parametrize("path", [FILE, BYTES])

@@ -9,6 +9,7 @@ import pytest
 
 from networks.exceptions import (
     AmbiguousError,
+    ErrorDetails,
     NetworkError,
     NumberInDoubtError,
     NumberLostError,
@@ -179,10 +180,11 @@ def test_a_template_is_deleted_by_name_or_identifier(
         ({"code": 2}, AmbiguousError),
     ],
 )
-def test_errors_have_their_class(
+def test_errors_have_their_class_and_all_that_the_platform_said(
     api: CloudApi, receiver: Receiver, error: dict[str, Any], expected: type[NetworkError]
 ) -> None:
-    receiver.behave(_error(400, **error), PATH)
+    said = {"error_user_msg": "Ask the owner.", "fbtrace_id": "A1b2"}
+    receiver.behave(_error(400, **error, **said), PATH)
     for call in (
         lambda: api.list_templates(SENDER, "2001"),
         lambda: api.create_template(SENDER, "2001", {}),
@@ -191,3 +193,5 @@ def test_errors_have_their_class(
         with pytest.raises(NetworkError) as caught:
             wait_for(call())
         assert type(caught.value) is expected
+        assert caught.value.details == ErrorDetails(message="Ask the owner.", trace_id="A1b2")
+        assert caught.value.answer["error"]["code"] == error["code"]
