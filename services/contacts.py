@@ -49,11 +49,10 @@ def _recorded(
     identity = vars(item.person)
     if item.becomes is None:
         return Contact.record(number, identity, because, at)
-    new = identity | {
-        name: value for name, value in vars(item.becomes).items() if value is not None
-    }
-    if Contact.has_become(number, identity, new):
-        return Contact.record(number, new, because, at)
+    told = vars(item.becomes).items()
+    new = {name: value for name, value in told if value not in {None, identity[name]}}
+    if Contact.has_become(number, identity, identity | new):
+        return Contact.record(number, identity | new, because, at)
     contact, is_changed = Contact.record(number, identity, because, at)
     return contact, contact.update_identity(new, Source.NETWORK, at) or is_changed
 

@@ -93,7 +93,7 @@ class Contact(Owned):
             return cls._write(number, identity, at), False
         # The user id identifies a person better: a phone number may get another owner.
         ours = max(known, key=lambda row: row.user_id == identity.get("user_id"))
-        return ours, ours.update_identity(identity, because, at)
+        return ours, ours.update_identity(identity, because, at, is_change=False)
 
     @classmethod
     def has_become(cls, number: Number, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
@@ -154,20 +154,30 @@ class Contact(Owned):
             self.opted_out_at, self.opted_out_because = latest.at, latest.source
             self.learned = frozenset(self.identifiers)
 
-    def update_identity(self, identity: Mapping[str, str | None], because: Source, at: int) -> bool:
+    def update_identity(
+        self,
+        identity: Mapping[str, str | None],
+        because: Source,
+        at: int,
+        *,
+        is_change: bool = True,
+    ) -> bool:
         """Store new identifiers and names. The caller's transaction holds the lock of the person.
 
-        Returns whether the account gets an event: the phone number changed, the user id was replaced, or two
-        contacts turned out to be one person.
+        ``is_change`` if the network reports the change itself. Otherwise it names the person of an item,
+        which may be older than what is known. Returns whether the account gets an event: the phone number
+        changed, the user id was replaced, or two contacts turned out to be one person.
         """
         new = self.differing(identity)
         # A late status may carry earlier identifiers.
         is_late = any(new.get(name) and getattr(self, name) is not None for name in IDS)
         if not new or (because is Source.STATUS and is_late):
             return False
-        if because in {Source.MESSAGE, Source.STATUS} and self._has_later_message(at):
-            # It may carry earlier values: only what is missing counts.
-            identity = {name: new[name] for name in new if getattr(self, name) is None}
+        if (not is_change or because is Source.STATUS) and self._has_later_message(at):
+            # It may carry earlier values: only what is missing counts, and what nobody else has by now.
+            identity = self._missing(
+                {name: new[name] for name in new if getattr(self, name) is None}
+            )
         known = {row.id: row for row in self._known(self.number_id, identity)}
         # It may have been merged into another one since it was read, or erased.
         fresh = known.get(self.id) or Contact.find(self.id)
@@ -187,6 +197,17 @@ class Contact(Owned):
         if any(is_merged) or self.identifiers - before:
             self.learned = frozenset(before | self.identifiers)
         return is_replaced or any(is_merged)
+
+    def _missing(self, identity: Mapping[str, str]) -> dict[str, str]:
+        """The values that no contact with another user id has."""
+        mine = identity.get("user_id") or self.user_id
+        others = [
+            other
+            for other in self._known(self.number_id, identity)
+            if other.id != self.id and None not in {mine, other.user_id} and mine != other.user_id
+        ]
+        taken = {getattr(other, name) for other in others for name in IDS}
+        return {name: value for name, value in identity.items() if value not in taken}
 
     def _has_later_message(self, at: int) -> bool:
         """Whether the person's newest message is from after this time."""

@@ -6,7 +6,7 @@ Each function splits a value into values with one item, or reads the item of suc
 from collections.abc import Iterator
 from typing import Any
 
-from networks.items import AppContact, AppMessage, Item, Unreadable
+from networks.items import AppContact, AppMessage, Item, Person, Unreadable
 from networks.whatsapp import graph
 from networks.whatsapp.messages import (
     EDITS,
@@ -82,17 +82,20 @@ def _message(
     *,
     is_history: bool,
 ) -> AppMessage:
-    context = graph.part_of(message, "history_context")
+    context, group = graph.part_of(message, "history_context"), group_of(message)
+    if group is not None:
+        # It is named after the group, not after a person.
+        thread = {}
     is_outbound = not is_history or _is_outbound(value, thread, message)
     type_ = str(message.get("type") or "unknown")
     content = content_of(type_, {k: v for k, v in message.items() if k not in OUTER})
     ids = message if is_outbound else {"to": message.get("from")}
     known = _person_of(thread) | graph.first_of(value, "contacts")
-    person = person_of(ids, RECIPIENT_IDS, known)
+    person = Person() if is_outbound and group else person_of(ids, RECIPIENT_IDS, known)
     return AppMessage(
         phone_number_id=number,
         wa_message_id=str(message["id"]),
-        other_party=person.phone or person.user_id or str(ids.get("to") or "").strip(),
+        other_party=person.phone or person.user_id or str(ids.get("to") or group or "").strip(),
         is_outbound=is_outbound,
         type=type_,
         content=content,
@@ -100,7 +103,7 @@ def _message(
         person=person,
         target=target_of(type_, content),
         change=EDITS.get(type_),
-        group=group_of(message),
+        group=group,
         status=STATUSES.get(str(context.get("status")).lower()) if is_outbound else None,
         is_history=is_history,
         is_placeholder=type_ == PLACEHOLDER,

@@ -20,6 +20,8 @@ from tests.tasks.callbacks import ingest_now, kinds, messages, status_of, text
 PHONE, OTHER = "15551234567", "15557654321"
 ID, NEW_ID, PARENT = "US.1001", "US.2002", "US.ENT.3003"
 UPDATED = "contact.updated"
+# Three days before the messages of the tests.
+LONG_AGO = "1794900000"
 # The callbacks have fixed times.
 pytestmark = pytest.mark.usefixtures("clock", "number")
 
@@ -244,6 +246,58 @@ def test_a_late_status_does_not_restore_old_identifiers(number: Number) -> None:
     write("wamid.SYS", from_user_id=ID, type="system", system=change)
     status = status_of("wamid.1", "delivered", recipient_id=PHONE, recipient_user_id=ID)
     ingest_now(messages(statuses=[status]))
+    assert (only().phone, only().user_id) == (OTHER, NEW_ID)
+
+
+def old_call(**ids: str) -> dict[str, Any]:
+    """A call from before the messages of the tests."""
+    call = {"id": "wacid.A", "event": "terminate", "timestamp": LONG_AGO, **ids}
+    value = {"metadata": {"phone_number_id": "1001"}, "calls": [call]}
+    return {"id": "2001", "changes": [{"field": "calls", "value": value}]}
+
+
+def old_echo(**ids: str) -> dict[str, Any]:
+    """What the owner of the number wrote in the app, before the messages of the tests."""
+    message = text(f"wamid.TO{ids['from']}", timestamp=LONG_AGO, to=ids["from"])
+    message |= {"to_user_id": ids["from_user_id"], "from": "15550001111"}
+    person = contact_of(wa_id=ids["from"], user_id=ids["from_user_id"], name="Old")
+    value: dict[str, Any] = {"metadata": {"phone_number_id": "1001"}}
+    value |= {"message_echoes": [message], "contacts": [person]}
+    return {"id": "2001", "changes": [{"field": "smb_message_echoes", "value": value}]}
+
+
+def old_preference(**ids: str) -> dict[str, Any]:
+    """A choice of marketing messages, from before the messages of the tests."""
+    item = {"wa_id": ids["from"], "user_id": ids["from_user_id"], "timestamp": LONG_AGO}
+    item |= {"category": "marketing_messages", "value": "resume"}
+    value = {"metadata": {"phone_number_id": "1001"}, "user_preferences": [item]}
+    return {"id": "2001", "changes": [{"field": "user_preferences", "value": value}]}
+
+
+@pytest.mark.parametrize("late", [old_call, old_echo, old_preference])
+def test_what_comes_late_takes_no_phone_number_from_its_new_owner(late: Any) -> None:
+    write("wamid.A", OTHER, from_user_id=ID, contacts=[contact_of(user_id=ID, name="New")])
+    write("wamid.B", PHONE, from_user_id=NEW_ID)
+    ingest_now(late(**{"from": PHONE, "from_user_id": ID}))
+    assert [(each.phone, each.user_id) for each in people()] == [(OTHER, ID), (PHONE, NEW_ID)]
+    assert people()[0].name == "New"
+    assert updates() == []
+
+
+@pytest.mark.parametrize("late", [old_call, old_echo])
+def test_what_comes_late_fills_only_what_nobody_else_has(late: Any) -> None:
+    write("wamid.A", None, from_user_id=ID)
+    write("wamid.B", PHONE, from_user_id=NEW_ID)
+    ingest_now(late(**{"from": PHONE, "from_user_id": ID}))
+    assert [(each.phone, each.user_id) for each in people()] == [(None, ID), (PHONE, NEW_ID)]
+    ingest_now(late(**{"from": OTHER, "from_user_id": ID}))
+    assert [(each.phone, each.user_id) for each in people()] == [(OTHER, ID), (PHONE, NEW_ID)]
+
+
+def test_a_late_change_of_the_user_id_brings_no_old_phone_number_back() -> None:
+    write("wamid.A", OTHER, from_user_id=ID)
+    change = {"wa_id": PHONE, "user_id": {"previous": ID, "current": NEW_ID}}
+    told("user_id_update", change | {"timestamp": LONG_AGO})
     assert (only().phone, only().user_id) == (OTHER, NEW_ID)
 
 

@@ -75,6 +75,21 @@ def test_an_echo_is_a_message_to_a_person() -> None:
     assert echo() == EXPECTED
 
 
+def test_an_echo_to_a_group_is_to_nobody_in_particular() -> None:
+    for to in ("120363025863", None):
+        found = echo(to=to, group_id="120363025863")
+        assert (found.person, found.other_party) == (Person(), "120363025863")
+        assert found.group == "120363025863"
+
+
+def test_history_of_a_group_names_the_writer_alone() -> None:
+    message = ECHO | {"from": ANA, "to": None, "group_id": "Y2FwaV9ncm91cA"}
+    thread = {"id": "Y2FwaV9ncm91cA", "messages": [message]}
+    [found] = items("history", history=[{"threads": [thread]}])
+    assert isinstance(found, AppMessage)
+    assert (found.person, found.is_outbound) == (Person(ANA), False)
+
+
 def test_each_echo_is_an_item_and_has_its_contact() -> None:
     contacts = [{"wa_id": ANA, "user_id": "US.1", "profile": {"name": "Ana"}}, {"wa_id": "1"}]
     other = ECHO | {"id": "wamid.F", "to": None, "to_user_id": "US.2"}
