@@ -14,7 +14,14 @@ from models.database import exclusively, writing
 from models.deliveries.delivery import Delivery
 from models.errors import ConflictError
 from models.messages.contact import Contact, Source
-from models.messages.suppression import EVERYWHERE, Statement, Suppression, is_news, latest_of
+from models.messages.suppression import (
+    EVERYWHERE,
+    Statement,
+    Suppression,
+    is_news,
+    latest_of,
+    without_opt_ins,
+)
 from models.numbers.number import Number
 from resources.contact import contact_object
 from webhooks.kinds import EventKind
@@ -67,10 +74,13 @@ def follow(contact: Contact) -> bool:
         return False
     account, people = Account.get_by_id(contact.account_id), contact.learned
     rows = Suppression.known(account, people)
+    Suppression.name(account, contact.identifiers, rows)
     is_changed = False
     for number_id in sorted({scope_of(account, row.number_id) for row in rows}):
         of_scope = [row for row in rows if number_id in {EVERYWHERE, row.number_id}]
-        latest = latest_of(of_scope, account, number_id)
+        # The opt-in of an earlier owner of a phone number is none of this person.
+        own = without_opt_ins(of_scope, account, number_id, contact.gained)
+        latest = latest_of(own, account, number_id)
         if latest is None or (
             _are_all(of_scope, account, number_id, people, out=latest.is_out)
             and contact.is_out == latest.is_out

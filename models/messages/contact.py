@@ -18,7 +18,7 @@ from models import clock
 from models.accounts.account import Account, Owned, owned
 from models.database import BaseModel, Prepared, fetch, is_among, is_in, writing
 from models.messages.message import Direction, Message
-from models.messages.suppression import Suppression, latest_of
+from models.messages.suppression import Suppression, latest_of, without_opt_ins
 from models.numbers.number import Number
 
 # The network's data about a person: names, and identifiers that are unique among a number's contacts.
@@ -71,6 +71,8 @@ class Contact(Owned):
     merged_into = TextField(null=True)
     # If an identifier became known: all of them, also earlier ones. Empty otherwise, and not stored.
     learned: frozenset[str] = frozenset()
+    # Those of ``learned`` that may have been another person's until now.
+    gained: frozenset[str] = frozenset()
     # The identifier in the request of a send, which the network may have corrected. Not stored.
     addressed: str | None = None
 
@@ -149,10 +151,14 @@ class Contact(Owned):
         """Make a new contact opted out, if the account's numbers know of an opt-out of the person."""
         account = Account.get_by_id(self.account_id)
         rows = Suppression.known(account, self.identifiers)
-        latest = latest_of(rows, account, self.number_id)
+        # A phone number may have got another owner, a user id not.
+        self.gained = frozenset({self.phone} if self.phone and self.user_id else ())
+        own = without_opt_ins(rows, account, self.number_id, self.gained)
+        latest = latest_of(own, account, self.number_id)
         if latest is not None and latest.is_out:
             self.opted_out_at, self.opted_out_because = latest.at, latest.source
             self.learned = frozenset(self.identifiers)
+            Suppression.name(account, self.identifiers, rows)
 
     def update_identity(
         self,
@@ -194,7 +200,8 @@ class Contact(Owned):
         with writing() if is_replaced else nullcontext():
             fresh.move(new, because, at)
         self.__data__.update(fresh.__data__)
-        if any(is_merged) or self.identifiers - before:
+        self.gained = frozenset(self.identifiers - before)
+        if any(is_merged) or self.gained:
             self.learned = frozenset(before | self.identifiers)
         return is_replaced or any(is_merged)
 

@@ -16,7 +16,7 @@ from peewee import SQL, BigIntegerField, ForeignKeyField, TextField
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Account, ConsentScope, Owned
-from models.database import Prepared, database, fetch, is_in, many_rows, reading
+from models.database import Prepared, database, fetch, is_in, many_rows, reading, writing
 from models.page import Page, fetch_page
 
 # The ``number_id`` of a statement to all numbers of the account.
@@ -159,10 +159,8 @@ class Suppression(Owned):
 
         Each entry comes with its digest. A later opt-in to the same number stays.
         """
-        # A statement may not change a row twice.
-        unique: dict[tuple[str, str], Entry] = {}
-        for digest, entry in entries:
-            unique.setdefault((digest, entry.number_id), entry)
+        # A statement may not change a row twice. The latest entry is last.
+        unique = {(digest, e.number_id): e for digest, e in sorted(entries, key=_time_of)}
         rows = [
             (row_id, account_id, digest, entry.person, number_id, entry.reason, source, entry.at)
             for row_id, ((digest, number_id), entry) in zip(
@@ -196,6 +194,20 @@ class Suppression(Owned):
         ids = [row.id for row in cls.known(account, people)]
         cls.update(person=None, reason=None).where(cls.id.in_(ids)).execute()
         cls.delete().where(cls.id.in_(ids), cls.ended_at.is_null(is_null=False)).execute()
+
+    @classmethod
+    def name(cls, account: Account, people: Collection[str], rows: Iterable[Self]) -> None:
+        """Store again which of these people the opt-outs are about, if only digests of them remained.
+
+        It is for contacts that appear after an erasure, in the caller's transaction.
+        """
+        erased = {row.digest: row for row in rows if row.is_out and row.person is None}
+        if not erased:
+            return
+        with writing():
+            for person, digest in zip(people, digests_of(account, people), strict=True):
+                if digest in erased:
+                    erased[digest].assign({"person": person})
 
     @classmethod
     def of_one_number(cls, account_id: str, after: str, limit: int) -> list[Self]:
@@ -254,6 +266,18 @@ def is_news(rows: Collection[Suppression], account: Account, said: Statement) ->
     )
 
 
+def without_opt_ins(
+    rows: Collection[Suppression], account: Account, number_id: str, people: Collection[str]
+) -> list[Suppression]:
+    """These statements without those about people who are opted in."""
+    left = list(rows)
+    for digest in digests_of(account, people) if rows else ():
+        latest = latest_of((row for row in rows if row.digest == digest), account, number_id)
+        if latest is not None and not latest.is_out:
+            left = [row for row in left if row.digest != digest]
+    return left
+
+
 # For the list.
 Suppression.add_index(
     Suppression.account, Suppression.id, where=IS_IN_FORCE, name="suppression_in_force"
@@ -263,6 +287,10 @@ Suppression.add_index(
 def _with_digests(account_id: Any, digests: Any) -> Any:
     is_theirs = Suppression.account == account_id, is_in(Suppression.digest, digests)
     return Suppression.select().where(*is_theirs)
+
+
+def _time_of(line: tuple[str, Entry]) -> int:
+    return line[1].at
 
 
 # The columns of ``add_many``, and their types.

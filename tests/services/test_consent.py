@@ -280,6 +280,34 @@ def test_a_suppressed_identifier_opts_out_the_person_who_turns_out_to_have_it(
     assert sorted(updates()) == sorted([(here.id, True), (there.id, True)])
 
 
+def test_an_opt_in_of_the_earlier_owner_of_a_phone_number_ends_no_opt_out(
+    number: Number, second: Number
+) -> None:
+    owner = factories.contact(number, user_id=ID)
+    opt(owner, 1_000_000, out=True)
+    opt(factories.contact(number, phone=PHONE, user_id=NEW_ID), 2_000_000, out=False)
+    identity = {"phone": PHONE, "user_id": ID}
+    with writing():
+        there, _ = Contact.record(second, identity, Source.MESSAGE, 3_000_000)
+        consent.follow(there)
+    assert is_out(there)
+    with writing():
+        contacts.learn(Contact.get_by_id(owner.id), identity, Source.MESSAGE, 3_000_000)
+    assert [is_out(owner), is_out(there)] == [True, True]
+
+
+def test_a_persons_own_opt_in_ends_the_opt_out_of_a_phone_number_that_they_turn_out_to_have(
+    account: Account, number: Number, clock: Clock
+) -> None:
+    contact = factories.contact(number, user_id=ID)
+    consent.suppress(account.id, PHONE, None, None)
+    opt(contact, clock.at + 5_000, out=False)
+    with writing():
+        contacts.learn(Contact.get_by_id(contact.id), {"phone": PHONE}, Source.STATUS, clock.at)
+    assert not is_out(contact)
+    assert in_force() == []
+
+
 def test_of_merged_contacts_the_latest_statement_counts(number: Number) -> None:
     by_phone, by_id = factories.contact(number, phone=PHONE), factories.contact(number, user_id=ID)
     opt(by_phone, 1_000, out=True)
@@ -359,6 +387,28 @@ def test_an_erasure_leaves_the_identifier_to_a_contact_of_another_number(
     assert in_force() == [(PHONE, "")]
     Erasure.begin(Contact.get_by_id(there.id))
     assert PHONE not in _all_text()
+
+
+@pytest.mark.parametrize("way", ["a message", "a send", "a new identifier"])
+def test_the_opt_out_of_an_erased_person_ends_for_the_new_contact_too(
+    number: Number, way: str
+) -> None:
+    contact = factories.contact(number, phone=PHONE)
+    opt(contact, 1_000, out=True)
+    Erasure.begin(Contact.get_by_id(contact.id))
+    later = factories.contact(number, user_id=ID) if way == "a new identifier" else None
+    with writing():
+        if later is not None:
+            contacts.learn(later, {"phone": PHONE}, Source.STATUS, 2_000)
+        elif way == "a send":
+            later = Contact.of_recipient(number, PHONE)
+        else:
+            later, _ = Contact.record(number, {"phone": PHONE}, Source.MESSAGE, 2_000)
+            consent.follow(later)
+    assert is_out(later)
+    [row] = Suppression.select().where(Suppression.person == PHONE)
+    consent.end(number.account_id, row.id)
+    assert not is_out(later)
 
 
 def test_an_erasure_of_somebody_who_opted_in_again_keeps_nothing(number: Number) -> None:

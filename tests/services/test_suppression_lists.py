@@ -64,6 +64,14 @@ def test_a_list_is_imported_twice_with_the_same_result(account: Account) -> None
     assert stored() == before
 
 
+@pytest.mark.parametrize("lines", [("2020-01-01T00:00:00Z", ""), ("", "2020-01-01T00:00:00Z")])
+def test_of_two_lines_about_a_person_the_later_statement_counts(
+    account: Account, clock: Clock, lines: tuple[str, str]
+) -> None:
+    assert load(account, "\n".join(["person,time", *(f"{PHONE},{at}" for at in lines)])).added == 1
+    assert [at for *_, at in stored()] == [clock.at]
+
+
 @pytest.mark.parametrize(
     ("text", "places"),
     [
