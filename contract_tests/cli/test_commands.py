@@ -21,7 +21,7 @@ COMMAND = str(Path(sys.executable).with_name("gateway"))
 WIDTH = 80
 TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 NUMBER = {"id", "phoneNumber", "displayName", "status", "createdAt", "activatedAt"} | {
-    *("qualityRating", "messagingLimit", "statusReason", "notice")
+    *("qualityRating", "messagingLimit", "statusReason", "throughput", "problems", "notice")
 }
 # Nothing listens there: port 9 is the discard port.
 HOOK = "http://127.0.0.1:9/path/of/usual/length"
