@@ -28,7 +28,7 @@ from webhooks.kinds import EventKind
 
 logger = logging.getLogger(__name__)
 
-# The greatest age of a list without callbacks. The platform allows an app 200 calls per hour and account.
+# The greatest age of a list without callbacks. See services.template_reads for the platform's limit of calls.
 MAX_AGE_MS = 3_600_000
 # The longest wait of a list.
 LONGEST_MS = round(MAX_AGE_MS * (1 + JITTER))

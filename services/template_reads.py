@@ -22,7 +22,8 @@ logger = logging.getLogger(__name__)
 
 # A client waits for the read and then for the send.
 READ_SECONDS = 3.0
-# The reads of a business account in a process, within this time. The platform allows 5,000 calls an hour.
+# The reads of a business account in a process, within this time. The platform allows an app 5,000 calls
+# an hour for each business account, and 200 before that has a registered number, when nothing is sent either.
 MOST_READS, WITHIN_SECONDS = 20, 60.0
 
 Key = tuple[str, str, str]

@@ -2,8 +2,10 @@
 
 import re
 import secrets
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
 
 import pytest
 from playwright.sync_api import Browser, FilePayload, Page, expect
@@ -193,6 +195,14 @@ def test_outside_the_window_a_template_is_filled_in_and_sent(
     leave(page)
 
 
+def refresh_templates(owner: Customer) -> None:
+    """Read the templates again, as soon as the list has rested."""
+    path = f"/numbers/{owner.number['id']}/templates/refresh"
+    while (answer := owner.request("POST", path)).status_code == HTTPStatus.TOO_MANY_REQUESTS:
+        time.sleep(int(answer.headers["Retry-After"]))
+    answer.raise_for_status()
+
+
 def test_a_template_that_only_the_copy_refuses_is_sent(
     page: Page, person: Person, owner: Customer, gateway: Gateway
 ) -> None:
@@ -201,14 +211,14 @@ def test_a_template_that_only_the_copy_refuses_is_sent(
     made = {"name": "here", "language": "en_US", "category": "UTILITY", "components": [body]}
     template = f"templates/{owner.request('POST', path, json=made).json()['id']}"
     gateway.sandbox_call(template, status="APPROVED", silent=True)
-    owner.request("POST", f"{path}/refresh").raise_for_status()
+    refresh_templates(owner)
     owner.send(SILENT)
     signed_in(page, person, _conversation(owner, SILENT))
     page.get_by_label("Approved template").select_option(label="here (en_US, utility)")
     press(page, "Choose")
     # The copy says PAUSED from now on, and the network does not.
     gateway.sandbox_call(template, status="PAUSED", silent=True)
-    owner.request("POST", f"{path}/refresh").raise_for_status()
+    refresh_templates(owner)
     assert owner.request("GET", f"{path}?name=here").json()["data"][0]["status"] == "PAUSED"
     gateway.sandbox_call(template, status="APPROVED", silent=True)
     press(page, "Send")

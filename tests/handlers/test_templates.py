@@ -262,10 +262,58 @@ def test_an_unknown_template_is_not_edited(number: Number, network: Network) -> 
 def test_a_refresh_reads_the_list_again(clock: Clock, number: Number, network: Network) -> None:
     assert _refresh(number) == 204
     network.templates = network.templates[:1]
+    with pytest.raises(RateLimitedError) as caught:
+        _refresh(number)
+    assert caught.value.retry_after == 5
+    clock.advance(seconds=5)
     assert _refresh(number) == 204
     assert network.asked == [("list", "2001")] * 2
     assert _ids(_list(number)) == ["502"]
     assert TemplateList.get().read_at == clock()
+
+
+def test_a_refresh_does_not_count_on_a_read_that_the_worker_has_begun(
+    clock: Clock, number: Number, network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _list(number)
+    clock.advance(seconds=5)
+    request = template_copy.request_read
+
+    def request_and_claim(number: Number) -> None:
+        request(number)
+        assert list(TemplateList.claim_each(template_copy.LEASE_MS))
+
+    monkeypatch.setattr(template_copy, "request_read", request_and_claim)
+    network.templates = network.templates[:1]
+    assert _refresh(number) == 204
+    assert _ids(_list(number)) == ["502"]
+
+
+@pytest.mark.parametrize("is_read", [True, False])
+def test_a_refresh_whose_reads_are_overtaken_counts_only_if_another_read_was_complete(
+    clock: Clock,
+    number: Number,
+    network: Network,
+    is_read: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    _list(number)
+    clock.advance(seconds=5)
+
+    def overtake() -> None:
+        if is_read:
+            clock.advance(milliseconds=1)
+            assert template_copy.update_list(template_copy.begin(number), network.templates)
+        else:
+            template_copy.request_read(number)
+
+    network.meanwhile = overtake
+    if is_read:
+        assert _refresh(number) == 204
+    else:
+        with pytest.raises(RateLimitedError) as caught:
+            _refresh(number)
+        assert caught.value.retry_after == 5
+    assert len(network.asked) - 1 == (1 if is_read else 3)
 
 
 def test_a_refresh_of_a_long_list_rests_a_second_for_each_further_page(
@@ -276,14 +324,14 @@ def test_a_refresh_of_a_long_list_rests_a_second_for_each_further_page(
     _list(number)
     with pytest.raises(RateLimitedError) as caught:
         _refresh(number)
-    assert caught.value.retry_after == 2
+    assert caught.value.retry_after == 7
     assert len(network.asked) == 1
-    clock.advance(seconds=2)
+    clock.advance(seconds=7)
     network.templates.pop()
     assert _refresh(number) == 204
     with pytest.raises(RateLimitedError) as caught:
         _refresh(number)
-    assert caught.value.retry_after == 1
+    assert caught.value.retry_after == 6
 
 
 def test_a_template_that_is_there_is_not_created_again(number: Number, network: Network) -> None:
