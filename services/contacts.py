@@ -20,8 +20,9 @@ from models.numbers.number import Number
 from networks.items import InboundMessage, PersonUpdate
 from services import consent
 
-# Where the words of a message are, by its type. A button of a template has both.
-WORDS_IN = {"text": ("body",), "button": ("text", "payload")}
+# Where the words of a message are, by its type: what the person sees, and then what they do not see.
+WORDS_IN = {"text": ("body",), "button": ("text", "payload"), "interactive": ("title", "id")}
+UNSEEN = {"payload", "id"}
 
 
 def sender(number: Number, item: InboundMessage, at: int) -> Contact | None:
@@ -61,26 +62,39 @@ def _apply_words(contact: Contact, item: InboundMessage, at: int) -> bool:
     """Opt the person out or in if the message is a word to do so. Returns whether that is a change."""
     texts = _words_in(item)
     account = Account.by_id(contact.account_id) if texts else None
-    if account is None:
-        return False
-    said = next(filter(lambda out: out is not None, (_meaning(account, t) for t in texts)), None)
-    if said is None or not consent.state(contact, out=said, because=Source.WORD, at=at):
+    said = None if account is None else _meaning_of(account, texts)
+    if (
+        account is None
+        or said is None
+        or not consent.state(contact, out=said, because=Source.WORD, at=at)
+    ):
         return False
     if said and account.stop_answer:
         OptOutAnswer.queue(contact)
     return True
 
 
-def _words_in(item: InboundMessage) -> list[str]:
+def _words_in(item: InboundMessage) -> dict[str, str]:
     """What the person wrote, or the text and the identifier of the button or row that they chose."""
     content: Any = item.content
-    names: tuple[str, ...] = WORDS_IN.get(item.type, ())
     if item.type == "interactive":
-        content, names = content.get(str(content.get("type"))), ("title", "id")
+        content = content.get(str(content.get("type")))
     if not isinstance(content, dict):
-        return []
-    found = (content.get(name) for name in names)
-    return [text for text in found if isinstance(text, str) and normalised(text)]
+        return {}
+    found = {name: content.get(name) for name in WORDS_IN.get(item.type, ())}
+    return {name: t for name, t in found.items() if isinstance(t, str) and normalised(t)}
+
+
+def _meaning_of(account: Account, texts: Mapping[str, str]) -> bool | None:
+    """Whether one of the texts is a word to opt out or in, like ``_meaning``.
+
+    What the person does not see is no opt-in: nobody agrees to marketing by it.
+    """
+    for name, text in texts.items():
+        out = _meaning(account, text)
+        if out or (out is False and name not in UNSEEN):
+            return out
+    return None
 
 
 def _meaning(account: Account, text: str) -> bool | None:

@@ -47,7 +47,9 @@ def normalised(text: str) -> str:
     if len(text) > MOST_CHARACTERS:
         return ""
     same_case = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    seen = " ".join("".join(filter(_is_visible, same_case)).split())
+    # In Turkish capitals the i has its dot, and the dotless one has none.
+    one_i = same_case.replace("i\u0307", "i").replace("\u0131", "i")
+    seen = " ".join("".join(filter(_is_visible, one_i)).split())
     first, last = 0, len(seen)
     while first < last and _is_around(seen[first]):
         first += 1

@@ -128,6 +128,74 @@ def test_the_opt_outs_of_an_earlier_release_hold_for_the_account(tmp_path: Path)
     connected.close()
 
 
+def test_the_opt_outs_of_an_earlier_release_hold_for_all_identifiers_of_a_person(
+    tmp_path: Path,
+) -> None:
+    url = _empty(tmp_path)
+    build(url)
+    connected = database.connect(url)
+    [first] = _rows()["contact"]
+    given, chain = (
+        {"merged_into": f"'{first['id']}'", "user_id": None, "opted_out_at": None},
+        "'US.7'",
+    )
+    with database.writing():
+        for digit in (2, 3):
+            names = {"phone_number_id": f"'{digit}'", "phone_number": f"'1555000{digit}'"}
+            _copy("number", f"num_{digit}", first=first["number_id"], **names)
+        # The network corrected 5215512345678 to the first contact's phone number. The second contact has the
+        # given one and a user id, and another one corrected. The third contact has the user id.
+        _copy("contact", "ctc_1", first=first["id"], phone="'5215512345678'", **given)
+        _copy(
+            "contact",
+            "ctc_2",
+            first=first["id"],
+            phone="'5215512345678'",
+            number_id="'num_2'",
+            user_id=chain,
+            opted_out_at=None,
+        )
+        _copy(
+            "contact",
+            "ctc_4",
+            first=first["id"],
+            phone="'54911'",
+            number_id="'num_2'",
+            **given | {"merged_into": "'ctc_2'"},
+        )
+        _copy(
+            "contact",
+            "ctc_3",
+            first=first["id"],
+            phone=None,
+            number_id="'num_3'",
+            user_id=chain,
+            opted_out_at=None,
+        )
+        _copy(
+            "contact",
+            "ctc_5",
+            first=first["id"],
+            phone="'54911'",
+            number_id="'num_3'",
+            user_id="'US.8'",
+            opted_out_at=None,
+        )
+        # A send to the given phone number led to the sixth contact too. Nothing leads to the eighth.
+        third = {"number_id": "'num_3'", "opted_out_at": None}
+        _copy("contact", "ctc_6", first=first["id"], phone=None, user_id="'US.9'", **third)
+        given |= {"merged_into": "'ctc_6'", "number_id": "'num_3'"}
+        _copy("contact", "ctc_7", first=first["id"], phone="'5215512345678'", **given)
+        _copy("contact", "ctc_8", first=first["id"], phone="'15559'", user_id="'US.10'", **third)
+    database.migrate()
+    left = {row["id"] for row in _rows()["contact"] if row["opted_out_at"] is None}
+    assert left == {"ctc_1", "ctc_4", "ctc_7", "ctc_8"}
+    with database.reading():
+        people = {row.person for row in Suppression.select()}
+    assert people == {first["phone"], "US.1", "5215512345678", "US.7", "54911", "US.8", "US.9"}
+    connected.close()
+
+
 def _copy(table: str, new_id: str, first: str | None = None, **changes: str | None) -> None:
     """Insert a copy of the table's first row with other values, as SQL. A value of None is null."""
     quoted = {column.name: f'"{column.name}"' for column in database.database.get_columns(table)}

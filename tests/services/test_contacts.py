@@ -379,6 +379,10 @@ REPLY = {"type": "button_reply", "button_reply": {"id": "b1", "title": "Stop."}}
 ROW = {"type": "list_reply", "list_reply": {"id": "STOP", "title": "No more offers"}}
 
 
+def _reply(**button: str) -> dict[str, Any]:
+    return {"type": "button_reply", "button_reply": button}
+
+
 @pytest.mark.parametrize(
     "chosen",
     [
@@ -391,6 +395,23 @@ ROW = {"type": "list_reply", "list_reply": {"id": "STOP", "title": "No more offe
 def test_a_button_or_row_opts_out_by_its_text_or_identifier(chosen: dict[str, Any]) -> None:
     write("wamid.1", **chosen)
     assert only().opted_out_because == "word"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "is_in"),
+    [
+        ({"type": "button", "button": {"text": "Start", "payload": "p1"}}, True),
+        ({"type": "button", "button": {"text": "Begin the quiz", "payload": "start"}}, False),
+        ({"type": "interactive", "interactive": _reply(id="b1", title="START")}, True),
+        ({"type": "interactive", "interactive": _reply(id="start", title="Begin")}, False),
+    ],
+)
+def test_a_button_opts_in_only_by_the_text_that_the_person_sees(
+    chosen: dict[str, Any], *, is_in: bool
+) -> None:
+    write("wamid.1", text={"body": "STOP"})
+    write("wamid.2", **chosen)
+    assert only().is_out == (not is_in)
 
 
 @pytest.mark.parametrize(

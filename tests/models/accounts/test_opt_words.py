@@ -44,6 +44,13 @@ def test_a_word_is_found_without_case_invisible_marks_and_punctuation(text: str)
 
 
 @pytest.mark.parametrize(
+    "text", ["ABONEL\u0130KTEN \u00c7IK", "abonelikten \u00e7\u0131k", "Abonelikten \u00e7ik"]
+)
+def test_a_turkish_word_is_found_with_either_i(text: str) -> None:
+    assert languages_of(text, out=True) == {"tr"}
+
+
+@pytest.mark.parametrize(
     "text",
     ["stops", "s top", "please stop", "stop, now", "", ".", "\u200b", "stop" + "!" * 200],
 )
