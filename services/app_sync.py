@@ -1,6 +1,6 @@
 """Stores what the owner of a number does in the network's own app: messages, history and names of contacts.
 
-A new message of the owner emits ``message.echoed``. History emits nothing, opens no window and is not
+A new message of the owner emits ``message.echoed``. History emits no message, opens no window and is not
 counted: it can be months of messages at once. Everything runs in the caller's transaction.
 """
 
@@ -13,7 +13,7 @@ from models.messages.message import Direction, Message, MessageStatus, Origin
 from models.numbers.number import Number
 from models.reports.usage import UsageCount
 from networks.items import AppContact, AppMessage, Person
-from services import consent, corrections
+from services import consent, contacts, corrections
 from services.message_status import emit_message
 from webhooks.kinds import EventKind
 
@@ -23,8 +23,10 @@ def record_message(number: Number, item: AppMessage, count: UsageCount) -> None:
     at = item.at or clock.now()
     if item.is_history and at < clock.now() - get_settings().retention_days * clock.DAY_MS:
         return
-    if (known := Message.named(number, item.wa_message_id)) is not None:
-        _fill(known, item)
+    stored = Message.stored(number, item.wa_message_id)
+    known = Message.by_id(stored.id) if stored.id is not None else None
+    if known is not None:
+        _follow(known, number, item, count)
         return
     contact = _contact(number, item, at)
     message = Message.write_app(
@@ -35,11 +37,25 @@ def record_message(number: Number, item: AppMessage, count: UsageCount) -> None:
         contact_id=None if contact is None else contact.id,
         **_values(item),
     )
-    if not item.is_history:
-        count.store(message)
-        emit_message(EventKind.MESSAGE_ECHOED, message, at, contact=contact)
     if item.change is not None:
         corrections.apply(message)
+    message = corrections.apply_early(message, stored.early)
+    if not item.is_history:
+        _emit(message, contact, count)
+
+
+def _follow(message: Message, number: Number, item: AppMessage, count: UsageCount) -> None:
+    """The content of a placeholder has come, or the owner's message itself after the history."""
+    if not item.is_placeholder:
+        message.fill(item.type, item.content)
+    if not item.is_history and message.origin == Origin.HISTORY:
+        message.leave_history(Origin.APP, opens_window=True)
+        _emit(message, _contact(number, item, message.created_at), count)
+
+
+def _emit(message: Message, contact: Contact | None, count: UsageCount) -> None:
+    count.store(message)
+    emit_message(EventKind.MESSAGE_ECHOED, message, message.created_at, contact=contact)
 
 
 def _values(item: AppMessage) -> dict[str, Any]:
@@ -59,19 +75,15 @@ def _values(item: AppMessage) -> dict[str, Any]:
     }
 
 
-def _fill(message_id: str, item: AppMessage) -> None:
-    """The content of a placeholder has come."""
-    if item.is_history and not item.is_placeholder:
-        message = Message.by_id(message_id)
-        if message is not None and message.is_placeholder and message.deleted_at is None:
-            message.fill(item.type, item.content)
-
-
 def _contact(number: Number, item: AppMessage, at: int) -> Contact | None:
     if _is_nobody(item.person):
         return None
     contact, is_changed = Contact.record(number, vars(item.person), Source.APP, at)
-    if consent.follow(contact) or is_changed:
+    is_changed |= consent.follow(contact)
+    if not item.is_outbound:
+        # Words of the history hold from their own time.
+        is_changed |= contacts.apply_words(contact, item, at)
+    if is_changed:
         consent.emit_contact(contact, number)
     return contact
 

@@ -17,7 +17,7 @@ from models.messages.message import Message
 from models.messages.opt_out_answer import OptOutAnswer
 from models.messages.template import Template
 from models.numbers.number import Number
-from networks.items import InboundMessage, PersonUpdate
+from networks.items import AppMessage, InboundMessage, PersonUpdate
 from services import consent
 
 # Where the words of a message are, by its type: what the person sees, and then what they do not see.
@@ -30,7 +30,7 @@ def sender(number: Number, item: InboundMessage, at: int) -> Contact | None:
     if item.person.phone is None and item.person.user_id is None:
         return None
     contact, is_changed = _record(number, item, Source.MESSAGE, at)
-    is_changed |= _apply_words(contact, item, at)
+    is_changed |= apply_words(contact, item, at)
     if is_changed:
         consent.emit_contact(contact, number)
     return contact
@@ -58,8 +58,11 @@ def _recorded(
     return contact, contact.update_identity(new, Source.NETWORK, at) or is_changed
 
 
-def _apply_words(contact: Contact, item: InboundMessage, at: int) -> bool:
-    """Opt the person out or in if the message is a word to do so. Returns whether that is a change."""
+def apply_words(contact: Contact, item: InboundMessage | AppMessage, at: int) -> bool:
+    """Opt the person out or in if the message is a word to do so. Returns whether that is a change.
+
+    What history tells gets no answer.
+    """
     texts = _words_in(item)
     account = Account.by_id(contact.account_id) if texts else None
     said = None if account is None else _meaning_of(account, texts)
@@ -69,12 +72,12 @@ def _apply_words(contact: Contact, item: InboundMessage, at: int) -> bool:
         or not consent.state(contact, out=said, because=Source.WORD, at=at)
     ):
         return False
-    if said and account.stop_answer:
+    if said and account.stop_answer and isinstance(item, InboundMessage):
         OptOutAnswer.queue(contact)
     return True
 
 
-def _words_in(item: InboundMessage) -> dict[str, str]:
+def _words_in(item: InboundMessage | AppMessage) -> dict[str, str]:
     """What the person wrote, or the text and the identifier of the button or row that they chose."""
     content: Any = item.content
     if item.type == "interactive":

@@ -7,6 +7,15 @@ from models.messages import search
 from models.messages.message import Change, Message
 
 
+def apply_early(message: Message, early: list[str]) -> Message:
+    """Apply edits and deletions that arrived before this message. Returns its fresh row."""
+    for change_id in early:
+        change = Message.get_by_id(change_id)
+        change.assign({"quoted_id": message.id})
+        apply(change)
+    return Message.get_by_id(message.id) if early else message
+
+
 def apply(message: Message) -> None:
     """Mark the message that this one edits or deletes, if it is stored and has the same author."""
     # The network's own time: ``created_at`` never decreases, and an edit may arrive late.

@@ -17,7 +17,8 @@ from models.accounts.actor import NETWORK, acting
 from models.database import write, writing
 from models.database.outage import is_outage
 from models.messages.callback import Callback, Reason, SetAside
-from models.messages.message import Direction, Message
+from models.messages.contact import Contact
+from models.messages.message import Direction, Message, Origin
 from models.numbers.number import Number
 from models.reports.usage import UsageCount, counting
 from networks.items import (
@@ -243,14 +244,34 @@ def _receive(item: InboundMessage, count: UsageCount) -> Reason | None:
     number = Number.find_connected(item.phone_number_id)
     if number is None:
         return Reason.FOREIGN_NUMBER
-    if Message.named(number, item.wa_message_id) is not None:
+    stored = Message.stored(number, item.wa_message_id)
+    if stored.id is not None and stored.origin != Origin.HISTORY:
         return None
     at = item.at or clock.now()
     contact = contacts.sender(number, item, at)
+    if stored.id is None:
+        message = _write(number, item, at, contact)
+        if item.change is not None:
+            corrections.apply(message)
+        message = corrections.apply_early(message, stored.early)
+    else:
+        message = Message.get_by_id(stored.id)
+        message.fill(item.type, item.content)
+        message.leave_history(None, opens_window=item.opens_window)
+    at = message.created_at
+    count.add(message)
+    count.store(message)
+    emit_message(EventKind.MESSAGE_RECEIVED, message, at, contact=contact)
+    if item.change is not None:
+        emit_message(EventKind(f"message.{item.change}"), message, at, contact=contact)
+    return None
+
+
+def _write(number: Number, item: InboundMessage, at: int, contact: Contact | None) -> Message:
     if contact is not None:
         # The times of a conversation never decrease.
         at = max(at, contact.last_message_at(Direction.INBOUND) or at)
-    message = Message.write_inbound(
+    return Message.write_inbound(
         number,
         None if contact is None else contact.id,
         wa_message_id=item.wa_message_id,
@@ -264,13 +285,6 @@ def _receive(item: InboundMessage, count: UsageCount) -> Reason | None:
         opens_window=None if item.opens_window else 0,
         change=item.change,
     )
-    count.add(message)
-    count.store(message)
-    emit_message(EventKind.MESSAGE_RECEIVED, message, at, contact=contact)
-    if item.change is not None:
-        corrections.apply(message)
-        emit_message(EventKind(f"message.{item.change}"), message, at, contact=contact)
-    return None
 
 
 def _record(item: AppMessage | AppContact | CallUpdate, count: UsageCount) -> Reason | None:

@@ -31,6 +31,9 @@ from models.numbers.number import Number
 EMPTY = "{}"
 # The most unsettled messages that one query returns.
 MOST_UNSETTLED = 10_000
+# A message of the app that is older gets an identifier of its own time. Less than the index of the search
+# waits for, and less than the tolerance of lists by time.
+LATE_MS = 30_000
 # Bytes of content that a client sends: of a message or a template. Larger content that was received is whole
 # in its row, and left out elsewhere.
 MOST_CONTENT = 64 * 1024
@@ -79,7 +82,9 @@ IS_OUTBOUND = SQL("direction = 'OUTBOUND'")
 FREQUENT_TYPES = ("text", "template")
 IS_RARE_TYPE = SQL("type NOT IN ('text', 'template')")
 IS_PERSONS = SQL("contact_id IS NOT NULL")
-IS_HISTORY = SQL("origin = 'HISTORY'")
+IS_BACKDATED = SQL("is_backdated = 1")
+# An edit or a deletion whose message is not stored.
+IS_EARLY = SQL("change IS NOT NULL AND quoted_id IS NULL")
 HAS_REFERENCE = SQL("reference IS NOT NULL")
 
 
@@ -93,6 +98,18 @@ class Failure(NamedTuple):
     code: str
     text: str
     errors_json: str | None = None
+
+
+class Stored(NamedTuple):
+    """What is stored of a message of the network.
+
+    ``id`` and ``origin`` are those of its row, if there is one. ``early`` are its edits and deletions that
+    arrived before it.
+    """
+
+    id: str | None
+    origin: str | None
+    early: list[str]
 
 
 class Message(BaseModel):
@@ -148,6 +165,8 @@ class Message(BaseModel):
     deleted_at = BigIntegerField(null=True)
     # 1 if the content is still to come, otherwise None.
     is_placeholder = IntegerField(null=True)
+    # 1 if its identifier is of an earlier time than its arrival, otherwise None.
+    is_backdated = IntegerField(null=True)
 
     class Meta:
         indexes = (
@@ -210,6 +229,13 @@ class Message(BaseModel):
         return None if row is None else str(row[0])
 
     @classmethod
+    def stored(cls, number: Number, wa_message_id: str) -> Stored:
+        """What is stored of the number's message with this identifier, inside the caller's transaction."""
+        rows = list(_STORED.execute(wa_message_id, number.id))
+        own = next((row for row in rows if row[1] == wa_message_id), (None, None, None))
+        return Stored(own[0], own[2], [row[0] for row in rows if row[1] != wa_message_id])
+
+    @classmethod
     def write_inbound(
         cls,
         number: Number,
@@ -257,10 +283,10 @@ class Message(BaseModel):
         """Store a message of the network's own app inside the caller's transaction.
 
         ``values`` are other columns, with ``direction``, ``origin`` and ``status``. A message of the history
-        has an identifier of its own time, so that it is in its place in every list.
+        has an identifier of its own time, and so does a late one. So it is in its place in every list.
         """
         is_inbound = values["direction"] == Direction.INBOUND
-        is_old = values["origin"] == Origin.HISTORY
+        is_old = values["origin"] == Origin.HISTORY or at < clock.now() - LATE_MS
         ends = (other_party, number.phone_number)
         from_number, to_number = ends if is_inbound else ends[::-1]
         message = cls._write(
@@ -273,6 +299,7 @@ class Message(BaseModel):
             opens_window=0 if is_inbound else None,
             quoted_id=quoted_wa_id and cls.named(number, quoted_wa_id),
             quoted_wa_id=quoted_wa_id,
+            is_backdated=1 if is_old else None,
             **values,
         )
         if message.status not in FIRST.values():
@@ -281,7 +308,12 @@ class Message(BaseModel):
 
     def fill(self, type_: str, body: dict[str, Any]) -> None:
         """Replace a placeholder by its content, inside the caller's transaction."""
-        self.assign({"type": type_, "body_json": as_json(body), "is_placeholder": None})
+        if self.is_placeholder and self.deleted_at is None:
+            self.assign({"type": type_, "body_json": as_json(body), "is_placeholder": None})
+
+    def leave_history(self, origin: Origin | None, *, opens_window: bool) -> None:
+        """The message itself has come after the history named it, inside the caller's transaction."""
+        self.assign({"origin": origin, "opens_window": None if opens_window else 0})
 
     @classmethod
     def _write(cls, number: Number, body: dict[str, Any], **values: Any) -> Self:
@@ -414,7 +446,9 @@ Message.add_index(
 
 
 # For the search: these are not in its index, because they arrive later than newer messages.
-Message.add_index(Message.account, Message.id, where=IS_HISTORY, name="message_history")
+Message.add_index(Message.account, Message.id, where=IS_BACKDATED, name="message_backdated")
+# Each new message looks for its own. Most leave this index when their message is found.
+Message.add_index(Message.quoted_wa_id, where=IS_EARLY, name="message_early")
 # Only for filters by contact: without statistics PostgreSQL might choose it for lookups by identifier.
 Message.add_index(Message.contact_id, Message.id, where=IS_PERSONS, name="message_contact")
 Message.add_index(
@@ -468,6 +502,15 @@ _SENT_BY_NETWORK_ID, _SENT_BY_ID = _sent(Message.wa_message_id), _sent(Message.i
 _IDS_OF_NETWORK_ID = Prepared(
     lambda wa_message_id, number_id: Message.select(Message.id).where(
         Message.wa_message_id == wa_message_id, Message.number == number_id
+    )
+)
+_THEIRS = Message.select(Message.id, Message.wa_message_id, Message.origin)
+_STORED = Prepared(
+    lambda wa_message_id, number_id: (
+        _THEIRS.where(Message.wa_message_id == wa_message_id, Message.number == number_id)
+        + _THEIRS.where(
+            Message.quoted_wa_id == wa_message_id, Message.number == number_id, IS_EARLY
+        )
     )
 )
 _KEEP_STEP = Prepared(

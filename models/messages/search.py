@@ -2,7 +2,7 @@
 
 The worker adds messages to the index in blocks of up to BLOCK_SIZE messages of one account. The database's
 full-text index, FTS5 or GIN, has the words of each block. A search reads the messages of the blocks that have
-all words, the messages that are in no block yet, and those of the history, newest first. So it finds new
+all words, the messages that are in no block yet, and those that arrived late, newest first. So it finds new
 messages at once, and a send does not write to the index.
 """
 
@@ -36,7 +36,7 @@ from models.database import (
     write,
     writing,
 )
-from models.messages.message import CONTENT, IS_HISTORY, Message
+from models.messages.message import CONTENT, IS_BACKDATED, Message
 from models.messages.words import has_all, is_prefix, may_have, words_in
 from models.page import Newest
 
@@ -145,9 +145,9 @@ def _candidates(
     account_id: str, words: Sequence[str], before: str | None
 ) -> Iterator[tuple[str, str | None]]:
     """Identifier and short content of messages that may match, newest first."""
-    both = _recent(account_id, words, before), _history(account_id, before)
+    both = _recent(account_id, words, before), _late(account_id, before)
     rows = heapq.merge(*both, key=_identifier, reverse=True)
-    # A message of the history may be in a block.
+    # A late message may be in a block.
     return (next(group) for _, group in groupby(rows, _identifier))
 
 
@@ -155,8 +155,8 @@ def _identifier(row: tuple[str, str | None]) -> str:
     return row[0]
 
 
-def _history(account_id: str, before: str | None) -> Iterator[tuple[str, str | None]]:
-    """Messages of the history. They arrived when newer messages were in blocks already."""
+def _late(account_id: str, before: str | None) -> Iterator[tuple[str, str | None]]:
+    """Messages with an identifier of their own time. Newer messages may have been in blocks already."""
     below = before or AFTER_ALL
     while part := list(_old.execute(account_id, below, PART)):
         yield from part
@@ -313,7 +313,7 @@ def _above(account_id: Any, above: Any, below: Any, count: Any) -> Any:
 
 @Prepared
 def _old(account_id: Any, below: Any, count: Any) -> Any:
-    return _newest_first(account_id, below).where(IS_HISTORY).limit(count)
+    return _newest_first(account_id, below).where(IS_BACKDATED).limit(count)
 
 
 @Prepared

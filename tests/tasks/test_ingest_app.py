@@ -9,6 +9,7 @@ import pytest
 from handlers.contacts import get_contact
 from handlers.messages import get_message, list_messages
 from models.accounts.account import Account
+from models.database import writing
 from models.deliveries.delivery import Delivery
 from models.deliveries.event import Event
 from models.messages import search
@@ -16,6 +17,8 @@ from models.messages.callback import Callback, Reason, SetAside
 from models.messages.contact import Contact
 from models.messages.erasure import Erasure
 from models.messages.message import Message
+from models.messages.message_filter import MessageFilter
+from models.messages.opt_out_answer import OptOutAnswer
 from models.numbers.number import Number
 from models.reports.usage import UsageTotal
 from services import ingestion
@@ -23,6 +26,7 @@ from tasks import ingest
 from tests import factories
 from tests.conftest import Clock, Configure
 from tests.tasks.callbacks import (
+    accepted_message,
     ingest_again,
     ingest_now,
     kinds,
@@ -157,6 +161,121 @@ def test_history_is_found_by_its_words_at_once_and_when_newer_messages_are_index
     assert search.find(number.account_id, ["old"], 3).rows == found[:3]
     after = search.find(number.account_id, ["old"], 10, before=found[2].id).rows
     assert [row.wa_message_id for row in after] == expected[3:]
+
+
+def test_a_message_that_the_history_told_first_is_received_once_and_counts(
+    number: Number, clock: Clock
+) -> None:
+    ingest_now(chunk(clock, 5, type="media_placeholder", text=None))
+    clock.advance(seconds=20)
+    live = text("wamid.H0", timestamp=str(clock.at // 1000 - 25), text={"body": "STOP"})
+    for _ in range(2):
+        ingest_now(messages(messages=[live]))
+    assert kinds() == ["contact.updated", "message.received"]
+    message, [contact] = shown(number, "wamid.H0"), Contact.select()
+    assert (message["origin"], message["body"]) == (None, {"body": "STOP"})
+    assert message["createdAt"] == message["networkTimestamp"] == "2026-11-20T09:29:55.000Z"
+    assert contact.opted_out_because == "word"
+    assert get_contact(number.account_id, contact.id)["windowOpenUntil"] is not None
+    assert [usage.total for usage in UsageTotal.select()] == [1]
+
+
+def test_an_edit_that_the_history_told_first_has_its_events(number: Number, clock: Clock) -> None:
+    new = {"original_message_id": "wamid.A", "message": {"type": "text", "text": {"body": "No"}}}
+    ingest_now(messages(messages=[text("wamid.A")]))
+    ingest_now(chunk(clock, 5, type="edit", edit=new, text=None))
+    ingest_now(messages(messages=[text("wamid.H0", type="edit", edit=new, text=None)]))
+    assert kinds() == ["message.received"] * 2 + ["message.edited"]
+    assert shown(number, "wamid.A")["editId"] == shown(number, "wamid.H0")["id"]
+
+
+def test_an_echo_that_the_history_told_first_has_its_event(number: Number, clock: Clock) -> None:
+    ingest_now(chunk(clock, 5, **{"from": OURS}))
+    for _ in range(2):
+        echoed("wamid.H0")
+    assert kinds() == ["message.echoed"]
+    assert shown(number, "wamid.H0")["origin"] == "APP"
+    [usage] = UsageTotal.select()
+    assert (usage.total, usage.size > 0) == (0, True)
+
+
+def test_an_echo_of_a_message_that_the_api_sent_changes_nothing(number: Number) -> None:
+    accepted_message(number, "wamid.OUT")
+    before = kinds()
+    echoed("wamid.OUT", text={"body": "Other"})
+    assert (shown(number, "wamid.OUT")["origin"], kinds()) == ("API", before)
+
+
+def test_a_deletion_that_arrives_before_its_echo_or_its_history_removes_the_content(
+    number: Number, clock: Clock
+) -> None:
+    for wamid in ("wamid.A", "wamid.H0"):
+        echoed(f"{wamid}.D", type="revoke", revoke={"original_message_id": wamid}, text=None)
+    echoed("wamid.A")
+    ingest_now(chunk(clock, 60, **{"from": OURS}))
+    for wamid in ("wamid.A", "wamid.H0"):
+        found = shown(number, wamid)
+        assert (found["body"], found["deletedAt"] is None) == ({}, False)
+
+
+def test_words_of_the_history_hold_from_their_own_time_and_get_no_answer(
+    number: Number, clock: Clock
+) -> None:
+    with writing():
+        Account.update(stop_answer="You get no more offers.").execute()
+    ingest_now(chunk(clock, 2 * DAY, text={"body": "STOP"}))
+    [contact] = Contact.select()
+    assert (contact.opted_out_at, kinds()) == (clock.at - 2 * DAY * 1000, ["contact.updated"])
+    assert OptOutAnswer.select().count() == 0
+    older = {"text": {"body": "START"}, "timestamp": str(clock.at // 1000 - 3 * DAY)}
+    ingest_now(messages(messages=[text("wamid.O", **older)]))
+    assert Contact.get().is_out
+    ingest_now(messages(messages=[text("wamid.N", text={"body": "START"})]))
+    ingest_now(app("history", history=[_said("wamid.P", "STOP", clock.at // 1000 - DAY)]))
+    assert not Contact.get().is_out
+    assert number.account_id == contact.account_id
+
+
+def test_the_words_of_the_owner_in_the_history_opt_nobody_out(clock: Clock, number: Number) -> None:
+    ingest_now(chunk(clock, DAY, text={"body": "STOP"}, **{"from": OURS}))
+    assert [each.is_out for each in Contact.select()] == [False]
+    assert shown(number, "wamid.H0")["direction"] == "OUTBOUND"
+
+
+def _said(wamid: str, words: str, at: int) -> dict[str, Any]:
+    """A chunk of history with a text of the person."""
+    told = text(wamid, text={"body": words}, timestamp=str(at))
+    return {"threads": [{"id": PERSON, "messages": [told]}]}
+
+
+def test_an_echo_that_comes_late_is_in_its_place_in_lists_and_in_the_search(
+    number: Number, clock: Clock
+) -> None:
+    late = {"timestamp": str(clock.at // 1000 - 600), "text": {"body": "Late news"}}
+    for minutes in range(2):
+        ingest_now(messages(messages=[text(f"wamid.{minutes}", text={"body": "News"})]))
+        clock.advance(minutes=1)
+    search.add(clock.at, clock.at, 10)
+    echoed("wamid.L", **late)
+    found = search.find(number.account_id, ["news"], 10).rows
+    assert [row.wa_message_id for row in found] == ["wamid.1", "wamid.0", "wamid.L"]
+    until = clock.at - 300_000
+    for status in (None, "sent"):
+        listed = MessageFilter(status=status, until=until).page(number.account_id, 20, 0)
+        assert [row.wa_message_id for row in listed.rows] == ["wamid.L"]
+
+
+def test_a_message_that_left_the_history_is_found_by_its_words(
+    number: Number, clock: Clock
+) -> None:
+    clock.advance(minutes=1)
+    ingest_now(messages(messages=[text("wamid.A", text={"body": "News"})]))
+    clock.advance(minutes=1)
+    search.add(clock.at, clock.at, 10)
+    ingest_now(chunk(clock, 3600, text={"body": "Old news"}))
+    ingest_now(messages(messages=[text("wamid.H0", text={"body": "Old news"})]))
+    found = search.find(number.account_id, ["news"], 10).rows
+    assert [row.wa_message_id for row in found] == ["wamid.A", "wamid.H0"]
 
 
 def test_history_older_than_messages_are_kept_is_not_stored(

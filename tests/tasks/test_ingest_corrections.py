@@ -144,6 +144,28 @@ def test_a_correction_of_an_unknown_message_is_stored_with_its_event(number: Num
     assert shown(number, "wamid.E")["body"] == {}
 
 
+def test_corrections_that_arrive_before_their_message_have_their_effect(number: Number) -> None:
+    written(edit("wamid.E", words="Secret"), text())
+    original = shown(number)
+    assert original["editId"] == stored("wamid.E").id
+    assert shown(number, "wamid.E")["context"]["messageId"] == original["id"]
+    later = edit("wamid.F", of="wamid.B", words="Secret")
+    written(deletion("wamid.D", of="wamid.B"), later, text("wamid.B", text={"body": "Secret"}))
+    original = shown(number, "wamid.B")
+    assert (original["body"], shown(number, "wamid.F")["body"]) == ({}, {})
+    assert original["deletedAt"] == shown(number, "wamid.D")["createdAt"]
+    received = told("message.received")[-1]
+    assert (received["waMessageId"], received["body"]) == ("wamid.B", {})
+    assert received["deletedAt"] == original["deletedAt"]
+
+
+def test_nobody_corrects_messages_of_others_before_they_arrive(number: Number) -> None:
+    others = {"from": OTHER}
+    written(edit("wamid.E", **others), deletion("wamid.D", **others), text())
+    found = shown(number)
+    assert (found["editId"], found["deletedAt"], found["body"]) == (None, None, {"body": "Hi"})
+
+
 def test_people_correct_only_their_own_messages(number: Number) -> None:
     accepted_message(number, "wamid.OUT")
     written(text(), edit("wamid.E", **{"from": OTHER}), deletion("wamid.D", **{"from": OTHER}))

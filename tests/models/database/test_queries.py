@@ -81,6 +81,7 @@ def test_a_row_is_written_with_its_defaults(number: Number) -> None:
         "network_at": None,
         "origin": None,
         "is_placeholder": None,
+        "is_backdated": None,
         "group_id": None,
         "opens_window": None,
         "change": None,
