@@ -1,7 +1,17 @@
 """Bad multipart forms: malformed, with parts that do not belong, or with unsupported files."""
 
 from contract_tests.bad_headers import TYPE
-from contract_tests.bad_kinds import BOUNDARY, FILE, FORM_TYPE, Kind, form, kind, takes_form
+from contract_tests.bad_kinds import (
+    BOUNDARY,
+    FILE,
+    FORM_TYPE,
+    Applies,
+    Kind,
+    form,
+    kind,
+    takes_form,
+    takes_media,
+)
 
 PNG = b"image/png"
 FORM = b"multipart/form-data"
@@ -50,8 +60,12 @@ FORM_TYPES: dict[str, list[bytes]] = {
 }
 
 
-def _form(name: str, status: int, body: bytes) -> Kind:
-    return kind(f"a form: {name}", status, lambda r: r.with_body(body), takes_form)
+def _form(name: str, status: int, body: bytes, applies: Applies = takes_form) -> Kind:
+    return kind(f"a form: {name}", status, lambda r: r.with_body(body), applies)
+
+
+def _media(name: str, status: int, body: bytes) -> Kind:
+    return _form(name, status, body, takes_media)
 
 
 def _type(name: str, values: list[bytes]) -> Kind:
@@ -60,10 +74,10 @@ def _type(name: str, values: list[bytes]) -> Kind:
 
 KINDS = [
     *(_form(name, 400, body) for name, body in BODIES.items()),
-    *(_form(name, 413, body) for name, body in LARGE.items()),
-    *(_form(f"a file of {n}", 415, form((FILE, type_, b"x"))) for n, type_ in FILE_TYPES.items()),
+    *(_media(name, 413, body) for name, body in LARGE.items()),
+    *(_media(f"a file of {n}", 415, form((FILE, type_, b"x"))) for n, type_ in FILE_TYPES.items()),
     *(
-        _form(f"a file without an extension of {n}", 415, form((NAMELESS, type_, b"x")))
+        _media(f"a file without an extension of {n}", 415, form((NAMELESS, type_, b"x")))
         for n, type_ in UNSPECIFIC.items()
     ),
     *(_type(name, values) for name, values in FORM_TYPES.items()),

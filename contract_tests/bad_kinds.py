@@ -28,6 +28,7 @@ def form(*parts: tuple[bytes, bytes, bytes]) -> bytes:
 
 FILE = b'name="file"; filename="a.png"'
 GOOD_FORM = form((FILE, b"image/png", b"a picture"))
+GOOD_LIST = form((b'name="file"; filename="a.csv"', b"text/csv", b"person\r\n15551230009\r\n"))
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,14 @@ def _sample_target(operation: Operation, example: Any) -> Target:
     path = operation.path.format(**values).encode() + required_query(operation)
     headers: Headers = ((b"Host", b"127.0.0.1"), (b"Authorization", b"Bearer x"))
     if operation.takes_form:
-        headers, body = (*headers, (b"Content-Type", FORM_TYPE)), GOOD_FORM
+        headers, body = (*headers, (b"Content-Type", FORM_TYPE)), good_form(operation)
     good = Request(operation.method.encode(), path, headers, body)
     return Target(operation, good, values, values | {"number_id": "num_x"}, b"x", b"y")
+
+
+def good_form(operation: Operation) -> bytes:
+    """A form that the operation takes."""
+    return GOOD_FORM if takes_media(operation) else GOOD_LIST
 
 
 Applies = Callable[[Operation], bool]
@@ -117,6 +123,11 @@ def has_no_body(operation: Operation) -> bool:
 def takes_form(operation: Operation) -> bool:
     """Operations with a multipart form as their body."""
     return operation.takes_form
+
+
+def takes_media(operation: Operation) -> bool:
+    """Operations whose form has a file for messages."""
+    return operation.id == "uploadMedia"
 
 
 def has_path_value(operation: Operation) -> bool:

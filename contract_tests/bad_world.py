@@ -9,16 +9,18 @@ from typing import Any
 
 import requests
 
-from contract_tests.bad_kinds import FORM_TYPE, GOOD_FORM, Target, required_query
+from contract_tests.bad_kinds import FORM_TYPE, Target, good_form, required_query
 from contract_tests.developers_key import developers_key
 from contract_tests.harness import Customer, Gateway, Receiver, wait_for
 from contract_tests.operations import Operation
 from contract_tests.raw_http import Headers, Request
 from contract_tests.stored import Stored
 
+# A list of templates is not read again so soon.
+REST_MS = 5_500
 RECIPIENT = "15551234567"
 PERSON = "15551230001"
-ERASED = "15551230002"
+ERASED, SUPPRESSED = "15551230002", "15551230003"
 # A key's last use is stored about once an hour. Time alone decides when the network is asked about
 # numbers and templates, and when the worker's heartbeat and count of rounds are written.
 UNWATCHED = {
@@ -64,6 +66,13 @@ class Database:
         unwatched = {column for of, column in UNWATCHED if of == table}
         return [{k: v for k, v in row.items() if k not in unwatched} for row in rows]
 
+    def may_refresh(self) -> bool:
+        """Whether each list of templates was read long enough ago."""
+        latest = time.time_ns() // 1_000_000 - REST_MS
+        return self._stored.rows(
+            "SELECT count(*) FROM template_list WHERE read_at > ?", latest
+        ) == [(0,)]
+
     def is_quiet(self) -> bool:
         """Whether no background work is pending."""
         waiting = (
@@ -93,6 +102,7 @@ class World:
             "number_id": str(stranger.number["id"]),
             "message_id": str(stranger.send(RECIPIENT).json()["id"]),
             "contact_id": _meet(stranger),
+            "suppression_id": _suppress(stranger),
             **self._subscribe(stranger, "/stranger", with_delivery=True),
         }
         self._developers_key = developers_key(gateway, self._customer)
@@ -111,10 +121,12 @@ class World:
         if body:
             headers += ((b"Content-Type", b"application/json"),)
         if operation.takes_form:
-            headers, body = (*headers, (b"Content-Type", FORM_TYPE)), GOOD_FORM
+            headers, body = (*headers, (b"Content-Type", FORM_TYPE)), good_form(operation)
         path = operation.path.format(**values).encode() + required_query(operation)
         if operation.id == "deleteTemplate":
             self._create_template(operation)
+        if operation.id == "refreshTemplates":
+            wait_for(self.database.may_refresh, "the end of a list's rest")
         good = Request(operation.method.encode(), path, headers, body)
         wait_for(self._is_quiet, "a quiet service")
         key, developers_key = self._customer.key.encode(), self._developers_key.encode()
@@ -135,6 +147,8 @@ class World:
         }
         if operation.id == "updateTemplate":
             ours["template_id"] = self._editable_template()
+        if "suppression_id" in wanted:
+            ours["suppression_id"] = _suppress(self._customer)
         if operation.id == "deleteContact":
             ours["contact_id"] = _meet(self._customer, ERASED)
         if "webhook_id" in wanted or "delivery_id" in wanted:
@@ -197,6 +211,9 @@ class World:
         example = operation.body_examples[name] if name else operation.body_example
         assert example is not None, f"the body of {operation.id} has no example in the contract"
         real: dict[str, Any] = {"url": self._receiver.url(f"/{operation.id}")}
+        if "person" in example:
+            # The others get marketing.
+            real["person"] = SUPPRESSED
         if "phone_number_id" in example:
             url = f"{self._gateway.sandbox}/_sandbox/signup"
             real |= requests.post(url, json={}, timeout=5).json()
@@ -209,6 +226,12 @@ class World:
             return [self._replaced(item, real) for item in value]
         ours = {"num_": self._customer.number["id"], "msg_": self._message_id}
         return ours.get(value[:4], value) if isinstance(value, str) else value
+
+
+def _suppress(customer: Customer) -> str:
+    """A suppression of the customer."""
+    answer = customer.request("POST", "/suppressions", json={"person": SUPPRESSED})
+    return str(answer.json()["id"])
 
 
 def _meet(customer: Customer, person: str = PERSON) -> str:

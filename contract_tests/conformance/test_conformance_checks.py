@@ -20,7 +20,7 @@ HEADERS = {
     "X-RateLimit-Reset": "1795167060",
     "X-Request-Id": "a-request",
 }
-NUMBER = {
+NUMBER: dict[str, Any] = {
     "id": "num_1",
     "phoneNumber": "15551234567",
     "displayName": None,
@@ -31,6 +31,7 @@ NUMBER = {
     "messagingLimit": None,
     "statusReason": None,
     "notice": None,
+    "problems": [],
 }
 SECRET = "whsec_made-up"
 DELIVERY = {
