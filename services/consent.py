@@ -152,20 +152,41 @@ def _apply(account: Account, contact: Contact, said: Statement) -> bool:
 
 
 def join(account_id: str) -> None:
-    """After the account chose one consent for all numbers: apply opt-outs of one number to the others."""
+    """After the account chose one consent for all numbers: opt out of all who opted out of one of them."""
     last = ""
-    while rows := Suppression.of_one_number(account_id, last, MOST_JOINED):
-        last = rows[-1].id
-        _join(account_id, [row.person for row in rows if row.person is not None])
+    while digests := Suppression.of_one_number(account_id, last, MOST_JOINED):
+        last = digests[-1]
+        _join(account_id, digests)
 
 
 @exclusively
-def _join(account_id: str, people: Sequence[str]) -> None:
+def _join(account_id: str, digests: Sequence[str]) -> None:
     account = Account.get_by_id(account_id)
-    said = Statement(out=True, number_id=EVERYWHERE, source=Source.API, at=clock.now())
-    for contact in Contact.of_people(account_id, people):
-        if not contact.is_out and _apply(account, contact, said):
-            emit_contact(contact)
+    if account.consent_scope != ConsentScope.ACCOUNT:
+        return
+    numbers = [number.id for number in Number.all(account_id)]
+    for rows in Suppression.of_digests(account, digests).values():
+        latest = _opt_out_of_one(rows, account, numbers)
+        if latest is not None and latest.person is not None:
+            said = Statement(
+                out=True,
+                number_id=EVERYWHERE,
+                source=latest.source,
+                at=latest.at,
+                reason=latest.reason,
+            )
+            say(account_id, [latest.person], said)
+
+
+def _opt_out_of_one(
+    rows: Sequence[Suppression], account: Account, number_ids: Iterable[str]
+) -> Suppression | None:
+    """The latest opt-out that holds for one of the numbers while they are kept apart."""
+    said = {row.number_id for row in rows} - {EVERYWHERE}
+    of_each = ([r for r in rows if r.number_id in {EVERYWHERE, n}] for n in said.union(number_ids))
+    latest = (latest_of(each, account, EVERYWHERE) for each in of_each)
+    outs = (row for row in latest if row is not None and row.is_out)
+    return max(outs, key=lambda row: row.at, default=None)
 
 
 def require(contact: Contact, problem: str) -> None:

@@ -20,6 +20,8 @@ logger = logging.getLogger(__name__)
 LEASE_MS = 5 * clock.MINUTE_MS
 # Back-off between two tries, in milliseconds. Later the answer would only surprise the person.
 PAUSES_MS = (10_000, 60_000, 10 * clock.MINUTE_MS)
+# An older answer is not sent: the customer service window may be closed, and the Idempotency-Key be expired.
+OLDEST_MS = 12 * 60 * clock.MINUTE_MS
 # Statuses after which nothing was sent, and a repetition may send it.
 PASSING = frozenset({429, 500, 503})
 
@@ -39,7 +41,8 @@ def _body_of(answer: OptOutAnswer) -> dict[str, object] | None:
     """The request of the message, None if it is no longer wanted."""
     account = Account.get_by_id(answer.account_id)
     contact = Contact.find(answer.contact_id)
-    is_wanted = account.stop_answer and account.suspended_at is None
+    is_fresh = clock.now() - answer.created_at <= OLDEST_MS
+    is_wanted = account.stop_answer and account.suspended_at is None and is_fresh
     if not is_wanted or contact is None or not contact.is_out:
         return None
     to = contact.phone or contact.user_id or contact.parent_user_id

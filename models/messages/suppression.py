@@ -210,10 +210,19 @@ class Suppression(Owned):
                     erased[digest].assign({"person": person})
 
     @classmethod
-    def of_one_number(cls, account_id: str, after: str, limit: int) -> list[Self]:
-        """The next opt-outs in force that were said to one number, in the order of their identifiers."""
-        of_account = cls.select().where(cls.account == account_id, IS_IN_FORCE, cls.id > after)
-        return fetch(of_account.where(cls.number_id != EVERYWHERE).order_by(cls.id).limit(limit))
+    def of_one_number(cls, account_id: str, after: str, limit: int) -> list[str]:
+        """The next digests of people who opted out of one number, or in again, in their order."""
+        of_account = cls.select(cls.digest).distinct().where(cls.account == account_id)
+        of_number = of_account.where(cls.number_id != EVERYWHERE, cls.digest > after)
+        return [row.digest for row in fetch(of_number.order_by(cls.digest).limit(limit))]
+
+    @classmethod
+    def of_digests(cls, account: Account, digests: Collection[str]) -> dict[str, list[Self]]:
+        """The statements with these digests, in the caller's transaction."""
+        found: dict[str, list[Self]] = {}
+        for row in _known.read(account.id, list(digests)):
+            found.setdefault(row.digest, []).append(row)
+        return found
 
     @classmethod
     def search(

@@ -448,6 +448,31 @@ def test_joining_the_consent_of_numbers_applies_it_to_the_others(
     assert [is_out(here), is_out(there)] == [False, False]
 
 
+def test_joining_the_consent_of_numbers_leaves_no_person_opted_out_of_one_of_them(
+    account: Account, number: Number, second: Number, clock: Clock
+) -> None:
+    per_number(account)
+    people = PHONE, OTHER, "15550001111", "15550002222"
+    here = [factories.contact(number, phone=person) for person in people]
+    there = [factories.contact(second, phone=person) for person in people]
+    # The first one opted out of a number before an opt-in to the other, the second one out of all before it.
+    opt(there[0], 1_000, out=True)
+    opt(there[0], 9_000, out=False)
+    opt(here[0], 5_000, out=True)
+    consent.suppress(account.id, OTHER, None, None)
+    opt(here[1], clock.at + 5_000, out=False)
+    # The third one opted in to both again, and so did the fourth one by the end of a suppression of all.
+    consent.suppress(account.id, people[2], None, None)
+    opt(here[3], 1_000, out=True)
+    row, _ = consent.suppress(account.id, people[3], None, None)
+    for contact in (here[2], there[2]):
+        opt(contact, clock.at + 5_000, out=False)
+    consent.end(account.id, row.id)
+    accounts.set_consent(account, scope=ConsentScope.ACCOUNT)
+    assert [is_out(each) for each in here] == [True, True, False, False]
+    assert [is_out(each) for each in there] == [True, True, False, False]
+
+
 def test_a_wrong_setting_of_consent_changes_nothing(account: Account) -> None:
     for wrong in ({"languages": ["en", "xx"]}, {"answer": "x" * 4097}):
         with pytest.raises(ValueError, match=r"."):

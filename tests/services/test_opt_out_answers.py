@@ -104,9 +104,11 @@ def test_an_answer_with_an_unknown_outcome_is_not_repeated(network: Network, clo
     assert len(network.sent) == 1
 
 
-@pytest.mark.parametrize("change", ["no answer", "suspended", "opted in", "erased", "disconnected"])
+@pytest.mark.parametrize(
+    "change", ["no answer", "suspended", "opted in", "erased", "disconnected", "too late"]
+)
 def test_an_answer_that_is_no_longer_wanted_is_not_sent(
-    change: str, account: Account, number: Number, network: Network
+    change: str, account: Account, number: Number, network: Network, clock: Clock
 ) -> None:
     write("wamid.IN1", "STOP")
     match change:
@@ -120,6 +122,8 @@ def test_an_answer_that_is_no_longer_wanted_is_not_sent(
             Erasure.begin(Contact.get())
         case "disconnected":
             number.amend(status="DISCONNECTED")
+        case "too late":
+            clock.advance(hours=13)
     opt_out_answers.send_due()
     assert network.sent == []
     assert OptOutAnswer.select().count() == 0

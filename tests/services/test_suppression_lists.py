@@ -9,7 +9,7 @@ import pytest
 from models.accounts.account import Account, ConsentScope
 from models.accounts.audit import Audit
 from models.clock import timestamp
-from models.database import writing
+from models.database import database, writing
 from models.deliveries.event import Event
 from models.errors import ConflictError, InvalidError
 from models.messages.contact import Contact, Source
@@ -147,6 +147,20 @@ def test_an_import_that_was_interrupted_reaches_the_contacts_when_repeated(
             load(account, text)
     load(account, text)
     assert Contact.get_by_id(contact.id).is_out
+
+
+def test_suppressions_are_counted_while_others_may_write(
+    account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    were_alone = list[bool]()
+
+    def count(_account_id: str) -> int:
+        were_alone.append(database.in_transaction())
+        return 0
+
+    monkeypatch.setattr(Suppression, "count", count)
+    load(account, f"person\n{PHONE}\n")
+    assert were_alone == [False]
 
 
 def test_an_older_line_does_not_undo_a_later_opt_in(account: Account, number: Number) -> None:
