@@ -8,6 +8,7 @@ resources of another account (403). Invalid requests stay invalid for their orig
 * Every second reply or reaction refers to a message that exists.
 * Every fourth valid request for the audit log has the key of a developer, who may not read it.
 * A request that completes an open signup link gets a signup code of the sandbox.
+* Every second import of suppressions has a file with one person.
 """
 
 import os
@@ -47,6 +48,8 @@ ERASES = "deleteContact"
 LONG_NAME = 500
 # These need an inbound message with media.
 OF_PICTURE = {"downloadMedia", "markMessageRead"}
+# A file that can be imported. Of a binary one, the schema cannot say what is in it.
+LIST = "person\n15550109999\n"
 SIGNUP = {"getSignupLink", "completeSignup"}
 
 # The coverage phase has 5,000 bodies of a message, twice as many as all other requests.
@@ -85,6 +88,8 @@ def before_call(_context: HookContext, case: AnyCase, _kwargs: dict[str, Any]) -
     if operation == "sendMessage":
         _answer_existing(case)
         _name_no_template(case)
+    if operation == "importSuppressions" and live.turn(operation, "file") % 2:
+        case.body = {"file": LIST}
     if operation in SIGNUP:
         _steer_signup(case, operation, reserve=0 if is_chained else RESERVED_SLUGS)
 
