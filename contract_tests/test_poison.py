@@ -25,7 +25,7 @@ WORKER = """
 import os, signal, sys
 from gateway.cli import main
 from networks.whatsapp.cloud_api import CloudApi
-from services import number_status
+from services import number_checks
 
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
@@ -33,7 +33,7 @@ def die():
 def parse(network, body, now, parse=CloudApi.parse):
     return die() if b"poison" in body else parse(network, body, now)
 
-CloudApi.parse, number_status.network_of = parse, lambda number: die()
+CloudApi.parse, number_checks.network_of = parse, lambda number: die()
 sys.argv = ["gateway", "worker"]
 main()
 """

@@ -26,7 +26,7 @@ def complete_signup(slug: str, payload: dict[str, Any]) -> tuple[dict[str, Any],
     """POST /signup/{slug}/complete."""
     claim = onboarding.SignupClaim(
         payload["code"],
-        payload.get("phone_number_id", ""),
+        payload["phone_number_id"],
         payload["waba_id"],
         payload.get("pin"),
     )
