@@ -38,7 +38,9 @@ PLACES = {
     ("path_parameters", "contact_id"): "contact",
     ("query", "contactId"): "contact",
     ("query", "numberId"): "number",
+    ("path_parameters", "suppression_id"): "suppression",
     ("body", "number_id"): "number",
+    ("body", "numberId"): "number",
     ("body", "numberIds"): "number",
 }
 CHANGES_WEBHOOK = {"updateWebhook", "deleteWebhook"}

@@ -15,7 +15,7 @@ from contract_tests.harness import Customer, Gateway, Receiver, wait_for
 OWNER, STRANGER = "owner", "stranger"
 # The sandbox's network accepts it and then reports it as failed (docs/sandbox.md).
 FAILING_RECIPIENT = "15550100002"
-PERSON = "15551234567"
+PERSON, SUPPRESSED = "15551234567", "15551230003"
 
 
 def prepare(gateway: Gateway, receiver: Receiver, folder: Path, *, links: int) -> Mapping[str, str]:
@@ -52,7 +52,7 @@ def prepare(gateway: Gateway, receiver: Receiver, folder: Path, *, links: int) -
 
 
 def _resources(customer: Customer, receiver: Receiver, name: str) -> dict[str, str]:
-    """The identifiers of a number, a contact, a webhook, a message and its delivery, by kind.
+    """The identifiers of a number, a contact, a suppression, a webhook, a message and its delivery, by kind.
 
     The webhook gets failures only, so that its list stays small.
     """
@@ -72,8 +72,11 @@ def _resources(customer: Customer, receiver: Receiver, name: str) -> dict[str, s
         return found[0]["id"] if found else None
 
     [contact] = customer.request("GET", f"/contacts?phone={FAILING_RECIPIENT}").json()["data"]
+    body = {"person": SUPPRESSED}
+    suppression = customer.request("POST", "/suppressions", json=body).json()
     return {
         "contact": contact["id"],
+        "suppression": suppression["id"],
         "number": customer.number["id"],
         "webhook": webhook["id"],
         "message": message["id"],

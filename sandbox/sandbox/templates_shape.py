@@ -107,7 +107,10 @@ def flaw(category: str, components: list[dict[str, Any]]) -> str | None:
 def _has_sample(header: dict[str, Any]) -> bool:
     example = header.get("example")
     handles = example.get("header_handle") if isinstance(example, dict) else None
-    return isinstance(handles, list) and bool(handles)
+    if not isinstance(handles, list) or not handles:
+        return False
+    # The id of a file for messages is no handle of an upload.
+    return all(isinstance(handle, str) and not handle.isdecimal() for handle in handles)
 
 
 def _is(value: object, form: re.Pattern[str]) -> bool:

@@ -134,6 +134,14 @@ def test_a_review_goes_on_after_a_kill(
         [BODY, {"type": "HEADER", "format": "TEXT", "text": "Order {{1}}"}],
         [BODY, {"type": "HEADER", "format": "IMAGE"}],
         [BODY, {"type": "HEADER", "format": "DOCUMENT", "example": {"header_handle": []}}],
+        [
+            BODY,
+            {
+                "type": "HEADER",
+                "format": "DOCUMENT",
+                "example": {"header_handle": ["106540352242922"]},
+            },
+        ],
     ],
 )
 def test_a_template_against_the_platforms_rules_is_rejected_or_with_the_knob_refused(
