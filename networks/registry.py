@@ -23,7 +23,7 @@ CLOSING_SECONDS = 1
 # The longest call, in seconds: a long list takes several requests, each with its own time-out.
 MOST_SECONDS = 300
 
-_starting = threading.Lock()
+_opening, _starting = threading.Lock(), threading.Lock()
 
 
 class OnNetwork(Protocol):
@@ -53,7 +53,9 @@ _stores: list[Callable[[bytes], object]] = []
 
 def get_network(name: str | None = None) -> Network:
     """The network with this name, by default that of the settings. The process has one of each."""
-    return _open(name or get_settings().network)
+    # Only one of several concurrent threads may open it.
+    with _opening:
+        return _open(name or get_settings().network)
 
 
 def store_with(store: Callable[[bytes], object]) -> None:
