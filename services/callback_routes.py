@@ -37,9 +37,7 @@ def find(number: Number, sender: Sender) -> str:
         except NetworkError as error:
             logger.warning("the callbacks of number %s were not checked: %s", number.id, error)
             problems += [each for each in number.problems if each["code"] != ProblemCode.SILENT]
-    if (since := silent_since(number.id, clock.now())) is not None:
-        problems.append({"code": ProblemCode.SILENT, "detail": clock.timestamp(since)})
-    return json.dumps(problems)
+    return json.dumps(problems + _silence(number))
 
 
 def _of_route(route: Route) -> list[Problem]:
@@ -52,6 +50,14 @@ def _of_route(route: Route) -> list[Problem]:
     if route.missing:
         problems.append({"code": ProblemCode.FIELDS, "detail": ", ".join(route.missing)})
     return problems
+
+
+def _silence(number: Number) -> list[Problem]:
+    """The silence that messages show. It began when it was first found, because a message counts for a day."""
+    if (since := silent_since(number.id, clock.now())) is None:
+        return []
+    known = [each["detail"] for each in number.problems if each["code"] == ProblemCode.SILENT]
+    return [{"code": ProblemCode.SILENT, "detail": min([clock.timestamp(since), *known])}]
 
 
 def restore(number: Number) -> None:

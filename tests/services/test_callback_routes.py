@@ -9,6 +9,7 @@ import pytest
 from models import clock as service_clock
 from models.database import writing
 from models.deliveries.event import Event
+from models.messages import silence
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number, NumberStatus
 from networks.exceptions import ThrottledError
@@ -120,6 +121,24 @@ def test_a_message_without_any_callback_for_an_hour_is_suspicious_for_a_day(
     assert at is not None
     silent = [("no_callbacks", service_clock.timestamp(at))]
     assert _check(number) == (silent if 1 < waits < 24 else [])
+
+
+@pytest.mark.usefixtures("platform")
+def test_a_number_that_sends_much_within_an_hour_is_found_silent_too_since_the_first_check(
+    number: Number, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(silence, "MOST_LOOKED", 2)
+    found = []
+    for _ in range(5):
+        for _ in range(3):
+            accepted_message(number, f"wamid.{clock.at}")
+            clock.advance(minutes=10)
+        found.append(_check(number))
+    [(code, since)] = found[2]
+    assert (found[0], code) == ([], "no_callbacks")
+    assert found[-1] == [(code, since)]
+    ingest_now(messages(messages=[text()]))
+    assert _check(number) == []
 
 
 @pytest.mark.usefixtures("platform")
