@@ -53,7 +53,7 @@ def _of_route(route: Route) -> list[Problem]:
 
 
 def _silence(number: Number) -> list[Problem]:
-    """The silence that messages show. It began when it was first found, because a message counts for a day."""
+    """The silence that messages show, since it was first found: messages count for a day only."""
     if (since := silent_since(number.id, clock.now())) is None:
         return []
     known = [each["detail"] for each in number.problems if each["code"] == ProblemCode.SILENT]
