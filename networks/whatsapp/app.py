@@ -31,44 +31,50 @@ OUTER = {*RECIPIENT_IDS, "history_context"}
 STATUSES = {"delivered": "delivered", "read": "read", "played": "read", "error": "failed"}
 # Stands for a file, which another callback brings later.
 PLACEHOLDER = "media_placeholder"
-NO_MESSAGE = "The item is not an object."
+# The members of a chunk of history.
+ABOUT, THREADS = "metadata", "threads"
 
 
 def split(field: str, value: dict[str, Any]) -> Iterator[tuple[Any, dict[str, Any]]]:
     """The items of a value, each with a value that has only this item."""
-    common = {key: value[key] for key in value if key not in LISTS[field]}
     for key in LISTS[field]:
-        items = value.get(key)
-        for item in items if isinstance(items, list) else [items] if items else []:
+        for item in graph.listed(value, key):
             if key == HISTORY:
-                yield from ((each, common | {key: [part]}) for each, part in _messages_of(item))
+                yield from ((each, {key: [part]}) for each, part in _messages_of(item))
             else:
-                yield item, common | {key: [item]}
+                yield item, {key: [item]}
 
 
 def _messages_of(chunk: Any) -> Iterator[tuple[Any, Any]]:
-    """The messages of a chunk of history, each with a chunk that has only this message."""
-    if not isinstance(chunk, dict) or "threads" not in chunk:
-        yield chunk, chunk
-        return
-    for thread in graph.parts_of(chunk, "threads"):
-        messages = thread.get("messages")
-        for each in messages if isinstance(messages, list) else [messages]:
-            yield each, chunk | {"threads": [thread | {"messages": [each]}]}
+    """The messages of a chunk of history, each with a chunk that has only this message.
+
+    What a chunk has beside them, such as errors, is a chunk of its own, and so is a thread without messages.
+    """
+    threads = graph.listed(chunk, THREADS)
+    rest = {key: chunk[key] for key in chunk if key != THREADS} if threads else chunk
+    about = {key: rest[key] for key in rest if key == ABOUT} if threads else {}
+    for thread in threads:
+        messages = graph.listed(thread, "messages")
+        for each in messages:
+            yield each, about | {THREADS: [thread | {"messages": [each]}]}
+        if not messages:
+            yield thread, about | {THREADS: [thread]}
+    if rest != about:
+        yield rest, rest
 
 
 def read(field: str, number: str, value: dict[str, Any]) -> Item | None:
     """The item of a value from split(). None for a notice, such as that the owner shares no history."""
     if field == STATE:
         return _contact(number, graph.first_of(value, "state_sync"))
-    chunk = graph.first_of(value, HISTORY)
-    if field == HISTORY and chunk and "threads" not in chunk:
-        return None
-    thread = graph.first_of(chunk, "threads")
+    chunk: Any = next(iter(graph.listed(value, HISTORY)), {})
+    thread: Any = next(iter(graph.listed(chunk, THREADS)), {})
     lists = (thread, "messages"), (value, "messages"), (value, "message_echoes")
-    message = next((found for place in lists if (found := graph.first_of(*place))), None)
+    message = next((each for place in lists for each in graph.listed(*place)), None)
+    if not all(isinstance(each, dict) for each in (chunk, thread, message or {})):
+        return Unreadable("The item is not an object.")
     if message is None:
-        return None if not any(key in value for key in LISTS[field]) else Unreadable(NO_MESSAGE)
+        return None
     if not message.get("id"):
         return Unreadable("The item has no id.")
     return _message(number, value, thread, message, is_history=field == HISTORY)

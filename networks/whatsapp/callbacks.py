@@ -6,7 +6,6 @@ affects another.
 
 import json
 import logging
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,11 +17,9 @@ from networks.items import (
     Person,
     PersonUpdate,
     PlatformNotice,
-    Pricing,
-    StatusUpdate,
     Unreadable,
 )
-from networks.whatsapp import app, calls, graph, numbers, templates
+from networks.whatsapp import app, calls, graph, numbers, statuses, templates
 from networks.whatsapp.messages import (
     CONTACT_IDS,
     RECIPIENT_IDS,
@@ -37,8 +34,6 @@ logger = logging.getLogger(__name__)
 # Clocks differ by minutes. A time further ahead is wrong, and all later messages of the person would get it.
 MOST_AHEAD = 10 * 60 * 1000
 
-# The values of a pricing. Any other text is ignored.
-PRICING_WORD = re.compile(r"\w[\w.-]{0,63}", re.ASCII)
 # The members of a value that apply to all its items, and by field the lists that are split into items.
 SHARED = ("messaging_product", "metadata")
 LISTS = {"messages": ("messages", "statuses"), calls.FIELD: ("calls", "statuses")}
@@ -47,10 +42,10 @@ OF_PERSONS = ("user_preferences", "user_id_update")
 MARKETING, PREFERENCES = "marketing_messages", {"stop": True, "resume": False}
 # Values of a member without information.
 EMPTY: tuple[Any, ...] = (None, "", [], {})
-# The statuses of messages. Any other one, such as of a payment, becomes a PlatformNotice. Source: Cloud API.
-STATUSES = frozenset({"sent", "delivered", "read", "played", "failed"})
 # The entry that the test button of the platform's dashboard sends.
 TEST_ENTRY = "0"
+# The members of a callback and of an entry that say nothing alone.
+OUTER = ("object", "id", "time")
 # The errors of items that can never be ingested.
 NOT_AN_OBJECT = "The item is not an object."
 NO_ID = "The item has no id."
@@ -85,48 +80,64 @@ def parse(body: bytes, now: int, app_id: str = "") -> list[Part]:
         return [Part(Unreadable(str(error)), lambda: body)]
     if not isinstance(callback, dict):
         return [Part(Unreadable("The body is not a JSON object."), lambda: body)]
-    return [
-        part
-        for entry in graph.parts_of(callback, "entry")
-        if str(entry.get("id")) != TEST_ENTRY
-        for change in graph.parts_of(entry, "changes")
-        for part in _split(_Around(entry, now + MOST_AHEAD, app_id), change)
-    ]
+    return list(_parts(callback, now + MOST_AHEAD, app_id))
+
+
+def _parts(callback: dict[str, Any], latest: int, app_id: str) -> Iterator[Part]:
+    """The items of a callback. Everything that has another form than a change is Unreadable."""
+    for entry in _members(callback, "entry"):
+        if not isinstance(entry, dict):
+            yield _whole(callback | {"entry": [entry]}, "The entry is not an object.")
+        elif str(entry.get("id")) != TEST_ENTRY:
+            around = _Around(entry, latest, app_id)
+            for change in _members(entry, "changes"):
+                if isinstance(change, dict):
+                    yield from _split(around, change)
+                else:
+                    alone = entry | {"changes": [change]}
+                    yield _whole(callback | {"entry": [alone]}, "The change is not an object.")
+
+
+def _members(value: dict[str, Any], name: str) -> list[Any]:
+    """The members of a list. Anything else is the only member, and so is what comes without a list."""
+    found = value.get(name)
+    if found in EMPTY:
+        return [None] if value.keys() - {name, *OUTER} else []
+    return found if isinstance(found, list) else [found]
+
+
+def _whole(callback: dict[str, Any], error: str) -> Part:
+    return Part(Unreadable(error), lambda: json.dumps(callback).encode())
 
 
 def _split(around: _Around, change: dict[str, Any]) -> Iterator[Part]:
     field, value = str(change.get("field", "")), change.get("value")
-    if field in app.LISTS and isinstance(value, dict):
-        yield from (_part(around, field, alone) for alone in _of_app(field, value))
-        return
-    if field in OF_PERSONS and isinstance(value, dict) and isinstance(value.get(field), list):
-        for item in value[field]:
-            yield _part(around, field, value | {field: [item]})
-        return
-    if field not in LISTS or not isinstance(value, dict):
+    if not isinstance(value, dict) or not (lists := _lists_of(field)):
         yield _part(around, field, value)
         return
-    common: dict[str, Any] = {key: value[key] for key in SHARED if key in value}
-    lists = LISTS[field]
-    for key in lists:
-        items = value.get(key)
-        for item in items if isinstance(items, list) else [items] if items else []:
-            yield _part(around, field, common | _contact_of(value, item) | {key: [item]})
-    known = {*SHARED, *lists, *(["contacts"] if any(value.get(key) for key in lists) else [])}
+    shared = {key: value[key] for key in SHARED if key in value}
+    items = list(_items_of(field, value))
+    for item, alone in items:
+        yield _part(around, field, shared | _contact_of(value, item) | alone)
+    known = {*SHARED, *lists, *(["contacts"] if items else [])}
     rest = {key: value[key] for key in value if key not in known and value[key] not in EMPTY}
     # Contacts alone are no information: they only name the people of other members.
     if rest.keys() - {"contacts"}:
-        yield _part(around, field, common | rest)
+        yield _part(around, field, shared | rest)
 
 
-def _of_app(field: str, value: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The values with one item of the app each. A value without items is left as it is."""
-    parts = list(app.split(field, value))
-    for item, alone in parts:
-        others = {key: each for key, each in alone.items() if key != "contacts"}
-        yield others | _contact_of(value, item)
-    if not parts:
-        yield value
+def _lists_of(field: str) -> tuple[str, ...]:
+    """The lists of a value that are split into items. A field of persons has one that is named like it."""
+    return (field,) if field in OF_PERSONS else (LISTS | app.LISTS).get(field, ())
+
+
+def _items_of(field: str, value: dict[str, Any]) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """The items of these lists, each with the list of only this item."""
+    if field in app.LISTS:
+        yield from app.split(field, value)
+        return
+    for key in _lists_of(field):
+        yield from ((item, {key: [item]}) for item in graph.listed(value, key))
 
 
 def _contact_of(value: dict[str, Any], item: Any) -> dict[str, Any]:
@@ -139,7 +150,7 @@ def _contact_of(value: dict[str, Any], item: Any) -> dict[str, Any]:
     contacts = graph.parts_of(value, "contacts")
     ids = {
         item[key]
-        for key in (*SENDER_IDS, *RECIPIENT_IDS, *app.RECIPIENT_IDS)
+        for key in (*CONTACT_IDS, *SENDER_IDS, *RECIPIENT_IDS, *app.RECIPIENT_IDS)
         if isinstance(item.get(key), str)
     }
     found = [one for one in contacts if any(str(one.get(key)) in ids for key in CONTACT_IDS)]
@@ -210,8 +221,7 @@ def _read_listed(field: str, value: dict[str, Any]) -> Item | None:
         return calls.read(number, value, item, contact)
     if key == "messages":
         return inbound(number, item, contact)
-    is_known = str(item.get("status")) in STATUSES
-    return _status(number, item, contact) if is_known else None
+    return statuses.read(number, item, contact)
 
 
 def _phone_number_id(value: dict[str, Any]) -> str:
@@ -259,33 +269,3 @@ def _person_update(field: str, value: dict[str, Any]) -> PersonUpdate | None:
 def _version(value: Any, version: str) -> Any:
     """An identifier, or one of its versions if the platform sends a ``previous`` and a ``current`` one."""
     return value.get(version) if isinstance(value, dict) else value
-
-
-def _status(number: str, status: dict[str, Any], contact: dict[str, Any]) -> StatusUpdate:
-    reference = status.get("biz_opaque_callback_data")
-    errors = graph.parts_of(status, "errors")
-    return StatusUpdate(
-        phone_number_id=number,
-        wa_message_id=str(status["id"]),
-        status=str(status.get("status", "")),
-        reference=str(reference) if reference else None,
-        errors=tuple((str(error.get("code", "unknown")), graph.text_of(error)) for error in errors),
-        error_details=tuple(map(graph.details_of, errors)),
-        at=graph.milliseconds(status.get("timestamp")),
-        # The recipient may be a group.
-        person=Person()
-        if status.get("recipient_type") == "group"
-        else person_of(status, RECIPIENT_IDS, contact),
-        pricing=_pricing(graph.part_of(status, "pricing")),
-    )
-
-
-def _pricing(pricing: dict[str, Any]) -> Pricing | None:
-    """The pricing of a status. None if it has no valid member."""
-    billable = pricing.get("billable")
-    model, category, type_ = (
-        text if isinstance(text, str) and PRICING_WORD.fullmatch(text) else None
-        for text in map(pricing.get, ("pricing_model", "category", "type"))
-    )
-    read = Pricing(billable if isinstance(billable, bool) else None, model, category, type_)
-    return None if read == Pricing(None, None, None, None) else read

@@ -299,6 +299,12 @@ def parts_of(value: Any, name: str) -> list[dict[str, Any]]:
     return [each for each in parts if isinstance(each, dict)] if isinstance(parts, list) else []
 
 
+def listed(value: Any, name: str) -> list[Any]:
+    """The members of an optional list. A value that is no list is the only member, unless it is empty."""
+    found = value.get(name) if isinstance(value, dict) else None
+    return found if isinstance(found, list) else [found] if found else []
+
+
 def first_of(value: Any, name: str) -> dict[str, Any]:
     """The first object of such a list. Empty if there is none."""
     return next(iter(parts_of(value, name)), {})

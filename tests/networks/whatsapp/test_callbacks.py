@@ -19,7 +19,7 @@ from networks.items import (
     StatusUpdate,
     Unreadable,
 )
-from networks.whatsapp import callbacks
+from networks.whatsapp import statuses
 from networks.whatsapp.callbacks import parse
 from networks.whatsapp.graph import read_json
 from networks.whatsapp.numbers import event_of, news_of
@@ -208,7 +208,7 @@ def test_an_item_of_an_unknown_form_does_not_affect_the_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with_status = _value(messages=[TEXT], statuses=[STATUS])
-    monkeypatch.setattr(callbacks, "_status", None)
+    monkeypatch.setattr(statuses, "read", None)
     body = json.dumps({"entry": [_messages(with_status)]}).encode()
     message, status = (part.item for part in parse(body, NOW))
     assert isinstance(message, InboundMessage)
@@ -330,6 +330,54 @@ def test_an_invalid_value_and_an_invalid_array_are_unreadable() -> None:
     changes = [{"field": "messages", "value": 7}, {"field": "messages", "value": {"messages": "x"}}]
     items = _parse({"id": "1", "changes": changes})
     assert [type(item) for item in items] == [Unreadable, Unreadable]
+
+
+@pytest.mark.parametrize(
+    ("callback", "kept"),
+    [
+        ({"object": "page", "news": 1}, {"news": 1, "entry": [None]}),
+        ({"entry": "none"}, {"entry": ["none"]}),
+        ({"entry": [7]}, {"entry": [7]}),
+        ({"entry": [{"id": "1", "messaging": [{}]}]}, {"id": "1", "messaging": [{}]}),
+        ({"entry": [{"id": "1", "changes": "none"}]}, {"id": "1", "changes": ["none"]}),
+        ({"entry": [{"id": "1", "changes": [7]}]}, {"id": "1", "changes": [7]}),
+    ],
+)
+def test_what_has_another_form_than_a_change_is_kept(
+    callback: dict[str, Any], kept: dict[str, Any]
+) -> None:
+    [part] = parse(json.dumps(callback).encode(), NOW)
+    assert isinstance(part.item, Unreadable)
+    found = json.loads(part.body())
+    assert kept.items() <= (found if "entry" in kept else found["entry"][0]).items()
+    [again] = parse(part.body(), NOW)
+    assert (again.item, again.body()) == (part.item, part.body())
+
+
+def test_an_entry_and_a_change_may_come_without_a_list() -> None:
+    entry = _messages(_value(messages=TEXT, statuses=STATUS))
+    body = json.dumps({"entry": entry | {"changes": entry["changes"][0]}}).encode()
+    message, status = (part.item for part in parse(body, NOW))
+    assert isinstance(message, InboundMessage)
+    assert isinstance(status, StatusUpdate)
+
+
+@pytest.mark.parametrize(
+    ("field", "told"),
+    [
+        ("messages", {"messages": [TEXT]}),
+        ("calls", {"calls": [{"id": "wacid.A", "event": "connect"}]}),
+        ("smb_message_echoes", {"message_echoes": [TEXT]}),
+        ("history", {"history": [{"threads": [{"id": "1", "messages": [TEXT]}]}]}),
+        ("smb_app_state_sync", {"state_sync": [{"type": "label"}]}),
+        ("user_preferences", {"user_preferences": [{"wa_id": "1"}], "contacts": [{"wa_id": "1"}]}),
+        ("user_preferences", {"user_preferences": []}),
+    ],
+)
+def test_unknown_members_beside_items_are_a_notice(field: str, told: dict[str, Any]) -> None:
+    value = _value(**told, surprise={"a": 1}, errors=[])
+    *_, notice = _parse({"id": "1", "changes": [{"field": field, "value": value}]})
+    assert notice.value == _value(surprise={"a": 1})
 
 
 def test_each_part_can_be_parsed_again_as_a_callback() -> None:

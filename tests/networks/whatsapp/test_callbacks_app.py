@@ -187,6 +187,39 @@ def test_an_owner_who_shares_no_history_is_a_notice() -> None:
     assert item.value["history"] == [{"errors": errors}]
 
 
+@pytest.mark.parametrize(
+    "rest", [{"errors": [{"code": 9}]}, {"metadata": {"progress": 100}, "surprise": 1}]
+)
+def test_what_a_chunk_has_beside_its_messages_is_a_notice(rest: dict[str, Any]) -> None:
+    chunk = rest | {"threads": [{"id": ANA, "messages": [ECHO]}]}
+    message, notice = items("history", history=[chunk])
+    assert isinstance(message, AppMessage)
+    assert isinstance(notice, PlatformNotice)
+    assert notice.value["history"] == [rest]
+
+
+@pytest.mark.parametrize(
+    "threads", [[], [{"id": ANA}], [{"id": ANA, "messages": []}], {"id": ANA, "messages": None}]
+)
+def test_history_without_messages_is_a_notice(threads: Any) -> None:
+    [notice] = items("history", history=[{"metadata": {"progress": 100}, "threads": threads}])
+    assert isinstance(notice, PlatformNotice)
+    assert notice.value["history"][0]["metadata"] == {"progress": 100}
+
+
+def test_a_part_of_the_history_without_a_list_is_read() -> None:
+    thread = {"id": ANA, "messages": ECHO}
+    [item] = items("history", history={"threads": thread})
+    assert (item.wa_message_id, item.person) == ("wamid.E", Person(ANA))  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("chunk", [7, {"threads": [7]}, {"threads": "x"}])
+def test_a_part_of_the_history_that_is_no_object_is_kept(chunk: Any) -> None:
+    bad, good = parts("history", history=[chunk], messages=[ECHO])
+    assert isinstance(bad.item, Unreadable)
+    assert isinstance(good.item, AppMessage)
+
+
 def state(**changes: Any) -> dict[str, Any]:
     """A contact of the app."""
     contact = {"full_name": "Ana Berg", "first_name": "Ana", "phone_number": f"+{ANA}"}
