@@ -26,11 +26,10 @@ def group_of(target: Message, number: Number, type_: str) -> str | None:
     return target.group_id
 
 
-def check(target: Message, contact: Contact, type_: str, template: Template | None) -> None:
-    """Check a message to the group of ``target``. Raises ConflictError.
+def check(target: Message, contact: Contact, type_: str) -> None:
+    """Check the recipient of a message to the group of ``target``. Raises ConflictError.
 
-    The consent of ``contact`` was checked, so nobody else may be its recipient. The consent of the other
-    people in the group is unknown, so it gets no marketing. ``template`` is None if it is not known.
+    The consent of ``contact`` is checked, so nobody else may be its recipient.
     """
     if target.contact_id != contact.id:
         place = "reaction" if type_ == "reaction" else "context"
@@ -40,7 +39,14 @@ def check(target: Message, contact: Contact, type_: str, template: Template | No
             f" leave out {place} to write to the other one alone.",
             field="/to",
         )
-    if type_ == "template" and (template is None or template.category == MARKETING):
+
+
+def check_template(target: Message, template: Template | None) -> None:
+    """Check a template to the group of ``target``, None if it is not known. Raises ConflictError.
+
+    The consent of the other people in the group is unknown, so it gets no marketing.
+    """
+    if template is None or template.category == MARKETING:
         problem = "has no known category yet" if template is None else f"is {MARKETING}"
         raise ConflictError(
             f"Request body, template.name: the template {problem}, and context.message_id {target.id} is in"

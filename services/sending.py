@@ -144,13 +144,16 @@ async def send(account_id: str, body: dict[str, Any], key: str | None) -> Answer
 async def _checked(begin: Callable[..., _Send], locks: Sequence[str]) -> _Send:
     """Commit ``begin``. If a copy of a template refuses it, the template is read from the network first.
 
-    The network decides on a send whose template could not be read.
+    The network decides on the content of a send whose template could not be read.
     """
     try:
         return await _settle(begin, locks)
     except templates.CopyRefusedError as refused:
         is_fresh = await template_reads.read_again(refused.number, refused.name)
-    return await _settle(partial(begin, is_final=is_fresh), locks)
+    try:
+        return await _settle(partial(begin, is_final=is_fresh), locks)
+    except templates.CopyRefusedError as refused:
+        raise refused.refusal from None
 
 
 async def _settle(begin: Callable[[Callable[[_Send], None]], _Send], locks: Sequence[str]) -> _Send:
@@ -199,7 +202,9 @@ def _begin(
     *,
     is_final: bool = True,
 ) -> _Send:
-    """Commit the message and the claim of its key. Raises DomainError, _KeyTakenError, and rolls back.
+    """Commit the message and the claim of its key. Raises an error, and rolls back.
+
+    The error is DomainError, CopyRefusedError or _KeyTakenError.
 
     ``note`` gets what this returns before it is committed. ``is_final`` is that of the check of a template.
     """
@@ -217,11 +222,17 @@ def _begin(
         target = quoted(body, number)
         group = None if target is None else groups.group_of(target, number, body["type"])
         contact = Contact.of_recipient(number, to)
+        in_group = None if group is None else target
+        if in_group is not None:
+            groups.check(in_group, contact, type_)
         template = None
         if type_ == "template":
-            template = templates.check_message(number, contact, body["template"], is_final=is_final)
-        if target is not None and group is not None:
-            groups.check(target, contact, type_, template)
+            with templates.by_copy(number, body["template"]["name"]):
+                template = templates.check_message(
+                    number, contact, body["template"], is_final=is_final
+                )
+                if in_group is not None:
+                    groups.check_template(in_group, template)
         message = Message.write_outbound(
             number,
             to,

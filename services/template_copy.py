@@ -1,8 +1,8 @@
 """Stores templates as they are at the network, and emits an event for each change.
 
 A list of templates is read from the network at its first use, every hour, and after each callback about
-one of its templates. A callback with the new values changes its template at once. Callbacks are repeated
-and come out of order: a repeated one changes nothing, and an older one only causes a read of the list.
+one of its templates. A callback with the new values changes its template at once, unless it is older than
+the last read or callback, or has no time. Then it only causes a read of the list.
 """
 
 import json
@@ -217,12 +217,11 @@ def apply_change(waba_id: str, change: TemplateChange, at: int) -> None:
         for known in list(TemplateList.select().where(TemplateList.waba_id == waba_id)):
             TemplateList.touch(known.account_id, known.waba_id)
             for row in Template.rows_of(known, network_id=change.template_id):
-                _apply(row, change.values, at or clock.now())
+                if at >= max(row.changed_at, known.read_at or 0):
+                    _apply(row, change.values, at or clock.now())
 
 
 def _apply(row: Template, changes: dict[str, str | None], at: int) -> None:
-    if at < row.changed_at:
-        return
     Template.update(changed_at=at).where(Template.id == row.id).execute()
     numbers = number_ids_of(row)
     if changes.get("status") == TemplateStatus.DELETED:

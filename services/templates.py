@@ -4,13 +4,20 @@ The answers show the copy (services.template_copy). If it is out of date, it is 
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 from models import clock
 from models.database import commit, read
-from models.errors import ConflictError, InvalidError, NotFoundError, RateLimitedError
+from models.errors import (
+    ConflictError,
+    DomainError,
+    InvalidError,
+    NotFoundError,
+    RateLimitedError,
+)
 from models.messages.contact import Contact
 from models.messages.message import check_size
 from models.messages.template import Template, TemplateList
@@ -19,13 +26,12 @@ from models.page import Page
 from networks.exceptions import ContentError, NotOfferedError
 from networks.interface import Templates
 from networks.registry import network_of, offered
-from services import consent, template_copy
+from services import consent, template_copy, template_reads
 from services.network_failures import Asked, active_number, answer_to, asking
 
 MARKETING = "MARKETING"
 UNKNOWN_CATEGORY = (
-    "the category of this template is not known yet. If it is another one, list the templates of the number"
-    " first, then send again."
+    "the network showed no template of this name and language, so its category is unknown."
 )
 READING = Asked("read templates", "read", "so the templates could not be read. Try again.")
 CREATING = Asked(
@@ -73,7 +79,10 @@ async def create_template(
     """
     check_size(submitted["components"], "/components")
     number = await _up_to_date(account_id, number_id)
-    await read(partial(_refuse_known, number, submitted["name"], submitted["language"]))
+    name, language = submitted["name"], submitted["language"]
+    known = await read(partial(Template.find, number, name, language))
+    if known is not None and await template_reads.read_again(number, name):
+        await read(partial(_refuse_known, number, name, language))
     async with asking(Templates, number, CREATING) as (network, sender):
         made = await network.create_template(sender, number.waba_id, dict(submitted))
     template = await commit(partial(template_copy.add, number, made))
@@ -89,7 +98,11 @@ async def update_template(
     """
     check_size(changes.get("components", []), "/components")
     number = await _up_to_date(account_id, number_id)
-    rows = await read(partial(Template.rows_of, number, network_id=template_id))
+    find = partial(Template.rows_of, number, network_id=template_id)
+    rows = await read(find)
+    if not rows and not await read(partial(_rest_ms, number)):
+        await _read_list(number, await commit(partial(template_copy.begin, number)))
+        rows = await read(find)
     if not rows:
         raise NotFoundError(f"The number {number.id} has no template with the id {template_id}.")
     async with asking(Templates, number, EDITING) as (network, sender):
@@ -124,17 +137,20 @@ async def refresh_templates(account_id: str, number_id: str) -> None:
 
 def _require_rest(number: Number) -> None:
     """Raise RateLimitedError if the list was read too recently."""
-    known = TemplateList.of(number)
-    if known is None or known.read_at is None:
-        return
-    count = Template.search(number, 1, 0).total
-    wait_ms = known.read_at + REST_MS + max(0, count - 1) // PER_PAGE * PAGE_MS - clock.now()
-    if wait_ms > 0:
+    if wait_ms := _rest_ms(number):
         raise RateLimitedError(
-            f"The {count:,} templates of this number were read moments ago. List them, or try again"
-            " later.",
+            "The templates of this number were read moments ago. List them, or try again later.",
             retry_after=math.ceil(wait_ms / 1000),
         )
+
+
+def _rest_ms(number: Number) -> int:
+    """How long the list must rest before it may be read again."""
+    known = TemplateList.of(number)
+    if known is None or known.read_at is None:
+        return 0
+    pages = max(0, Template.search(number, 1, 0).total - 1) // PER_PAGE
+    return max(0, known.read_at + REST_MS + pages * PAGE_MS - clock.now())
 
 
 async def delete_template(
@@ -142,8 +158,11 @@ async def delete_template(
 ) -> None:
     """Delete a template by its identifier, or without one all languages of the name. Raises DomainError."""
     number = await _up_to_date(account_id, number_id)
-    rows = await read(partial(Template.rows_of, number, name=name, network_id=template_id))
-    if not rows:
+    find = partial(Template.rows_of, number, name=name, network_id=template_id)
+    rows, is_fresh = await read(find), False
+    if not rows and (is_fresh := await template_reads.read_again(number, name)):
+        rows = await read(find)
+    if is_fresh and not rows:
         wanted = f'"{name}"' if template_id is None else f'"{name}" with the id "{template_id}"'
         raise NotFoundError(f"The number {number.id} has no template {wanted}.")
     async with asking(Templates, number, DELETING) as (network, sender):
@@ -151,13 +170,23 @@ async def delete_template(
     await commit(partial(template_copy.remove, number, rows))
 
 
-class CopyRefusedError(InvalidError):
-    """The stored copy of a template, which may be out of date, does not allow a message."""
+class CopyRefusedError(Exception):
+    """The copy of a template, which may be out of date, does not allow a message. ``refusal`` says why."""
 
-    def __init__(self, number: Number, name: str, message: str, field: str) -> None:
-        super().__init__(message, field=field)
+    def __init__(self, number: Number, name: str, refusal: DomainError) -> None:
+        super().__init__(refusal.message)
         self.number = number
         self.name = name
+        self.refusal = refusal
+
+
+@contextmanager
+def by_copy(number: Number, name: str) -> Iterator[None]:
+    """Decide by the stored copy of a template inside. A DomainError becomes a CopyRefusedError."""
+    try:
+        yield
+    except DomainError as refusal:
+        raise CopyRefusedError(number, name, refusal) from None
 
 
 def check_message(
@@ -166,7 +195,7 @@ def check_message(
     """Check the content of a message of type template to a person, inside the caller's transaction.
 
     Returns the stored copy that it was checked against. The network decides on a template that is unknown,
-    and unless ``is_final`` on all content. Raises CopyRefusedError, whose ``field`` is the wrong value, or
+    and unless ``is_final`` on all content. Raises InvalidError, whose ``field`` is the wrong value, or
     ConflictError if the person opted out and the template is, or may be, a marketing one.
     """
     template = _known(number, content)
@@ -191,18 +220,18 @@ def _known(number: Number, content: dict[str, Any]) -> Template | None:
 
 
 def _check_content(number: Number, template: Template | None, content: dict[str, Any]) -> None:
-    """Raise CopyRefusedError if the copy does not allow the content."""
-    network, name = network_of(number), content["name"]
+    """Raise InvalidError if the copy does not allow the content."""
+    network = network_of(number)
     if not isinstance(network, Templates):
         return
     try:
         if template is None:
-            _require_unknown(number, name, content["language"]["code"])
+            _require_unknown(number, content["name"], content["language"]["code"])
         else:
             network.check_template(template_copy.definition_of(template), content)
     except ContentError as error:
         text, field = f"Request body, template.{error}", f"/template{error.field}"
-        raise CopyRefusedError(number, name, text, field) from None
+        raise InvalidError(text, field=field) from None
 
 
 def _require_unknown(number: Number, name: str, language: str) -> None:

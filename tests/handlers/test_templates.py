@@ -25,7 +25,7 @@ from models.numbers.number import Number, NumberStatus
 from networks import exceptions
 from networks.interface import TemplateDefinition
 from resources.error import STATUS
-from services import network_failures, template_copy
+from services import network_failures, template_copy, template_reads
 from services import templates as service
 from tests import factories
 from tests.asgi import content_of
@@ -44,8 +44,9 @@ def network(monkeypatch: pytest.MonkeyPatch) -> Network:
         definition(template_id="501", language="de", status="PAUSED"),
         definition("hello", template_id="503", category="MARKETING"),
     )
-    for module in (service, network_failures):
+    for module in (service, network_failures, template_reads):
         monkeypatch.setattr(module, "network_of", lambda _: network)
+    monkeypatch.setattr(template_reads, "_begun", {})
     return network
 
 
@@ -338,7 +339,7 @@ def test_a_template_that_is_there_is_not_created_again(number: Number, network: 
     with pytest.raises(ConflictError, match=r"\border_shipped\b.*\bde\b.*\bPAUSED\b") as caught:
         _create(number, name="order_shipped")
     assert caught.value.details == {"field": "/name"}
-    assert [what for what, *_ in network.asked] == ["list"]
+    assert [what for what, *_ in network.asked] == ["list", "find"]
 
 
 def test_a_created_template_that_a_list_brought_first_is_there_once(
@@ -387,4 +388,47 @@ def test_deleting_a_missing_template_is_not_found(
 ) -> None:
     with pytest.raises(NotFoundError):
         _delete(number, name, template_id)
-    assert [what for what, *_ in network.asked] == ["list"]
+    assert [what for what, *_ in network.asked] == ["list", "find"]
+
+
+def test_a_template_that_is_gone_at_the_network_can_be_created_again(
+    number: Number, network: Network
+) -> None:
+    _list(number)
+    network.templates = network.templates[2:]
+    made, status = _create(number, name="order_shipped")
+    assert (status, made["id"]) == (201, "601")
+    assert [what for what, *_ in network.asked] == ["list", "find", "create"]
+
+
+def test_a_template_that_is_new_at_the_network_can_be_deleted_and_edited(
+    clock: Clock, number: Number, network: Network
+) -> None:
+    _list(number)
+    network.templates += [definition("late", template_id=each) for each in ("504", "505")]
+    assert _delete(number, "late", "504") == 204
+    clock.advance(seconds=5)
+    network.templates.append(definition("later", template_id="506"))
+    assert _edit(number, "506", category="MARKETING")["name"] == "later"
+
+
+def test_the_network_decides_on_what_the_copy_refuses_if_it_cannot_be_read(
+    number: Number, network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(template_reads, "MOST_READS", 1)
+    with pytest.raises(NotFoundError):
+        _delete(number, "unknown")
+    _create(number, name="order_shipped")
+    _delete(number, "unknown")
+    calls = [what for what, *_ in network.asked if what != "list"]
+    assert calls == ["find", "create", "delete"]
+
+
+def test_unknown_templates_cause_no_more_reads_than_refreshes(
+    clock: Clock, number: Number, network: Network
+) -> None:
+    for _ in range(3):
+        clock.advance(seconds=3)
+        with pytest.raises(NotFoundError):
+            _edit(number, "601", category="UTILITY")
+    assert network.asked == [("list", "2001")] * 2

@@ -1,7 +1,7 @@
 """Replies and reactions to messages in a group go to the group, or are refused."""
 
 import asyncio
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 import pytest
@@ -12,16 +12,18 @@ from models.messages.message import Message
 from models.numbers.number import Number
 from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.whatsapp.rules import Rules
-from services import groups, sending
+from services import groups, sending, template_reads
 from services.sending import Answer
 from tests import factories
-from tests.fake_templates import definition, known
+from tests.fake_templates import Network, definition, known
 from tests.tasks.callbacks import ingest_now, messages, status_of, text
 
 GROUP, PERSON = "Y2FwaV9ncm91cA", "15551234567"
 # Identifiers of groups can be digits.
 OTHER = "120363025863"
 TEXT = {"type": "text", "text": {"body": "Hello all"}}
+
+Platform = TypeVar("Platform", bound=Rules)
 
 
 class ToPeople(Rules):
@@ -43,9 +45,9 @@ class ToGroups(ToPeople):
         return Acceptance(f"wamid.OUT{len(self.asked)}")
 
 
-def install(monkeypatch: pytest.MonkeyPatch, network: ToPeople) -> ToPeople:
+def install(monkeypatch: pytest.MonkeyPatch, network: Platform) -> Platform:
     """The network of all numbers."""
-    for module in (sending, groups):
+    for module in (sending, groups, template_reads):
         monkeypatch.setattr(module, "network_of", lambda _: network)
     return network
 
@@ -152,6 +154,21 @@ def test_a_template_that_may_be_marketing_is_not_sent_to_a_group(
     assert network.asked == []
     send(number, **reply, template={"name": "shipped", "language": {"code": "en_US"}})
     assert [(where, message.group) for where, message in network.asked] == [("group", GROUP)]
+
+
+def test_a_template_that_the_network_shows_as_no_marketing_is_sent_to_a_group(
+    number: Number, written: Message, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class WithGroups(Network):
+        async def send_to_group(self, sender: Sender, message: OutboundMessage) -> Acceptance:
+            return await self.send(sender, message)
+
+    here = {"type": "BODY", "text": "It is here."}
+    known(number, definition("order_shipped", "en_US", here, category="MARKETING"))
+    network = install(monkeypatch, WithGroups(definition("order_shipped", "en_US", here)))
+    template = {"name": "order_shipped", "language": {"code": "en_US"}}
+    send(number, type="template", context={"message_id": written.id}, template=template)
+    assert [message.group for message in network.sent] == [GROUP]
 
 
 @pytest.mark.usefixtures("written")

@@ -110,6 +110,19 @@ def test_a_late_or_repeated_callback_does_not_restore_an_old_status(number: Numb
     assert _statuses() == ["APPROVED", "PAUSED"]
 
 
+@pytest.mark.parametrize("event", ["REJECTED", "PAUSED", "DELETED"])
+@pytest.mark.parametrize("at", [AT - 6 * 86_400, AT - 1, 0])
+def test_a_callback_from_before_the_last_read_or_without_a_time_only_requests_the_list(
+    number: Number, network: Network, event: str, at: int
+) -> None:
+    known(number, definition())
+    _status(event, at=at)
+    assert template_copy.is_due(_list())
+    template_copy.read_due()
+    assert (_statuses(), _row().status) == ([], "APPROVED")
+    assert network.asked == [("list", "2001")]
+
+
 @pytest.mark.parametrize("word", ["REINSTATED", "UNPAUSED"])
 def test_the_end_of_a_pause_is_an_approval(number: Number, word: str) -> None:
     known(number, definition(status="PAUSED"))

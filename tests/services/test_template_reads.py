@@ -179,17 +179,39 @@ def test_a_read_that_a_callback_overtakes_changes_nothing_and_the_network_decide
     assert _told() == []
 
 
-def test_consent_holds_even_if_the_network_decides_on_the_content(
-    number: Number, network: Network
-) -> None:
+def _opt_out(number: Number) -> None:
     with writing():
         contact = Contact.of_recipient(number, TO)
         Contact.update(opted_out_at=1).where(Contact.id == contact.id).execute()
+
+
+def test_consent_holds_even_if_the_network_decides_on_the_content(
+    number: Number, network: Network
+) -> None:
+    _opt_out(number)
     known(number, definition(status="PAUSED", category="MARKETING"))
     network.failure = exceptions.ThrottledError("80007", "Too many calls")
     with pytest.raises(ConflictError):
         _send(number)
     assert network.sent == []
+
+
+@pytest.mark.parametrize("listed", [[], [definition(category="MARKETING")]])
+@pytest.mark.parametrize("category", ["UTILITY", "MARKETING"])
+def test_the_category_at_the_network_decides_on_a_person_who_opted_out(
+    number: Number, network: Network, listed: list[TemplateDefinition], category: str
+) -> None:
+    _opt_out(number)
+    known(number, *listed)
+    network.templates = [definition(category=category)]
+    if category == "UTILITY":
+        assert _send(number) == 200
+    else:
+        with pytest.raises(ConflictError) as caught:
+            _send(number)
+        assert caught.value.details == {"field": "/to"}
+    assert len(network.sent) == (category == "UTILITY")
+    assert len(_reads(network)) == 1
 
 
 def test_concurrent_sends_share_one_read(
