@@ -13,7 +13,7 @@ from models.clock import moment
 from models.database import exclusively, writing
 from models.deliveries.delivery import Delivery
 from models.errors import ConflictError
-from models.messages.contact import Contact, Source
+from models.messages.contact import Contact, Source, kind_of
 from models.messages.suppression import (
     EVERYWHERE,
     Statement,
@@ -48,7 +48,7 @@ def state(contact: Contact, *, out: bool, because: Source, at: int) -> bool:
     account = Account.get_by_id(contact.account_id)
     number_id = scope_of(account, contact.number_id)
     rows = Suppression.known(account, contact.identifiers)
-    latest = latest_of(rows, account, number_id)
+    latest = contact.latest(rows, account)
     said_at = max(contact.last_opt(), 0 if latest is None else latest.said_at)
     if contact.is_out == out and _are_all(rows, account, number_id, contact.identifiers, out=out):
         # Only a person's own opt-in makes an earlier opt-out ineffective that arrives later.
@@ -122,7 +122,7 @@ def say(
     # Not before the transaction: another one may have made the salt.
     account = Account.get_by_id(account_id)
     everyone = set(people)
-    known = Contact.of_people(account.id, everyone)
+    known = _of_one_person(Contact.of_people(account.id, everyone), everyone, out=said.out)
     everyone = everyone.union(*(contact.identifiers for contact in known))
     # A send may name them.
     everyone |= Contact.corrected(known)
@@ -138,9 +138,27 @@ def say(
     return changed
 
 
+def _of_one_person(
+    contacts: Collection[Contact], people: Collection[str], *, out: bool
+) -> list[Contact]:
+    """The contacts of the person with these identifiers, without others who have or had the phone number.
+
+    If only a phone number is given that several people have, they opt out together, but not in.
+    """
+    user_ids = {person for person in people if kind_of(person) != "phone"}
+    theirs = {contact.user_id for contact in contacts} - {None}
+    if not user_ids and (out or len(theirs) <= 1):
+        return [*contacts]
+    return [
+        contact
+        for contact in contacts
+        if contact.user_id is None or user_ids & {contact.user_id, contact.parent_user_id}
+    ]
+
+
 def _apply(account: Account, contact: Contact, said: Statement) -> bool:
     """Store in a contact what is known of its person. Returns whether that is a change."""
-    latest = latest_of(Suppression.known(account, contact.identifiers), account, contact.number_id)
+    latest = contact.latest(Suppression.known(account, contact.identifiers), account)
     is_out = latest is not None and latest.is_out
     if is_out == contact.is_out:
         return False
@@ -165,16 +183,14 @@ def _join(account_id: str, digests: Sequence[str]) -> None:
     if account.consent_scope != ConsentScope.ACCOUNT:
         return
     numbers = [number.id for number in Number.all(account_id)]
-    for rows in Suppression.of_digests(account, digests).values():
-        latest = _opt_out_of_one(rows, account, numbers)
-        if latest is not None and latest.person is not None:
-            said = Statement(
-                out=True,
-                number_id=EVERYWHERE,
-                source=latest.source,
-                at=latest.at,
-                reason=latest.reason,
-            )
+    for digest, rows in Suppression.of_digests(account, digests).items():
+        if (latest := _opt_out_of_one(rows, account, numbers)) is None:
+            continue
+        said = Statement(latest.is_out, EVERYWHERE, latest.source, latest.at, latest.reason)
+        if latest.person is None:
+            # The person was erased, and has no contact since.
+            Suppression.record_digest(account, None, digest, rows, said)
+        else:
             say(account_id, [latest.person], said)
 
 
@@ -196,7 +212,7 @@ def require(contact: Contact, problem: str) -> None:
     """
     account = Account.get_by_id(contact.account_id)
     people = contact.identifiers | ({contact.addressed} if contact.addressed else set())
-    latest = latest_of(Suppression.known(account, people), account, contact.number_id)
+    latest = contact.latest(Suppression.known(account, people), account)
     at, source = contact.opted_out_at, contact.opted_out_because
     if latest is not None and latest.is_out:
         at, source = latest.at, latest.source

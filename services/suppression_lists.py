@@ -27,7 +27,6 @@ from models.messages.suppression import (
     Statement,
     Suppression,
     digests_of,
-    latest_of,
     salt,
 )
 from models.numbers.number import Number
@@ -259,7 +258,7 @@ def _suppressed(account: Account, contacts: Iterable[Contact]) -> Iterator[Conta
         rows.setdefault(row.digest, []).append(row)
     for contact in contacts:
         theirs = [row for p in people.get(contact.id, ()) for row in rows.get(digest_of[p], ())]
-        latest = latest_of(theirs, account, contact.number_id)
+        latest = contact.latest(theirs, account)
         if latest is not None and latest.is_out:
             yield contact
 
@@ -269,7 +268,7 @@ def _opt_out(account_id: str, contacts: Iterable[Contact]) -> None:
     account = Account.get_by_id(account_id)
     for contact in contacts:
         rows = Suppression.known(account, contact.identifiers)
-        latest = latest_of(rows, account, contact.number_id)
+        latest = contact.latest(rows, account)
         # It may have changed since.
         if latest is not None and latest.is_out:
             said = Statement(

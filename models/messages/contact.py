@@ -153,12 +153,21 @@ class Contact(Owned):
         rows = Suppression.known(account, self.identifiers)
         # A phone number may have got another owner, a user id not.
         self.gained = frozenset({self.phone} if self.phone and self.user_id else ())
-        own = without_opt_ins(rows, account, self.number_id, self.gained)
-        latest = latest_of(own, account, self.number_id)
+        latest = self.latest(rows, account)
         if latest is not None and latest.is_out:
             self.opted_out_at, self.opted_out_because = latest.at, latest.source
             self.learned = frozenset(self.identifiers)
-            Suppression.name(account, self.identifiers, rows)
+        Suppression.name(account, self.identifiers, rows)
+
+    def latest(self, rows: Collection[Suppression], account: Account) -> Suppression | None:
+        """The latest of these statements about the person's identifiers that holds for the number.
+
+        The phone number may have another owner: its opt-in ends no opt-out of a person with a user id.
+        """
+        people = filter(None, (self.phone, self.addressed))
+        shared = {each for each in people if self.user_id and kind_of(each) == "phone"}
+        counting = without_opt_ins(rows, account, self.number_id, shared)
+        return latest_of(counting, account, self.number_id)
 
     def update_identity(
         self,

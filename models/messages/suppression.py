@@ -86,12 +86,24 @@ class Suppression(Owned):
         rows = cls.known(account, people)
         for person, digest in zip(people, digests_of(account, people), strict=True):
             theirs = [row for row in rows if row.digest == digest]
-            if is_news(theirs, account, said):
-                latest = latest_of(theirs, account, said.number_id)
-                # The network's times have a resolution of one second.
-                at = said.at if latest is None else max(said.at, latest.said_at + 1)
-                change = cls._suppress if said.out else cls._end
-                change(account, person, digest, theirs, said._replace(at=at))
+            cls.record_digest(account, person, digest, theirs, said)
+
+    @classmethod
+    def record_digest(
+        cls,
+        account: Account,
+        person: str | None,
+        digest: str,
+        theirs: Collection[Self],
+        said: Statement,
+    ) -> None:
+        """Like ``record``, about the identifier of these rows. ``person`` is None if erased."""
+        if is_news(theirs, account, said):
+            latest = latest_of(theirs, account, said.number_id)
+            # The network's times have a resolution of one second.
+            at = said.at if latest is None else max(said.at, latest.said_at + 1)
+            change = cls._suppress if said.out else cls._end
+            change(account, person, digest, theirs, said._replace(at=at))
 
     @classmethod
     def affirm(cls, account: Account, people: Collection[str], said: Statement) -> None:
@@ -118,7 +130,12 @@ class Suppression(Owned):
 
     @classmethod
     def _suppress(
-        cls, account: Account, person: str, digest: str, theirs: Iterable[Self], said: Statement
+        cls,
+        account: Account,
+        person: str | None,
+        digest: str,
+        theirs: Iterable[Self],
+        said: Statement,
     ) -> None:
         values = {"person": person, "reason": said.reason, "source": said.source, "at": said.at}
         for row in theirs:
@@ -129,7 +146,12 @@ class Suppression(Owned):
 
     @classmethod
     def _end(
-        cls, account: Account, _person: str, digest: str, theirs: Iterable[Self], said: Statement
+        cls,
+        account: Account,
+        _person: str | None,
+        digest: str,
+        theirs: Iterable[Self],
+        said: Statement,
     ) -> None:
         """End the opt-outs. The opt-in to one number ends none to all numbers: it is a row of its own."""
         is_for_all = account.consent_scope == ConsentScope.ACCOUNT

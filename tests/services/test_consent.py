@@ -296,6 +296,43 @@ def test_an_opt_in_of_the_earlier_owner_of_a_phone_number_ends_no_opt_out(
     assert [is_out(owner), is_out(there)] == [True, True]
 
 
+@pytest.fixture
+def owners(number: Number, second: Number) -> tuple[Contact, Contact]:
+    """The earlier and the present owner of a phone number, which the contacts of both show."""
+    earlier = factories.contact(number, phone=PHONE, user_id=ID)
+    return earlier, factories.contact(second, phone=PHONE, user_id=NEW_ID)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_an_opt_in_of_the_present_owner_of_a_phone_number_ends_no_opt_out_of_the_earlier_one(
+    account: Account, owners: tuple[Contact, Contact], order: int
+) -> None:
+    earlier, present = owners
+    statements = [(earlier, 5_000_000, True), (present, 9_000_000, False)]
+    for contact, at, out in statements[::order]:
+        opt(contact, at, out=out)
+    assert is_out(earlier)
+    opt(present, 10_000_000, out=False)
+    assert [is_out(earlier), is_out(present)] == [True, False]
+    # As a contact of the release before may show it.
+    earlier.amend(opted_out_at=None)
+    assert is_refused(Contact.get_by_id(earlier.id))
+    third = factories.active_number(account, "1003", phone_number="15550003333")
+    with writing():
+        assert not is_out(Contact.of_recipient(third, PHONE))
+        assert is_out(Contact.of_recipient(third, ID))
+
+
+def test_the_end_of_the_suppression_of_a_phone_number_opts_in_none_of_its_owners(
+    account: Account, owners: tuple[Contact, Contact]
+) -> None:
+    row, _ = consent.suppress(account.id, PHONE, None, None)
+    assert in_force() == [(PHONE, ""), (ID, ""), (NEW_ID, "")]
+    consent.end(account.id, row.id)
+    assert in_force() == [(ID, ""), (NEW_ID, "")]
+    assert [is_out(each) for each in owners] == [True, True]
+
+
 def test_a_persons_own_opt_in_ends_the_opt_out_of_a_phone_number_that_they_turn_out_to_have(
     account: Account, number: Number, clock: Clock
 ) -> None:
@@ -471,6 +508,27 @@ def test_joining_the_consent_of_numbers_leaves_no_person_opted_out_of_one_of_the
     accounts.set_consent(account, scope=ConsentScope.ACCOUNT)
     assert [is_out(each) for each in here] == [True, True, False, False]
     assert [is_out(each) for each in there] == [True, True, False, False]
+
+
+def test_joining_the_consent_of_numbers_keeps_the_opt_outs_of_erased_people(
+    account: Account, number: Number, second: Number, clock: Clock
+) -> None:
+    per_number(account)
+    people = PHONE, OTHER
+    for person in people:
+        contact = factories.contact(number, phone=person)
+        opt(contact, 1_000, out=True)
+        Erasure.begin(Contact.get_by_id(contact.id))
+    # The first one opts in to the other number by a message, the second one is no contact again.
+    there = factories.contact(second, phone=PHONE)
+    opt(there, 2_000, out=False)
+    row, _ = consent.suppress(account.id, OTHER, second.id, None)
+    clock.advance(hours=1)
+    consent.end(account.id, row.id)
+    accounts.set_consent(account, scope=ConsentScope.ACCOUNT)
+    assert is_out(there)
+    with writing():
+        assert is_out(Contact.of_recipient(second, OTHER))
 
 
 def test_a_wrong_setting_of_consent_changes_nothing(account: Account) -> None:

@@ -136,6 +136,21 @@ def test_an_import_opts_out_the_contacts_of_all_numbers(account: Account, number
     assert [event.subject_id for event in Event.select()] == [known[0].id, known[1].id]
 
 
+def test_an_import_opts_out_an_earlier_owner_of_a_phone_number_whose_new_owner_opted_in(
+    account: Account, number: Number, clock: Clock
+) -> None:
+    second = factories.active_number(account, "1002", phone_number="15550002222")
+    contact = factories.contact(number, phone=PHONE, user_id=ID)
+    owner = factories.contact(second, phone=PHONE, user_id="US.2002")
+    with writing():
+        for out, at in ((True, clock.at), (False, clock.at + 5_000)):
+            fresh = Contact.get_by_id(owner.id)
+            contacts.opt(fresh, out=out, because=Source.WORD, at=at)
+    assert not Contact.get_by_id(contact.id).is_out
+    load(account, f"person\n{ID}\n")
+    assert Contact.get_by_id(contact.id).is_out
+
+
 def test_an_import_that_was_interrupted_reaches_the_contacts_when_repeated(
     account: Account, number: Number, monkeypatch: pytest.MonkeyPatch
 ) -> None:
