@@ -22,6 +22,7 @@ from models.accounts.audit import Audit
 from models.clock import timestamp
 from models.database import reading, writing
 from models.errors import RateLimitedError
+from models.messages import targets
 from models.messages.contact import Contact
 from models.messages.contact_search import conversations, messages_before
 from models.messages.idempotency import IdempotencyKey
@@ -153,6 +154,7 @@ def _page(row: Contact, typed: Mapping[str, str]) -> Response:
     number = Number.get_by_id(row.number_id)
     before = request.args.get("before") or None
     found = messages_before(row, PER_PAGE, before)
+    targets.complete(*found.rows)
     open_until = window_open_until(number, row, row.last_message_at(Direction.INBOUND))
     kind = typed.get("reply", "")
     kind = kind if kind in KINDS else "text" if open_until else "template"
@@ -164,6 +166,7 @@ def _page(row: Contact, typed: Mapping[str, str]) -> Response:
         contact=row,
         number=number,
         days=_by_day(found),
+        targets=targets.of(found.rows),
         earlier=found.before,
         open_until=open_until,
         can_send=number.status == NumberStatus.ACTIVE,

@@ -15,7 +15,7 @@ from models import clock
 from models.database import reading
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.event import Event
-from models.messages import contact_search
+from models.messages import contact_search, targets
 from models.messages.contact import Contact
 from models.messages.message import Direction, Message, MessageStatus
 from models.messages.message_filter import MessageFilter
@@ -58,6 +58,7 @@ def messages() -> Response:
 def message(message_id: str) -> Response:
     """One message: its person, its steps, and the events that it caused with their deliveries."""
     row = mine(Message.by_id(message_id))
+    targets.complete(row)
     events = Event.of_subject(row.account_id, row.id)
     deliveries = Delivery.of_events([event.id for event in events])
     return show(

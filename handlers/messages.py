@@ -9,7 +9,7 @@ from handlers.in_parts import in_parts
 from handlers.times import parse_time
 from models.accounts.account import owned
 from models.database import reading
-from models.messages import contact_search
+from models.messages import contact_search, targets
 from models.messages.contact import Contact
 from models.messages.message import Message
 from models.messages.message_filter import MessageFilter
@@ -21,6 +21,7 @@ from services import read_receipts, sending
 
 
 def _object(message: Message) -> dict[str, Any]:
+    targets.complete(message)
     contact = None if message.contact_id is None else Contact.by_id(message.contact_id)
     return message_json(message, contact, is_whole=True)
 
@@ -70,6 +71,7 @@ def list_messages(  # noqa: PLR0913, PLR0917 - the parameters of the contract
     page = wanted.page(user, limit, offset)
     with reading():
         people = Contact.by_ids(message.contact_id for message in page.rows)
+    targets.complete(*page.rows)
     return in_parts(
         page_pieces(
             page, lambda message: message_json(message, people.get(message.contact_id or ""))

@@ -195,6 +195,25 @@ def test_a_conversation_marks_edited_and_deleted_messages_and_groups(
     assert number.phone_number in visit(f"messages/{edited.id}")
 
 
+def test_a_conversation_names_what_a_message_is_about(visit: Visit, number: Number) -> None:
+    like = {"message_id": "wamid.A", "emoji": "+"}
+    early = text("wamid.L", type="reaction", reaction=like)
+    ingest_now(messages(messages=[early, text("wamid.B", context={"id": "wamid.NONE"})]))
+    [contact] = Contact.select()
+    assert visit(f"inbox/{contact.id}").count("that is not stored") == 2
+    ingest_now(messages(messages=[text("wamid.A", text={"body": "<b>Yes</b>"})]))
+    target = Message.get(Message.wa_message_id == "wamid.A")
+    link = f'Reacts to <a href="/dashboard/messages/{target.id}">'
+    assert f"{link}&lt;b&gt;Yes&lt;/b&gt;</a>" in visit(f"inbox/{contact.id}")
+    reaction = Message.get(Message.wa_message_id == "wamid.L")
+    assert f'"/dashboard/messages/{target.id}">their message' in visit(f"messages/{reaction.id}")
+    revoke = {"original_message_id": "wamid.A"}
+    ingest_now(messages(messages=[text("wamid.D", type="revoke", revoke=revoke)]))
+    page = visit(f"inbox/{contact.id}")
+    assert f"{link}a deleted message</a>" in page
+    assert number.phone_number in page
+
+
 def test_a_long_conversation_has_its_earlier_messages_on_other_pages(
     visit: Visit, number: Number, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
