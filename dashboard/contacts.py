@@ -19,6 +19,7 @@ from models.messages.erasure import Erasure
 from models.messages.message import Direction
 from models.numbers.number import Number
 from models.page import Page
+from resources.call import last_calls
 from resources.contact import window_open_until
 from services import accounts
 from services import contacts as service
@@ -37,6 +38,7 @@ def contacts() -> Response:
     chosen = {name: request.args.get(name, "").strip() for name in ("text", "number_id")}
     found = _search(chosen)
     wrote_at = last_inbound(found.rows)
+    calls = last_calls([row.id for row in found.rows])
     numbers = {number.id: number for number in Number.all(account().id)}
     return show(
         "contacts.html",
@@ -46,7 +48,7 @@ def contacts() -> Response:
         numbers=numbers,
         wrote_at=wrote_at,
         window={
-            row.id: window_open_until(numbers[row.number_id], row, wrote_at[row.id])
+            row.id: window_open_until(numbers[row.number_id], row, wrote_at[row.id], calls)
             for row in found.rows
         },
         words={"stop": account().stop_words, "start": account().start_words},
@@ -100,7 +102,7 @@ def contact(contact_id: str) -> Response:
     return show(
         "contact.html",
         contact=row,
-        window_open_until=window_open_until(number, row, inbound),
+        window_open_until=window_open_until(number, row, inbound, last_calls([row.id])),
         last_inbound_at=inbound,
         last_outbound_at=outbound,
         number=number,

@@ -30,6 +30,7 @@ from models.messages.message import Direction, Message
 from models.messages.template import Template, TemplateList, TemplateStatus
 from models.numbers.number import Number, NumberStatus
 from models.page import Newest
+from resources.call import last_calls
 from resources.contact import window_open_until
 from services.fair_share import RETRY_AFTER
 
@@ -155,7 +156,8 @@ def _page(row: Contact, typed: Mapping[str, str]) -> Response:
     before = request.args.get("before") or None
     found = messages_before(row, PER_PAGE, before)
     targets.complete(*found.rows)
-    open_until = window_open_until(number, row, row.last_message_at(Direction.INBOUND))
+    wrote_at, calls = row.last_message_at(Direction.INBOUND), last_calls([row.id])
+    open_until = window_open_until(number, row, wrote_at, calls)
     kind = typed.get("reply", "")
     kind = kind if kind in KINDS else "text" if open_until else "template"
     template = _chosen(row, typed) if kind == "template" else None

@@ -8,6 +8,7 @@ from models.messages import contact_search
 from models.messages.contact import Contact
 from models.messages.erasure import Erasure
 from models.numbers.number import Number
+from resources.call import last_calls
 from resources.contact import contact_change_object, contact_object
 from resources.page import page_object
 from services import contacts
@@ -35,7 +36,8 @@ def list_contacts(
     wanted = {"number": number_id, "phone": phone, "user_id": user_id, "username": username}
     page = contact_search.search(user, limit, offset, name=name, **wanted)
     numbers = Number.by_ids({row.number_id for row in page.rows})
-    return page_object(page, lambda row: contact_object(row, numbers[row.number_id]))
+    calls = last_calls([row.id for row in page.rows])
+    return page_object(page, lambda row: contact_object(row, numbers[row.number_id], calls))
 
 
 def get_contact(user: str, contact_id: str) -> dict[str, Any]:

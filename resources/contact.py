@@ -1,5 +1,6 @@
 """The Contact object of the contract, and the changes in its history."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from models import clock
@@ -8,6 +9,7 @@ from models.messages.contact import CONTACT, OPTED_OUT, SAVED_NAME, Contact, Con
 from models.messages.message import Direction
 from models.numbers.number import Number
 from networks.registry import network_of
+from resources.call import last_calls
 from resources.message import person
 
 # The contract's names of the values that may change.
@@ -23,16 +25,19 @@ FIELDS = {
 }
 
 
-def contact_object(contact: Contact, number: Number | None = None) -> dict[str, Any]:
-    """The Contact object of a row, with the times of the newest message in each direction.
+def contact_object(
+    contact: Contact, number: Number | None = None, calls: Mapping[str, int] | None = None
+) -> dict[str, Any]:
+    """The Contact object of a row, with the times of the newest messages in each direction.
 
-    ``number`` spares a query if the caller has read the contact's number already.
+    ``number`` and ``calls``, those of last_calls(), spare a query if the caller has read them already.
     """
     inbound, outbound = map(contact.last_message_at, (Direction.INBOUND, Direction.OUTBOUND))
+    called = last_calls([contact.id]) if calls is None else calls
     open_until = None
-    if inbound is not None:
+    if inbound is not None or called:
         number = number or Number.get_by_id(contact.number_id)
-        open_until = window_open_until(number, contact, inbound)
+        open_until = window_open_until(number, contact, inbound, called)
     return contact_with_times(contact, inbound, outbound, open_until)
 
 
@@ -66,14 +71,16 @@ def contact_change_object(change: ContactChange) -> dict[str, Any]:
     }
 
 
-def window_open_until(number: Number, contact: Contact, last_inbound: int | None) -> int | None:
-    """When the customer service window closes, from the person's last message. None if it is closed.
+def window_open_until(
+    number: Number, contact: Contact, last_inbound: int | None, calls: Mapping[str, int]
+) -> int | None:
+    """When the customer service window closes, from the person's last message or call. None if it is closed.
 
     The newest message that opens the window is read only if the last message is recent.
     """
-    if _closes_at(number, last_inbound) is None:
-        return None
-    return _closes_at(number, contact.window_opened_at())
+    wrote = _closes_at(number, last_inbound) and _closes_at(number, contact.window_opened_at())
+    called = _closes_at(number, calls.get(contact.id))
+    return max(filter(None, (wrote, called)), default=None)
 
 
 def _closes_at(number: Number, opened_at: int | None) -> int | None:

@@ -7,7 +7,7 @@ removed of each account.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Self
 
 from peewee import SQL, BigIntegerField, ForeignKeyField, TextField, fn
@@ -89,6 +89,12 @@ class Event(BaseModel):
             cls.subject_id == subject_id, cls.account == account_id
         )
         return fetch(query.order_by(cls.id))
+
+    @classmethod
+    def payloads(cls, kind: str, subject_ids: Collection[str], since: int) -> list[tuple[str, str]]:
+        """The subject and payload of each event of a kind about these subjects, from since a time."""
+        wanted = (cls.subject_id.in_(subject_ids), cls.kind == kind, cls.created_at >= since)
+        return fetch(cls.select(cls.subject_id, cls.payload).where(*wanted).tuples())
 
 
 PAYLOAD = LongText(Event.payload)

@@ -118,6 +118,42 @@ def test_system_messages_and_messages_in_groups_do_not_open_the_window(
     assert handlers.get_contact(number.account_id, contact.id)["windowOpenUntil"] == opened
 
 
+def _calls(*calls: dict[str, Any]) -> None:
+    """Changes of calls arrive."""
+    metadata = {"phone_number_id": "1001", "display_phone_number": "15550001111"}
+    for call in calls:
+        value = {"metadata": metadata, "calls": [call]}
+        ingest_now({"id": "2001", "changes": [{"field": "calls", "value": value}]})
+
+
+def test_a_call_of_a_person_opens_the_window_from_its_beginning(
+    number: Number, clock: Clock
+) -> None:
+    def call(event: str, age: int, call_id: str = "wacid.A", **changes: Any) -> dict[str, Any]:
+        told = {"id": call_id, "from": "15551234567", "to": "15550001111", "event": event}
+        return told | {"timestamp": str(clock.at // 1000 - age)} | changes
+
+    def open_until() -> Any:
+        [listed] = handlers.list_contacts(number.account_id, 20, 0)["data"]
+        alone = handlers.get_contact(number.account_id, listed["id"])
+        assert alone["windowOpenUntil"] == listed["windowOpenUntil"]
+        return listed["windowOpenUntil"]
+
+    ours = {"from": "15550001111", "to": "15551234567", "direction": "BUSINESS_INITIATED"}
+    _calls(call("connect", 60, "wacid.O", **ours), call("connect", 90_000, "wacid.L"))
+    assert open_until() is None
+    _calls(call("terminate", 60, status="FAILED"), call("connect", 120))
+    assert open_until() == "2026-11-21T09:28:00.000Z"
+    clock.advance(hours=1)
+    ingest_now(messages(messages=[text()]))
+    assert open_until() == "2026-11-21T10:30:01.000Z"
+    _calls(call("connect", 0, "wacid.B"))
+    clock.advance(hours=23, minutes=59)
+    assert open_until() == "2026-11-21T10:30:01.000Z"
+    clock.advance(minutes=2)
+    assert open_until() is None
+
+
 def test_the_network_of_the_number_says_how_long_the_window_is(
     number: Number, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
