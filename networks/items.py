@@ -215,7 +215,6 @@ class NumberNews:
     values: dict[str, str | None]
     description: str | None
     phone_number_id: str | None
-    needs_check: bool
     restrictions: tuple[Restriction, ...] = ()
     limits: BusinessLimits | None = None
 

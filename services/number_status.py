@@ -148,7 +148,8 @@ def apply_account_update(update: AccountUpdate) -> None:
 def apply_notice(notice: items.PlatformNotice) -> bool:
     """Store a notice, and update its numbers. Joins a transaction of the caller. False if it is known.
 
-    Numbers show the latest notice. Its values count until the check that it requests.
+    Numbers show the latest notice. Its values count until the check that it requests, unless they are from
+    before the last check or activation.
     """
     with writing():
         kept = Notice.record(
@@ -165,9 +166,8 @@ def apply_notice(notice: items.PlatformNotice) -> bool:
             }
             numbers = _concerned(notice, news)
             for number in numbers:
-                update(number, _newer(number, news, shown))
-            if news.needs_check:
-                request_checks(numbers, at=notice.at)
+                update(number, _newer(number, news.values, notice.at, shown))
+            request_checks(numbers, at=notice.at)
     return kept is not None
 
 
@@ -181,14 +181,16 @@ def _concerned(notice: items.PlatformNotice, news: items.NumberNews) -> list[Num
     return list(Number.select().where(is_meant))
 
 
-def _newer(number: Number, news: items.NumberNews, shown: dict[str, Any]) -> dict[str, str | None]:
-    """The values of a notice that are newer than those of the number, by the platform's times."""
-    at, text = shown["at"], json.dumps(shown)
+def _newer(
+    number: Number, values: dict[str, str | None], at: int, shown: dict[str, Any]
+) -> dict[str, str | None]:
+    """What of a notice is newer than the number, by the platform's time, 0 if unknown."""
+    text = json.dumps(shown)
     known = (0, "") if number.notice_json is None else (number.notice["at"], number.notice_json)
-    if (at, text) < known:
+    if (shown["at"], text) < known:
         return {}
-    is_checked_since = at < (number.confirmed_at or 0) - MOST_SKEW_MS
-    return {"notice_json": text} | ({} if is_checked_since else news.values)
+    is_present = at >= max(number.confirmed_at or 0, number.activated_at or 0)
+    return {"notice_json": text} | (values if is_present else {})
 
 
 def update(number: Number, news: dict[str, str | None]) -> None:

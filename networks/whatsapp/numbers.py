@@ -97,8 +97,6 @@ def news_of(field: str, value: dict[str, Any]) -> NumberNews | None:
         values=_values(field, value),
         description=_description(value),
         phone_number_id=str(value.get("entity_id")) if is_of_one else None,
-        # The notice does not name the quality.
-        needs_check=field == QUALITY,
         restrictions=_restrictions(value),
         limits=_limits(value),
     )

@@ -122,23 +122,49 @@ def test_the_latest_notice_is_shown_also_if_an_earlier_one_comes_after_it(
         time = clock.at // 1000 - seconds_ago
         ingest_now({"id": "2001", "time": time, "changes": [change]})
 
+    clock.advance(minutes=1)
     name("Third name", 10)
     name("Second name", 20)
     fresh = _now(number)
     assert (fresh.display_name, fresh.notice["at"]) == ("Third name", clock.at - 10_000)
 
 
+def _limit(number: Number, at: int) -> None:
+    """A notice of a limit that passed arrives."""
+    value = {"display_phone_number": number.phone_number, "current_limit": "TIER_250"}
+    change = {"field": "phone_number_quality_update", "value": value | {"event": "ONBOARDING"}}
+    ingest_now({"id": "2001", "time": at, "changes": [change]})
+
+
+@pytest.mark.parametrize("seconds_ago", [DAY, 1, None])
 def test_a_notice_from_before_the_last_check_changes_no_value(
-    number: Number, platform: AskedPlatform, clock: Clock
+    number: Number, platform: AskedPlatform, clock: Clock, seconds_ago: int | None
 ) -> None:
     platform.news = {"display_name": "Present name", "messaging_limit": "TIER_10K"}
     clock.advance(hours=30)
     _check(number)
-    time = clock.at // 1000 - DAY
-    value = {"display_phone_number": number.phone_number, "current_limit": "TIER_250"}
-    change = {"field": "phone_number_quality_update", "value": value | {"event": "ONBOARDING"}}
-    ingest_now({"id": "2001", "time": time, "changes": [change]})
+    _limit(number, 0 if seconds_ago is None else clock.at // 1000 - seconds_ago)
     assert _now(number).messaging_limit == "TIER_10K"
+    clock.advance(milliseconds=number_status.NEWS_PAUSE_MS)
+    number_checks.check_due()
+    assert len(platform.asked) == (1 if seconds_ago == DAY else 2), "it may be news"
+
+
+def test_a_notice_from_before_the_activation_changes_no_value(
+    number: Number, platform: AskedPlatform, clock: Clock
+) -> None:
+    _limit(number, clock.at // 1000 - 6 * DAY)
+    number_checks.check_due()
+    assert (_now(number).messaging_limit, platform.asked) == (None, [])
+
+
+@pytest.mark.parametrize("event", ["ACCOUNT_RESTRICTION", "ACCOUNT_VIOLATION"])
+def test_a_restriction_has_the_platform_asked(
+    number: Number, platform: AskedPlatform, event: str
+) -> None:
+    ingest_now(account_update(event))
+    number_checks.check_due()
+    assert platform.asked == [number.phone_number_id]
 
 
 def test_the_error_of_a_call_from_before_a_new_signup_has_the_platform_asked(

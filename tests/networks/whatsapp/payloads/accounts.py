@@ -47,13 +47,13 @@ def ban(state: str) -> dict[str, str]:
 
 
 def told(field: str, variant: str, value: dict[str, Any]) -> Payload:
-    """A callback that becomes a notice and emits number.updated."""
-    return notice(field, variant, value, NUMBER_UPDATED)
+    """A callback that becomes a notice, emits number.updated and requests a check."""
+    return notice(field, variant, value, NUMBER_UPDATED, CHECKED)
 
 
 def quality(variant: str, **value: Any) -> Payload:
-    """A callback about quality. It lacks the quality itself, so the gateway requests it."""
-    return notice("phone_number_quality_update", variant, SHOWN | value, NUMBER_UPDATED, CHECKED)
+    """A callback about quality. It lacks the quality itself."""
+    return told("phone_number_quality_update", variant, SHOWN | value)
 
 
 UPDATES = [

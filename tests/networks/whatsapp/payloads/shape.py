@@ -106,9 +106,9 @@ def status(name: str, word: str, contacts: Any = None, **more: Any) -> Payload:
 
 
 def account(event: str, variant: str, *causes: str, **members: Any) -> Payload:
-    """An ``account_update``. Without ``causes`` it becomes a notice and emits number.updated."""
+    """An ``account_update``. Without ``causes`` it becomes a notice, number.updated and a check."""
     name = f"account update {event} {variant}".rstrip()
-    made, caused = ((ACCOUNT, event),), frozenset(causes or (KEPT, NUMBER_UPDATED))
+    made, caused = ((ACCOUNT, event),), frozenset(causes or (KEPT, NUMBER_UPDATED, CHECKED))
     return Payload(name, "account_update", {"event": event, **members}, made, caused)
 
 
