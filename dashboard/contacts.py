@@ -8,6 +8,7 @@ import re
 from flask import Response, request
 
 from dashboard.guard import AGENTS, ALL, DEVELOPERS, account
+from dashboard.own_numbers import own_number, own_numbers
 from dashboard.site import PER_PAGE, FormError, blueprint, confirm, go, mine, offset, show
 from models import clock
 from models.accounts.account import MAX_WORD, MAX_WORDS, as_words
@@ -39,7 +40,7 @@ def contacts() -> Response:
     found = _search(chosen)
     wrote_at = last_inbound(found.rows)
     calls = last_calls([row.id for row in found.rows])
-    numbers = {number.id: number for number in Number.all(account().id)}
+    numbers = own_numbers()
     return show(
         "contacts.html",
         found=found,
@@ -79,10 +80,11 @@ def _split(text: str) -> list[str]:
 
 
 def _search(chosen: dict[str, str]) -> Page[Contact]:
-    text, number_id = as_kept(chosen["text"]) or None, chosen["number_id"] or None
-    if number_id is not None:
-        mine(Number.by_id(number_id))
-    return contact_search.search(account().id, PER_PAGE, offset(), text=text, number=number_id)
+    text = as_kept(chosen["text"]) or None
+    if chosen["number_id"]:
+        chosen["number_id"] = own_number(chosen["number_id"]).id
+    wanted = chosen["number_id"] or None
+    return contact_search.search(account().id, PER_PAGE, offset(), text=text, number=wanted)
 
 
 def as_kept(text: str) -> str:

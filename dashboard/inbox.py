@@ -15,6 +15,7 @@ from flask import Response, abort, g, request
 from dashboard.api_calls import Answer, send_message
 from dashboard.guard import AGENTS, ALL, account
 from dashboard.messages import STATUS_LIKELY_MS
+from dashboard.own_numbers import own_number, own_numbers
 from dashboard.replies import MEDIA, request_body, send_media, slots
 from dashboard.site import PER_PAGE, FormError, blueprint, go, mine, show
 from models import clock
@@ -49,7 +50,7 @@ def inbox() -> Response:
     """The conversations, the one with the newest message first."""
     number_id, before = (request.args.get(name) or None for name in ("number_id", "before"))
     if number_id is not None:
-        mine(Number.by_id(number_id))
+        number_id = own_number(number_id).id
     found = conversations(account().id, PER_PAGE, before, number_id)
     with reading():
         people = Contact.by_ids(row.contact_id for row in found.rows)
@@ -57,7 +58,7 @@ def inbox() -> Response:
         "inbox.html",
         found=found,
         people=people,
-        numbers={number.id: number for number in Number.all(account().id)},
+        numbers=own_numbers(),
         number_id=number_id,
     )
 

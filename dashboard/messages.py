@@ -10,6 +10,7 @@ from dashboard.contacts import as_kept
 from dashboard.guard import ALL, account
 from dashboard.keys import RECIPIENT, first_message
 from dashboard.list_filters import read_filters
+from dashboard.own_numbers import own_number
 from dashboard.site import PER_PAGE, blueprint, mine, offset, show
 from models import clock
 from models.database import reading
@@ -37,7 +38,7 @@ def messages() -> Response:
     """The account's messages that match the filter, newest first."""
     chosen, times, problems = read_filters(FILTERS, "number_id", "find")
     if chosen["number_id"]:
-        mine(Number.by_id(chosen["number_id"]))
+        chosen["number_id"] = own_number(chosen["number_id"]).id
     found = Page[Message]([], 0, PER_PAGE, 0) if problems else _find(chosen, times)
     is_new = not any(chosen.values()) and not found.total
     return show(

@@ -3,7 +3,8 @@
 from flask import Response
 
 from dashboard.guard import ALL, account
-from dashboard.site import PER_PAGE, blueprint, mine, offset, show
+from dashboard.own_numbers import own_number
+from dashboard.site import PER_PAGE, blueprint, offset, show
 from models.database import writing
 from models.messages.template import Template, TemplateList
 from models.numbers.notice import Notice
@@ -22,7 +23,7 @@ def numbers() -> Response:
 @blueprint.page("/numbers/<number_id>", ALL)
 def number(number_id: str) -> Response:
     """One number, its state explained, and the notices of it and its business account."""
-    row = mine(Number.by_id(number_id))
+    row = own_number(number_id)
     notices = Notice.newest(MAX_NOTICES, row)
     return show("number.html", number=row, notices=notices)
 
@@ -33,7 +34,7 @@ def message_templates(number_id: str) -> Response:
 
     If they were never read, the worker reads them now, and the page polls until they are here.
     """
-    number = mine(Number.by_id(number_id))
+    number = own_number(number_id)
     known = TemplateList.of(number)
     can_ask = number.status == NumberStatus.ACTIVE
     if known is None and can_ask:

@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 from dashboard.contacts import as_kept
 from dashboard.guard import ALL, account
 from dashboard.messages import find_messages
+from dashboard.own_numbers import own_numbers
 from dashboard.site import SEARCH as PATH
 from dashboard.site import blueprint, go, show
 from models.accounts.account import ApiKey
@@ -35,7 +36,7 @@ BEFORE, LENGTH = 40, 200
 # The folder of the pages of a kind of identifier, and how to find a row.
 PAGES: dict[str, tuple[str, Callable[[str], Any]]] = {
     "msg": ("messages", Message.by_id),
-    "num": ("numbers", Number.by_id),
+    "num": ("numbers", Number.find),
     "wh": ("webhooks", Webhook.by_id),
     "ctc": ("contacts", Contact.find),
     "sl": ("links", SignupLink.by_id),
@@ -72,7 +73,7 @@ def search() -> Response:
         kinds=list(FINDERS),
         groups=[group for group in groups if group.rows or group.more],
         is_short=is_short,
-        numbers={number.id: number for number in Number.all(account().id)},
+        numbers=own_numbers(),
         max_text=MAX_TEXT,
         marked=lambda content: _marked(content, _words(text)),
     )

@@ -6,12 +6,12 @@ from flask import Response, request
 
 from dashboard.contacts import as_kept
 from dashboard.guard import AGENTS, ALL, DEVELOPERS, account
+from dashboard.own_numbers import own_numbers
 from dashboard.site import PER_PAGE, FormError, blueprint, confirm, go, mine, offset, show
 from models.accounts.account import MAX_ANSWER, ConsentScope
 from models.accounts.opt_words import ENGLISH, LANGUAGES
 from models.errors import DomainError
 from models.messages.suppression import Suppression
-from models.numbers.number import Number
 from services import accounts, consent, suppression_lists
 from services.business import PERSON
 from services.contacts import languages_for
@@ -35,7 +35,7 @@ def suppressions() -> Response:
         "suppressions.html",
         found=found,
         person=text,
-        numbers={number.id: number for number in Number.all(account().id)},
+        numbers=own_numbers(),
         max_person=MAX_PERSON,
         max_reason=suppression_lists.MOST_REASON,
         max_answer=MAX_ANSWER,

@@ -111,7 +111,7 @@ class _Lines:
 
     def __init__(self, account: Account) -> None:
         self._are_apart = account.consent_scope == ConsentScope.NUMBER
-        self._number_ids = {number.id for number in Number.all(account.id)}
+        self._number_ids = Number.ids_of(account.id)
         # A line without a time is a statement of now.
         self._now = clock.now()
 
@@ -156,7 +156,7 @@ class _Lines:
             raise ValueError("numberId must be empty: an opt-out holds for all numbers here.")
         if text not in self._number_ids:
             raise ValueError("numberId is no number of this account.")
-        return text
+        return self._number_ids[text]
 
     def _time(self, text: str) -> int:
         if not text:

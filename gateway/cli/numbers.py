@@ -44,7 +44,7 @@ def notices(number_id: str | None) -> list[dict[str, Any]]:
     Violations, restrictions, announced bans, quality, names, alerts. With NUMBER_ID, notices about the number
     and its whole business account.
     """
-    number = found(Number.by_id(number_id), "number", number_id) if number_id else None
+    number = found(Number.find(number_id), "number", number_id) if number_id else None
     columns = ("id", "wabaId", "numberId", "field", "event", "value")
     return [
         {"createdAt": timestamp(notice.at), **rendered(notice, *columns)}
@@ -64,7 +64,7 @@ def subscribe(number_id: str | None, *, is_all: bool) -> list[dict[str, Any]]:
     """
     if (number_id is None) is not is_all:
         raise click.UsageError("Name a number, or use --all.")
-    one = [] if number_id is None else [found(Number.by_id(number_id), "number", number_id)]
+    one = [] if number_id is None else [found(Number.find(number_id), "number", number_id)]
     rows = [each for each in Number.all() if each.problems] if is_all else one
     return [_subscribed(row) for row in rows]
 

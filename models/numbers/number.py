@@ -23,11 +23,13 @@ from peewee import (
 
 from models import clock
 from models.accounts import secret
-from models.accounts.account import Owned, owned
+from models.accounts.account import Owned, no_access
 from models.database import BaseModel, Prepared, database, exclusively, fetch, is_in, reading
 from models.decoded import Decoded
 from models.work import Work
 
+# Of the gateway's identifiers.
+KIND, PREFIX = "num", "num_"
 # How long a signup may work on a number. After that its process counts as dead, because all its requests
 # to the network would have timed out.
 PROVISIONING_LIFETIME_MS = 15 * 60_000
@@ -124,7 +126,7 @@ class Number(Owned, Work):
             cls.account == account_id, cls.phone_number_id == phone_number_id
         )
         return known or cls.create(
-            id=clock.new_id("num"),
+            id=clock.new_id(KIND),
             account=account_id,
             network=network,
             phone_number_id=phone_number_id,
@@ -177,7 +179,7 @@ class Number(Owned, Work):
         found = cls.by_ids(wanted)
         with reading():
             for number_id in set(wanted) - found.keys():
-                if (number := _former.first(number_id, 0)) is not None:
+                if (number := cls._merged(number_id)) is not None:
                     found[number_id] = number
         return found
 
@@ -189,8 +191,28 @@ class Number(Owned, Work):
     @classmethod
     def owned(cls, number_id: str, account_id: str, field: str | None = None) -> Self:
         """Like accounts.account.owned(): the number, or the one that it was merged into."""
-        former = None if cls.by_id(number_id) else _former.first(number_id, 0)
-        return owned(cls, number_id if former is None else former.id, account_id, field)
+        found = cls.find(number_id)
+        if found is None or found.account_id != account_id:
+            raise no_access("number", number_id, exists=found is not None, field=field)
+        return found
+
+    @classmethod
+    def find(cls, number_id: str) -> Self | None:
+        """The number with this identifier of the gateway, or the one that it was merged into."""
+        return cls.by_id(number_id) or cls._merged(number_id)
+
+    @classmethod
+    def _merged(cls, number_id: str) -> Self | None:
+        # The network's former identifiers are none of the gateway.
+        return _former.first(number_id, 0) if number_id.startswith(PREFIX) else None
+
+    @classmethod
+    def ids_of(cls, account_id: str) -> dict[str, str]:
+        """The account's present identifiers by all of the gateway, those of merged numbers included."""
+        present = [number.id for number in cls.all(account_id)]
+        rows = fetch(NumberAlias.select().where(NumberAlias.number.in_(present)))
+        merged = {row.former: row.number_id for row in rows if row.former.startswith(PREFIX)}
+        return merged | {number_id: number_id for number_id in present}
 
     @classmethod
     def refuse_if_taken(cls, account_id: str, phone_number_id: str) -> None:

@@ -7,7 +7,7 @@ from markupsafe import escape
 
 from models.database import writing
 from models.messages.message import MessageStatus
-from models.numbers.number import Number, NumberStatus
+from models.numbers.number import Number, NumberAlias, NumberStatus
 from networks.registry import explained
 from tests import factories
 from tests.conftest import Clock
@@ -25,6 +25,25 @@ def test_a_banned_number_says_why_beside_its_quality_and_limit(
     for said in ("low", "250 people in 24 hours", "violated a policy: scam."):
         assert said in page
     assert "violated a policy: scam." in visit("numbers")
+
+
+def test_pages_of_a_merged_number_are_those_of_the_number_that_stays(
+    number: Number, visit: Visit
+) -> None:
+    gone, contact = "num_01M8MDZ34JC2PAE3RTPZPK7G1C", factories.contact(number, name="Ana")
+    message = factories.inbound(number)
+    assert message is not None
+    with writing():
+        NumberAlias.note(number, gone, None)
+    for path in ("", "/templates"):
+        assert visit(f"numbers/{gone}{path}")
+    visit(f"search?q={gone}", 303)
+    for path, shown in (
+        ("inbox", message.contact_id),
+        ("messages", message.id),
+        ("contacts", contact.id),
+    ):
+        assert str(shown) in visit(f"{path}?number_id={gone}")
 
 
 def test_a_notice_of_a_template_names_it(number: Number, visit: Visit) -> None:

@@ -15,7 +15,7 @@ from models.errors import ConflictError, InvalidError
 from models.messages.contact import Contact, Source
 from models.messages.erasure import Erasure
 from models.messages.suppression import Suppression
-from models.numbers.number import Number
+from models.numbers.number import Number, NumberAlias
 from services import consent, contacts, suppression_lists
 from services.suppression_lists import Imported
 from tests import factories
@@ -239,6 +239,16 @@ def test_a_list_names_numbers_if_the_account_keeps_them_apart(
         load(account, f"person,numberId\n{PHONE},{foreign.id}\n")
     load(account, f"person,numberId\n{PHONE},{number.id}\n")
     assert [Contact.get_by_id(each.id).is_out for each in (here, there)] == [True, False]
+
+
+def test_a_list_may_name_a_number_that_was_merged_into_another(
+    account: Account, number: Number
+) -> None:
+    account.amend(consent_scope=ConsentScope.NUMBER)
+    with writing():
+        NumberAlias.note(number, "num_01M8MDZ34JC2PAE3RTPZPK7G1C", None)
+    load(account, f"person,numberId\n{PHONE},num_01M8MDZ34JC2PAE3RTPZPK7G1C\n")
+    assert [number_id for _, number_id, *_ in stored()] == [number.id]
 
 
 def test_an_export_can_be_imported_and_has_no_formula(account: Account, number: Number) -> None:

@@ -8,7 +8,8 @@ from click.testing import CliRunner
 from contract_tests.stored import Stored
 from gateway.cli import cli
 from models.accounts.account import Account
-from models.numbers.number import Number
+from models.database import writing
+from models.numbers.number import Number, NumberAlias
 from tests import factories
 
 VIOLATION = {"event": "ACCOUNT_VIOLATION", "violation_info": {"violation_type": "ADULT"}}
@@ -45,7 +46,10 @@ def test_notices_are_listed_newest_first(number: Number) -> None:
 
 def test_notices_of_a_number_include_those_of_its_account(account: Account, number: Number) -> None:
     other = factories.active_number(account, "1002", phone_number="15550002222")
-    assert len(json.loads(_run(number.id, "--json"))) == 2
+    with writing():
+        NumberAlias.note(number, "num_01M8MDZ34JC2PAE3RTPZPK7G1C", None)
+    for each in (number.id, "num_01M8MDZ34JC2PAE3RTPZPK7G1C"):
+        assert len(json.loads(_run(each, "--json"))) == 2
     assert [n["event"] for n in json.loads(_run(other.id, "--json"))] == ["ACCOUNT_VIOLATION ADULT"]
 
 

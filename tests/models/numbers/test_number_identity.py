@@ -77,6 +77,13 @@ def test_a_number_is_known_by_the_identifier_that_was_merged_into_it(account: Ac
         Number.owned(gone, Account.open("Rival", "pro").id)
     with pytest.raises(NotFoundError):
         Number.owned("num_01M8MDZ34JC2PAE3RTPZPK7G1D", account.id)
+    assert Number.ids_of(account.id) == {number.id: number.id, gone: number.id}
+
+
+def test_an_identifier_of_the_network_is_none_of_the_gateway(account: Account) -> None:
+    number = _migrated(account)
+    assert [Number.find(each) for each in ("1001", "1002", number.id)] == [None, None, number]
+    assert Number.ids_of(account.id) == {number.id: number.id}
 
 
 def test_a_late_callback_goes_to_the_account_that_activated_the_identifier_last(
