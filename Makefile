@@ -123,6 +123,10 @@ usage: $(VENV)/.dev | servers ## Compare GET /usage with the statuses of 10,000 
 	@for backend in $${TEST_BACKEND:-sqlite postgresql redis}; do \
 	TEST_BACKEND=$$backend USAGE_MESSAGES=$${USAGE_MESSAGES:-10000} $(BIN)/pytest contract_tests/callbacks/test_usage.py $(PYTEST_ARGS); done
 
+any-order: $(VENV)/.dev | servers ## Compare 10,000 callbacks in a random order with their own order, on each database (TEST_BACKEND=postgresql: one)
+	@for backend in $${TEST_BACKEND:-sqlite postgresql}; do \
+	TEST_BACKEND=$$backend CALLBACKS=$${CALLBACKS:-10000} $(BIN)/pytest --timeout=0 tests/services/test_callbacks_in_any_order.py $(PYTEST_ARGS); done
+
 wrong-settings: $(VENV)/.dev node_modules/.installed | chromium servers ## Run the service on a PostgreSQL whose settings are all wrong (TEST_BACKEND=pgbouncer: one)
 	@for backend in $${TEST_BACKEND:-postgresql pgbouncer}; do \
 	TEST_WRONG_SETTINGS=1 TEST_BACKEND=$$backend $(PYTEST) $(OF_SETTINGS) $(PYTEST_ARGS); done

@@ -45,7 +45,7 @@ def _delete(deletion: Message, original: Message | None, at: int) -> None:
     edits = []
     if deletion.contact_id is not None and deletion.quoted_wa_id is not None:
         edits = Message.edits_of(deletion.contact_id, deletion.quoted_wa_id)
-    if original is not None and original.deleted_at is None:
+    if original is not None and (original.deleted_at is None or at < original.deleted_at):
         original.assign({"deleted_at": at})
     _empty(deletion.account_id, [*edits, *([original.id] if original else [])])
 

@@ -5,14 +5,14 @@ both may change. Two contacts of a number that turn out to be one person are mer
 the gateway knows (docs/decisions/0041-one-contact-for-a-person.md).
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
 from enum import StrEnum
 from functools import cache, partial, reduce
 from operator import add
 from typing import Any
 
-from peewee import SQL, BigAutoField, BigIntegerField, ForeignKeyField, TextField
+from peewee import SQL, BigAutoField, BigIntegerField, ForeignKeyField, TextField, fn
 
 from models import clock
 from models.accounts.account import Account, Owned, owned
@@ -29,6 +29,8 @@ CONTACT, OPTED_OUT, SAVED_NAME = "contact", "opted_out", "saved_name"
 IS_PERSON = SQL("merged_into IS NULL")
 IS_NAMED = SQL("name IS NOT NULL AND merged_into IS NULL")
 HAS_USERNAME = SQL("username IS NOT NULL")
+# Messages usually arrive within this time.
+PROMPT_MS = 5_000
 # A response has a bound.
 MOST_SHOWN = 100
 
@@ -227,8 +229,8 @@ class Contact(Owned):
 
     def _has_later_message(self, at: int) -> bool:
         """Whether the person's newest message is from after this time."""
-        newest = _last.first(self.id, Direction.INBOUND)
-        return newest is not None and at < int(newest[0])
+        newest = self.last_message_at(Direction.INBOUND)
+        return newest is not None and at < newest
 
     def differing(self, identity: Mapping[str, str | None]) -> dict[str, str]:
         """The values in ``identity`` that are new."""
@@ -349,31 +351,36 @@ class Contact(Owned):
 
     def last_message_at(self, direction: Direction) -> int | None:
         """When the newest message of this direction was created, as long as it is kept."""
-        row = _last.first(self.id, direction)
-        return None if row is None else int(row[0])
+        return _newest(_messages, self.id, direction)
 
     def save_name(self, name: str | None, at: int) -> bool:
         """Store the name of the network's app, in the caller's transaction. Returns whether it is new.
 
         A name older than the latest change has no effect, for example in a repeated callback.
         """
-        changes = ContactChange.select().where(
+        said = ContactChange.select().where(
             ContactChange.contact_id == self.id, ContactChange.field == SAVED_NAME
         )
-        latest = changes.order_by(ContactChange.id.desc()).first()
-        if name == self.saved_name or (latest is not None and at < latest.at):
+        latest = said.order_by(ContactChange.at.desc(), ContactChange.id.desc()).first()
+        if latest is not None and at < latest.at:
             return False
-        self.change({SAVED_NAME: name}, Source.APP, at)
-        return True
+        if name != self.saved_name:
+            self.change({SAVED_NAME: name}, Source.APP, at)
+            return True
+        # Without it, an earlier name that arrives later would count.
+        if latest is not None and latest.old == latest.new == name:
+            latest.assign({"at": at})
+        else:
+            _NOTE.execute(self.id, SAVED_NAME, name, name, Source.APP, at)
+        return False
 
     def window_opened_at(self) -> int | None:
         """When the newest message arrived that opens the customer service window, as long as it is kept."""
-        row = _last_opening.first(self.id)
-        return None if row is None else int(row[0])
+        return _newest(_openings, self.id, Direction.INBOUND)
 
     def history(self) -> list["ContactChange"]:
         """The last ``MOST_SHOWN`` changes, oldest first."""
-        kept = ContactChange.select().where(ContactChange.contact_id == self.id)
+        kept = ContactChange.select().where(ContactChange.contact_id == self.id, IS_CHANGE)
         return fetch(kept.order_by(ContactChange.id.desc()).limit(MOST_SHOWN))[::-1]
 
 
@@ -387,6 +394,10 @@ class ContactChange(BaseModel):
     new = TextField(null=True)
     because = TextField()
     at = BigIntegerField()
+
+
+# A line with the same value twice only records when the network named it last.
+IS_CHANGE = fn.COALESCE(ContactChange.old, "") != fn.COALESCE(ContactChange.new, "")
 
 
 def kind_of(to: str) -> str:
@@ -461,14 +472,41 @@ def contacts_of_messages(network_ids: Any, ids: Any) -> Any:
     return Contact.select().where(is_among(Contact.id, by_network_id | by_id))
 
 
-@Prepared
-def _last(contact_id: Any, direction: Any) -> Any:
+def _sent(contact_id: Any, direction: Any) -> Any:
     theirs = (Message.contact_id == contact_id) & (Message.direction == direction)
-    return Message.select(Message.created_at).where(theirs).order_by(Message.id.desc()).limit(1)
+    return Message.select(Message.created_at, Message.id).where(theirs)
 
 
-@Prepared
-def _last_opening(contact_id: Any) -> Any:
-    theirs = (Message.contact_id == contact_id) & (Message.direction == Direction.INBOUND)
-    opening = Message.select(Message.created_at).where(theirs, Message.opens_window.is_null())
-    return opening.order_by(Message.id.desc()).limit(1)
+def _opening(contact_id: Any, direction: Any) -> Any:
+    return _sent(contact_id, direction).where(Message.opens_window.is_null())
+
+
+def _queries(select: Callable[[Any, Any], Any]) -> tuple[Prepared, Prepared]:
+    """The last of these messages by its identifier, and from a bound on the newest."""
+
+    def last(*person: Any) -> Any:
+        return select(*person).order_by(Message.id.desc()).limit(1)
+
+    def newest(contact_id: Any, direction: Any, bound: Any) -> Any:
+        since = select(contact_id, direction).where(Message.id >= bound)
+        return since.order_by(Message.created_at.desc()).limit(1)
+
+    return Prepared(last), Prepared(newest)
+
+
+_messages, _openings = _queries(_sent), _queries(_opening)
+
+
+def _newest(
+    queries: tuple[Prepared, Prepared], contact_id: str, direction: Direction
+) -> int | None:
+    """When the newest of these messages was created.
+
+    A late one has an identifier of its arrival, one of the history of its own time. So a newer one may have a
+    lower identifier.
+    """
+    last, newest = queries
+    row = last.first(contact_id, direction)
+    if row is not None and row[1] >= clock.id_bound("msg", int(row[0]) + PROMPT_MS):
+        row = newest.first(contact_id, direction, clock.id_bound("msg", int(row[0])))
+    return None if row is None else int(row[0])

@@ -16,13 +16,14 @@ from models.deliveries.event import Event
 from models.messages.callback import Callback
 from models.messages.contact import Contact
 from models.messages.message import Message
+from models.messages.suppression import Suppression
 from models.numbers.number import Number, NumberStatus
 from services import callback_routes, number_checks
 from tasks import ingest
 from tests import factories
 from tests.asked_platform import AskedPlatform
 from tests.conftest import Clock
-from tests.tasks.callbacks import accepted_message, text
+from tests.tasks.callbacks import accepted_message
 
 MOST = int(os.environ.get("CALLBACKS", "1500"))
 SEED = int(os.environ.get("ORDER_SEED", "7"))
@@ -30,6 +31,7 @@ SEED = int(os.environ.get("ORDER_SEED", "7"))
 OLDEST = 8 * 24 * 60 * 60 - 60
 PEOPLE, MESSAGES, TOGETHER = 40, 150, 40
 CODES = (133010, 131031, 190, 368, 131026, 131047)
+SENDER = {"wa_id": "from", "user_id": "from_user_id"}
 EVENTS = ("ACCOUNT_OFFBOARDED", "PARTNER_REMOVED", "ACCOUNT_RECONNECTED", "ACCOUNT_DELETED")
 # The callback's time in seconds, and its entry for a number.
 Made = tuple[int, dict[str, Any]]
@@ -43,31 +45,116 @@ class _Author:
 
         self._metadata = {"phone_number_id": phone_number_id, "display_phone_number": phone}
         self._waba_id = waba_id
+        self._people = [
+            {"wa_id": f"1555100{each:04}", "user_id": f"US.{each}"} for each in range(PEOPLE)
+        ]
         # No two are of the same second.
-        self._times = iter(self._chance.sample(range(now - OLDEST, now), MOST))
+        self._times = sorted(self._chance.sample(range(now - OLDEST, now), MOST))
+        # The texts: identifier and author.
+        self._texts: list[tuple[str, dict[str, str]]] = []
+
+    def meetings(self) -> list[Made]:
+        """The first text of each person, older than all other callbacks."""
+        at = self._times[0]
+        return [(at - n, self._text(at - n, person)) for n, person in enumerate(self._people, 1)]
 
     def callbacks(self) -> list[Made]:
         """In their own order. A tenth is repeated."""
-        makers = (self._text, self._status, self._preference, self._account, self._notice)
-        weights = (30, 45, 10, 8, 7)
-        chosen = self._chance.choices(makers, weights, k=MOST * 9 // 10)
+        makers = {
+            self._text: 30,
+            self._word: 8,
+            self._change: 8,
+            self._reaction: 4,
+            self._app: 6,
+            self._saved_name: 4,
+            self._status: 30,
+            self._preference: 6,
+            self._account: 6,
+            self._notice: 5,
+        }
+        chosen = self._chance.choices([*makers], [*makers.values()], k=MOST * 9 // 10)
         made = [(at, make(at)) for make, at in zip(chosen, self._times, strict=False)]
         return sorted([*made, *self._chance.choices(made, k=MOST - len(made))], key=lambda m: m[0])
 
     def _entry(self, field: str, value: dict[str, Any], at: int) -> dict[str, Any]:
+        value = {"metadata": self._metadata} | value
         entry = {"id": self._waba_id, "changes": [{"field": field, "value": value}]}
         return entry if field == "messages" else entry | {"time": at}
 
     def _person(self) -> dict[str, str]:
-        number = self._chance.randrange(PEOPLE)
-        return {"wa_id": f"1555100{number:04}", "user_id": f"US.{number}"}
+        full = self._chance.choice(self._people)
+        names = self._chance.choice((["wa_id"], ["user_id"], ["wa_id", "user_id"]))
+        return {name: full[name] for name in names}
 
-    def _text(self, at: int) -> dict[str, Any]:
-        person = self._person()
+    def _text(self, at: int, person: dict[str, str] | None = None) -> dict[str, Any]:
+        person = person or self._person()
+        wamid = f"wamid.IN{at}"
+        self._texts.append((wamid, person))
+        return self._message(at, person, type="text", text={"body": _said(wamid)})
+
+    def _message(self, at: int, person: dict[str, str], **content: Any) -> dict[str, Any]:
         contact = person | {"profile": {"name": f"Name at {at}"}}
-        message = text(f"wamid.IN{at}", timestamp=str(at)) | {"from": person["wa_id"]}
-        value = {"metadata": self._metadata, "contacts": [contact], "messages": [message]}
+        ids = {"wa_id": "from", "user_id": "from_user_id"}
+        message = {ids[name]: value for name, value in person.items()}
+        message |= {"id": f"wamid.IN{at}", "timestamp": str(at)} | content
+        value = {"contacts": [contact], "messages": [message]}
         return self._entry("messages", value, at)
+
+    def _word(self, at: int) -> dict[str, Any]:
+        body = self._chance.choice(("STOP", "stop.", "START"))
+        return self._message(at, self._person(), type="text", text={"body": body})
+
+    def _earlier(self) -> tuple[str, dict[str, str]]:
+        return self._chance.choice(self._texts)
+
+    def _change(self, at: int) -> dict[str, Any]:
+        wamid, person = self._earlier()
+        kind = self._chance.choice(("edit", "edit", "revoke"))
+        told: dict[str, Any] = {"original_message_id": wamid}
+        if kind == "edit":
+            told["message"] = {"type": "text", "text": {"body": f"Edit at {at}"}}
+        return self._message(at, person, type=kind, **{kind: told})
+
+    def _reaction(self, at: int) -> dict[str, Any]:
+        wamid, person = self._earlier()
+        return self._message(
+            at, person, type="reaction", reaction={"message_id": wamid, "emoji": "+"}
+        )
+
+    def _app(self, at: int) -> dict[str, Any]:
+        """A message of the owner, or history: an earlier text or a message that comes nowhere else."""
+        wamid, person = self._earlier()
+        person = next(each for each in self._people if person.items() <= each.items())
+        own = {"from": self._metadata["display_phone_number"], "to": person["wa_id"]}
+        told = own | {
+            "id": f"wamid.APP{at}",
+            "timestamp": str(at),
+            "type": "text",
+            "text": {"body": "Own"},
+        }
+        match self._chance.randrange(3):
+            case 0:
+                return self._entry("smb_message_echoes", {"message_echoes": [told]}, at)
+            case 1:
+                told["timestamp"] = wamid.removeprefix("wamid.IN")
+                told |= {"from": person["wa_id"], "id": wamid, "text": {"body": _said(wamid)}}
+                del told["to"]
+        thread = {
+            "id": person["wa_id"],
+            "messages": [told | {"history_context": {"status": "READ"}}],
+        }
+        chunk = {"metadata": {"phase": 0, "chunk_order": 1, "progress": 5}, "threads": [thread]}
+        return self._entry("history", {"history": [chunk]}, at)
+
+    def _saved_name(self, at: int) -> dict[str, Any]:
+        contact = {
+            "full_name": f"Saved at {at}",
+            "phone_number": self._chance.choice(self._people)["wa_id"],
+        }
+        action = self._chance.choice(("add", "add", "remove"))
+        state = {"type": "contact", "action": action, "contact": contact}
+        state["metadata"] = {"timestamp": str(at)}
+        return self._entry("smb_app_state_sync", {"state_sync": [state]}, at)
 
     def _status(self, at: int) -> dict[str, Any]:
         index = self._chance.randrange(MESSAGES)
@@ -75,13 +162,13 @@ class _Author:
         status: dict[str, Any] = {"id": f"wamid.{index}", "status": word, "timestamp": str(at)}
         if word == "failed":
             status["errors"] = [{"code": CODES[index % len(CODES)], "title": "Refused"}]
-        value = {"metadata": self._metadata, "statuses": [status]}
+        value = {"statuses": [status]}
         return self._entry("messages", value, at)
 
     def _preference(self, at: int) -> dict[str, Any]:
         item = {"category": "marketing_messages", "timestamp": at, **self._person()}
         item["value"] = self._chance.choice(("stop", "resume"))
-        value = {"metadata": self._metadata, "user_preferences": [item]}
+        value = {"user_preferences": [item]}
         return self._entry("user_preferences", value, at)
 
     def _account(self, at: int) -> dict[str, Any]:
@@ -98,6 +185,10 @@ class _Author:
             return self._entry("phone_number_name_update", shown | name, at)
         limit = {"event": "ONBOARDING", "current_limit": f"TIER_{at}"}
         return self._entry("phone_number_quality_update", shown | limit, at)
+
+
+def _said(wamid: str) -> str:
+    return f"Text of {wamid}"
 
 
 def _number(account: Account, clock: Clock, name: str) -> Number:
@@ -125,7 +216,7 @@ def _in_parts(callbacks: Sequence[Made]) -> None:
 
 def _state(number: Number) -> dict[str, Any]:
     """What the account can see of the number, its people and its messages, without our identifiers."""
-    fresh = Number.get_by_id(number.id)
+    fresh, account = Number.get_by_id(number.id), Account.get_by_id(number.account_id)
     people = Contact.select().where(Contact.number == number.id)
     mine = list(Message.select().where(Message.number == number.id))
     events = Event.select().where(Event.number_id == number.id, Event.kind.startswith("message."))
@@ -133,9 +224,22 @@ def _state(number: Number) -> dict[str, Any]:
     return {
         "number": (fresh.status, fresh.display_name, fresh.messaging_limit, fresh.reason),
         "notice": fresh.notice,
-        "people": {each.phone: (each.name, each.opted_out_at is not None) for each in people},
+        "people": {
+            each.phone: (each.name, each.saved_name, each.opted_out_at is not None)
+            for each in people
+        },
+        "opt-outs": {row.person for row in Suppression.search(account, 1000, 0, None, None).rows},
         "messages": {
-            message.wa_message_id: (message.status, message.type, message.error_code)
+            message.wa_message_id: (
+                message.status,
+                message.type,
+                message.error_code,
+                message.body_json,
+                message.origin,
+                message.edited_at,
+                message.deleted_at,
+                message.edit_id and wamids[message.edit_id],
+            )
             for message in mine
         },
         "history": {
@@ -156,12 +260,12 @@ def test_callbacks_in_any_order_lead_to_the_state_of_their_own_order(
     ordered, mixed = _number(account, clock, "01"), _number(Account.open("B", "pro"), clock, "02")
     clock.advance(days=9)
     now = clock.at // 1000
-    made = [
-        _Author(now, each.phone_number_id, each.waba_id, each.phone_number).callbacks()
-        for each in (ordered, mixed)
-    ]
-    random.Random(SEED).shuffle(made[1])  # noqa: S311 - repeatable
-    for callbacks in made:
+    for each in (ordered, mixed):
+        author = _Author(now, each.phone_number_id, each.waba_id, each.phone_number)
+        _in_parts(author.meetings())
+        callbacks = author.callbacks()
+        if each is mixed:
+            random.Random(SEED).shuffle(callbacks)  # noqa: S311 - repeatable
         _in_parts(callbacks)
     for each in (ordered, mixed):
         each.amend(due_at=0)

@@ -16,7 +16,7 @@ from models.messages import search
 from models.messages.callback import Callback, Reason, SetAside
 from models.messages.contact import Contact
 from models.messages.erasure import Erasure
-from models.messages.message import Message
+from models.messages.message import Direction, Message
 from models.messages.message_filter import MessageFilter
 from models.messages.opt_out_answer import OptOutAnswer
 from models.numbers.number import Number
@@ -178,6 +178,23 @@ def test_a_message_that_the_history_told_first_is_received_once_and_counts(
     assert contact.opted_out_because == "word"
     assert get_contact(number.account_id, contact.id)["windowOpenUntil"] is not None
     assert [usage.total for usage in UsageTotal.select()] == [1]
+
+
+def test_a_message_that_the_history_told_first_opens_the_window_at_its_own_time(
+    number: Number, clock: Clock
+) -> None:
+    now = clock.at // 1000
+    # It comes late, so its identifier is later than that of the next one.
+    ingest_now(messages(messages=[text("wamid.LATE", timestamp=str(now - 600))]))
+    ingest_now(chunk(clock, 300))
+    ingest_now(messages(messages=[text("wamid.H0", timestamp=str(now - 300))]))
+    ingest_now(messages(messages=[text("wamid.OLD", timestamp=str(now - 500))]))
+    [contact] = Contact.select().where(Contact.number == number.id)
+    assert (
+        contact.window_opened_at()
+        == contact.last_message_at(Direction.INBOUND)
+        == (now - 300) * 1000
+    )
 
 
 def test_an_edit_that_the_history_told_first_has_its_events(number: Number, clock: Clock) -> None:
