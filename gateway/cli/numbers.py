@@ -6,7 +6,8 @@ import click
 
 from gateway.cli import group
 from gateway.cli.accounts import find_account
-from gateway.cli.output import found, prints, rendered
+from gateway.cli.database import open_state
+from gateway.cli.output import found, json_option, prints, rendered, show
 from gateway.cli.trigger import call_sandbox
 from gateway.settings import get_settings
 from models.accounts.account import Account
@@ -54,32 +55,37 @@ def notices(number_id: str | None) -> list[dict[str, Any]]:
 
 @numbers.command()
 @click.argument("number_id", required=False)
-@click.option("--all", "is_all", is_flag=True, help="All numbers whose last check found a problem.")
-@prints("id", "phoneNumber", "problems")
-def subscribe(number_id: str | None, *, is_all: bool) -> list[dict[str, Any]]:
+@click.option("--all", "is_all", is_flag=True, help="All active numbers with a problem.")
+@json_option
+def subscribe(number_id: str | None, *, is_all: bool, as_json: bool) -> None:
     """Subscribe again to the callbacks about numbers, and check them.
 
     It adds the app to the number's business account, ends overrides of the callback address, and subscribes
-    the app to all fields that the gateway handles.
+    the app to all fields that the gateway handles. With --all it continues after a number that fails.
     """
     if (number_id is None) is not is_all:
         raise click.UsageError("Name a number, or use --all.")
+    open_state()
     one = [] if number_id is None else [found(Number.find(number_id), "number", number_id)]
-    rows = [each for each in Number.all() if each.problems] if is_all else one
-    return [_subscribed(row) for row in rows]
+    active = [each for each in Number.all() if each.status == NumberStatus.ACTIVE]
+    chosen = [each for each in active if each.problems] if is_all else one
+    failures = list(filter(None, map(_subscribed, chosen)))
+    rows = [number_object(Number.get_by_id(number.id)) for number in chosen]
+    show(rows, "id", "phoneNumber", "problems", as_json=as_json)
+    if failures:
+        raise click.ClickException("\n".join(failures))
 
 
-def _subscribed(number: Number) -> dict[str, Any]:
+def _subscribed(number: Number) -> str | None:
+    """Subscribe again to the callbacks about a number. Returns why that failed."""
     if number.status != NumberStatus.ACTIVE:
-        raise click.ClickException(
-            f"The number {number.id} is {number.status}. It gets no callbacks."
-        )
+        return f"The number {number.id} is {number.status}. It gets no callbacks."
     try:
         callback_routes.restore(number)
     except NetworkError as error:
-        raise click.ClickException(f"{number.id}: {described(error)}") from None
+        return f"{number.id}: {described(error)}"
     number_checks.check_callbacks(number)
-    return number_object(Number.get_by_id(number.id))
+    return None
 
 
 def _slug(context: click.Context, _parameter: click.Parameter, name: str) -> str:

@@ -125,4 +125,8 @@ def _cell(name: str, value: Any) -> str:
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(_text, value)) or "none"
+    if isinstance(value, dict):
+        return ": ".join(_text(each) for each in value.values() if each is not None)
     return "-" if value is None else str(value)

@@ -211,6 +211,12 @@ def test_a_conversation_names_what_a_message_is_about(visit: Visit, number: Numb
     ingest_now(messages(messages=[text("wamid.D", type="revoke", revoke=revoke)]))
     page = visit(f"inbox/{contact.id}")
     assert f"{link}a deleted message</a>" in page
+    deletion = Message.get(Message.wa_message_id == "wamid.D")
+    for each in (f"contacts/{contact.id}", "messages"):
+        page = visit(each)
+        for row, words in ((target, "Deleted message"), (deletion, "Deletes a message")):
+            assert re.search(f"{row.id}(.(?!msg_))*{words}", page, re.DOTALL), (each, words)
+    assert "Deletes a message" in visit("inbox")
     assert number.phone_number in page
 
 
