@@ -17,7 +17,7 @@ from models.messages.message import Message
 from models.messages.opt_out_answer import OptOutAnswer
 from models.messages.template import Template
 from models.numbers.number import Number
-from networks.items import AppMessage, InboundMessage, PersonUpdate
+from networks.items import AppMessage, Change, InboundMessage, PersonUpdate
 from services import consent
 
 # Where the words of a message are, by its type: what the person sees, and then what they do not see.
@@ -78,14 +78,21 @@ def apply_words(contact: Contact, item: InboundMessage | AppMessage, at: int) ->
 
 
 def _words_in(item: InboundMessage | AppMessage) -> dict[str, str]:
-    """What the person wrote, or the text and the identifier of the button or row that they chose."""
-    content: Any = item.content
-    if item.type == "interactive":
-        content = content.get(str(content.get("type")))
-    if not isinstance(content, dict):
-        return {}
-    found = {name: content.get(name) for name in WORDS_IN.get(item.type, ())}
+    """What the person wrote, also by an edit, or the text and the identifier of the chosen button or row."""
+    type_, content = item.type, item.content
+    if item.change is Change.EDITED:
+        new = _part(content, "message")
+        type_, content = str(new.get("type")), _part(new, str(new.get("type")))
+    if type_ == "interactive":
+        content = _part(content, str(content.get("type")))
+    found = {name: content.get(name) for name in WORDS_IN.get(type_, ())}
     return {name: t for name, t in found.items() if isinstance(t, str) and normalised(t)}
+
+
+def _part(content: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The object with this name, empty if there is none."""
+    part = content.get(name)
+    return part if isinstance(part, dict) else {}
 
 
 def _meaning_of(account: Account, texts: Mapping[str, str]) -> bool | None:

@@ -6,6 +6,7 @@ A text is compared without case, invisible marks, and the punctuation around it.
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
+from itertools import chain
 
 ENGLISH = "en"
 # By language: the words to opt out and to opt in. None of them is a usual answer to a question of a business.
@@ -38,7 +39,20 @@ LANGUAGES = tuple(BUILT_IN)
 MOST_CHARACTERS = 200
 # Unicode's categories of invisible marks, and of what may surround a word.
 INVISIBLE, AROUND = "Cf", ("P", "S", "Z", "C")
-VARIATION_SELECTORS = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
+# Invisible marks of other categories: fillers, variation selectors and the grapheme joiner.
+ALSO_INVISIBLE = frozenset(
+    map(
+        chr,
+        chain(
+            (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164),
+            range(0x180B, 0x1810),
+            range(0xFE00, 0xFE10),
+            range(0xE0100, 0xE01F0),
+        ),
+    )
+)
+# As keyboards write these: the apostrophes of "m'abonner", and the dashes of "opt-out".
+APOSTROPHES, DASH = frozenset("\u2019\u02bc\u2018`\u00b4"), "Pd"
 
 
 @lru_cache(maxsize=4096)
@@ -49,7 +63,7 @@ def normalised(text: str) -> str:
     same_case = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     # In Turkish capitals the i has its dot, and the dotless one has none.
     one_i = same_case.replace("i\u0307", "i").replace("\u0131", "i")
-    seen = " ".join("".join(filter(_is_visible, one_i)).split())
+    seen = " ".join("".join(map(_plain, filter(_is_visible, one_i))).split())
     first, last = 0, len(seen)
     while first < last and _is_around(seen[first]):
         first += 1
@@ -60,9 +74,15 @@ def normalised(text: str) -> str:
 
 
 def _is_visible(character: str) -> bool:
-    code = ord(character)
-    is_selector = any(code in selectors for selectors in VARIATION_SELECTORS)
-    return not is_selector and unicodedata.category(character) != INVISIBLE
+    is_mark = character in ALSO_INVISIBLE or unicodedata.category(character) == INVISIBLE
+    return not is_mark
+
+
+def _plain(character: str) -> str:
+    """The character, an apostrophe for any apostrophe, and a blank for a dash."""
+    if character in APOSTROPHES:
+        return "'"
+    return " " if unicodedata.category(character) == DASH else character
 
 
 def _is_around(character: str) -> bool:

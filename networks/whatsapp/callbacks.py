@@ -143,7 +143,8 @@ def _items_of(field: str, value: dict[str, Any]) -> Iterator[tuple[Any, dict[str
 def _contact_of(value: dict[str, Any], item: Any) -> dict[str, Any]:
     """The contact of an item, by a common identifier. Empty if there is none.
 
-    The only contact belongs to the only message, even if the phone number is written in another way.
+    The only contact belongs to the messages of the only sender, even if the phone number is written in
+    another way.
     """
     if not isinstance(item, dict):
         return {}
@@ -154,9 +155,16 @@ def _contact_of(value: dict[str, Any], item: Any) -> dict[str, Any]:
         if isinstance(item.get(key), str)
     }
     found = [one for one in contacts if any(str(one.get(key)) in ids for key in CONTACT_IDS)]
-    if not found and len(contacts) == 1 and value.get("messages") in (item, [item]):
+    if not found and len(contacts) == 1 and _has_one_sender(value, item):
         found = [one for one in contacts if _may_be(one, item)]
     return {"contacts": found[:1]} if found else {}
+
+
+def _has_one_sender(value: dict[str, Any], item: dict[str, Any]) -> bool:
+    """Whether an item is a message, and all messages of its value are of its sender."""
+    messages = graph.parts_of({"messages": graph.listed(value, "messages")}, "messages")
+    senders = {tuple(str(each.get(name)) for name in SENDER_IDS) for each in messages}
+    return item in messages and len(senders) == 1
 
 
 def _may_be(contact: dict[str, Any], message: dict[str, Any]) -> bool:

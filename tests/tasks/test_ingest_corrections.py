@@ -11,6 +11,7 @@ from handlers.messages import get_message
 from models.database import writing
 from models.deliveries.event import Event
 from models.messages import search
+from models.messages.contact import Contact
 from models.messages.message import Message
 from models.numbers.number import Number
 from tests.conftest import Clock
@@ -55,6 +56,30 @@ def shown(number: Number, wamid: str = "wamid.IN") -> dict[str, Any]:
     response: Any = get_message(number.account_id, stored(wamid).id)
     found: dict[str, Any] = orjson.loads(orjson.dumps(response))
     return found
+
+
+def is_out() -> bool:
+    """Whether the only person is opted out."""
+    [contact] = Contact.select()
+    return bool(contact.is_out)
+
+
+@pytest.mark.parametrize(("words", "is_word"), [("STOP", True), ("Don't stop", False)])
+def test_a_person_opts_out_by_the_words_of_an_edit(
+    number: Number, words: str, *, is_word: bool
+) -> None:
+    assert number.status == "ACTIVE"
+    written(text("wamid.IN"), edit("wamid.E1", words=words))
+    assert is_out() == is_word
+    written(edit("wamid.E2", words="START"))
+    assert not is_out()
+
+
+@pytest.mark.parametrize("new", ["STOP", {"type": "text", "text": "STOP"}, {"type": []}, None])
+def test_an_odd_edit_opts_nobody_out(number: Number, new: Any) -> None:
+    assert number.status == "ACTIVE"
+    written(text("wamid.IN"), edit("wamid.E", edit={"message": new}))
+    assert not is_out()
 
 
 def told(kind: str) -> list[dict[str, Any]]:

@@ -37,6 +37,13 @@ from models.accounts.opt_words import LANGUAGES, is_among, languages_of, with_en
             "opt\u00a0out.",
             "STOP" + "\u200b" * 60,
         ),
+        *(
+            "Opt-Out",
+            "opt\u2011out",
+            "S\u034fTOP",
+            "\u3164STOP\u2800",
+            "\u180bSTOP\u115f",
+        ),
     ],
 )
 def test_a_word_is_found_without_case_invisible_marks_and_punctuation(text: str) -> None:
@@ -48,6 +55,11 @@ def test_a_word_is_found_without_case_invisible_marks_and_punctuation(text: str)
 )
 def test_a_turkish_word_is_found_with_either_i(text: str) -> None:
     assert languages_of(text, out=True) == {"tr"}
+
+
+@pytest.mark.parametrize("apostrophe", ["'", "\u2019", "\u02bc"])
+def test_a_word_is_found_with_the_apostrophe_of_any_keyboard(apostrophe: str) -> None:
+    assert languages_of(f"M{apostrophe}abonner", out=False) == {"fr"}
 
 
 @pytest.mark.parametrize(

@@ -118,13 +118,15 @@ def _named(contacts: list[dict[str, Any]], *others: dict[str, Any], **changes: A
     return name
 
 
-def test_the_only_contact_is_the_sender_of_the_only_message_also_under_another_number() -> None:
+def test_the_only_contact_is_the_only_sender_also_under_another_number() -> None:
     ana = {"wa_id": "5511987654321", "profile": {"name": "Ana"}, "user_id": "BR.1"}
     assert _named([ana]) == "Ana"
     assert _named([ana], from_user_id="BR.1") == "Ana"
     assert _named([ana], from_user_id="BR.2") is None
     assert _named([ana, ana | {"wa_id": "1650"}]) is None
     assert _named([ana], TEXT) is None
+    assert _named([ana], TEXT | {"from": "551187654321", "id": "wamid.2"}) == "Ana"
+    assert _named([ana], TEXT | {"from": "551187654321", "from_user_id": "BR.3"}) is None
 
 
 @pytest.mark.parametrize(
