@@ -21,7 +21,7 @@ from models.messages.message_filter import MessageFilter
 from models.messages.opt_out_answer import OptOutAnswer
 from models.numbers.number import Number
 from models.reports.usage import UsageTotal
-from services import ingestion
+from services import applying, ingestion
 from tasks import ingest
 from tests import factories
 from tests.conftest import Clock, Configure
@@ -326,7 +326,7 @@ def test_much_history_is_ingested_in_parts(
 
 @pytest.mark.usefixtures("number")
 def test_old_history_is_a_replay_unless_the_number_was_just_connected(clock: Clock) -> None:
-    clock.at += ingestion.MOST_AGE_MS + 1
+    clock.at += applying.MOST_AGE_MS + 1
     ingest_now(chunk(clock, 20 * DAY, 60))
     assert [row.wa_message_id for row in Message.select()] == ["wamid.H1"]
     [aside] = SetAside.select()
