@@ -191,8 +191,7 @@ class MediaDownload(Protocol):
 class TemplateDefinition:
     """A message template at the network, with the network's values.
 
-    ``components`` are the network's objects, unchanged. ``quality_score``, ``rejected_reason`` and
-    ``parameter_format`` are None if unknown.
+    ``components`` are the network's objects, unchanged. Values that are None are unknown.
     """
 
     id: str
@@ -204,6 +203,7 @@ class TemplateDefinition:
     quality_score: str | None = None
     rejected_reason: str | None = None
     parameter_format: str | None = None
+    message_send_ttl_seconds: int | None = None
 
 
 class FileTypes(NamedTuple):

@@ -23,6 +23,7 @@ def template_object(
         "category": template.category,
         "components": template.components,
         "parameterFormat": template.parameter_format,
+        "messageSendTtl": template.message_send_ttl_seconds,
         "qualityScore": template.quality_score,
         "rejectedReason": template.rejected_reason,
         "updatedAt": timestamp(template.updated_at),

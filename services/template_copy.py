@@ -190,9 +190,10 @@ def edit(row: Template, changes: Mapping[str, Any]) -> Template:
     """
     TemplateList.touch(row.account_id, row.waba_id)
     before, fresh = _described(row), Template.by_id(row.id) or row
-    values = {name: changes[name] for name in ("category", "components") if name in changes}
-    if values:
-        _change(fresh, number_ids_of(fresh), status=TemplateStatus.PENDING, **values)
+    values = {name: changes[name] for name in NETWORK_VALUES if name in changes}
+    if values.keys() & {"category", "components"}:
+        values["status"] = TemplateStatus.PENDING
+    _change(fresh, number_ids_of(fresh), **values)
     after = _described(fresh) | {"submitted": ", ".join(sorted(changes))}
     Audit.record(fresh.account_id, "template.changed", fresh.network_id, before=before, after=after)
     return fresh

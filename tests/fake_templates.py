@@ -11,6 +11,7 @@ from networks.interface import Acceptance, OutboundMessage, Sender, TemplateDefi
 from networks.whatsapp.rules import Rules
 from services import template_copy
 
+TTL = "message_send_ttl_seconds"
 BODY = {"type": "BODY", "text": "Hello {{1}}, your order {{2}} has shipped."}
 
 
@@ -82,8 +83,8 @@ class Network(Rules):
     ) -> TemplateDefinition:
         """Accept a template."""
         self._ask(sender, ("create", waba_id, template))
-        names = ("name", "language", "category", "components")
-        given = {name: template[name] for name in names}
+        names = ("name", "language", "category", "components", TTL)
+        given = {name: template[name] for name in names if name in template}
         made = TemplateDefinition(id="601", status="PENDING", **given)
         self.templates.append(made)
         return made
@@ -93,7 +94,9 @@ class Network(Rules):
     ) -> None:
         """Review a template again."""
         self._ask(sender, ("update", template_id, changes))
-        values = {name: changes[name] for name in ("category", "components") if name in changes}
+        values = {
+            name: changes[name] for name in ("category", "components", TTL) if name in changes
+        }
         self.templates = [
             replace(each, status="PENDING", **values) if each.id == template_id else each
             for each in self.templates

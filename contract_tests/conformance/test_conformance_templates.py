@@ -221,7 +221,7 @@ def test_a_template_is_edited_and_reviewed_again(
     one = f"{path}/{template['id']}"
     edited: dict[str, Any] = api.call("PATCH", one, 200, json={"components": [SHORT]}).json()
     assert (edited["id"], edited["status"]) == (template["id"], "PENDING")
-    assert edited["components"] == [SHORT]
+    assert (edited["components"], edited["messageSendTtl"]) == ([SHORT], 60)
     assert statuses(hook, template["name"], 3)[-1] == "PENDING"
     # One that is in review cannot be edited. The network refuses it.
     error = api.call("PATCH", one, 400, json={"messageSendTtl": 90}, fits=True).json()["error"]

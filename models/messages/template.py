@@ -109,6 +109,7 @@ class Template(Owned):
     parameter_format = TextField(null=True)
     quality_score = TextField(null=True)
     rejected_reason = TextField(null=True)
+    message_send_ttl_seconds = IntegerField(null=True)
     changed_at = BigIntegerField(default=0, column_name="told_at")
     updated_at = BigIntegerField()
 

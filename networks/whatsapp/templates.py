@@ -16,10 +16,12 @@ from networks.whatsapp.graph import GraphClient, required
 from networks.whatsapp.media import File
 
 FIELDS = (
-    "id,name,language,status,category,components,quality_score,rejected_reason,parameter_format"
+    "id,name,language,status,category,components,quality_score,rejected_reason,parameter_format,"
+    "message_send_ttl_seconds"
 )
 # The identifier of an upload, with its signature as a query.
 UPLOAD = re.compile(r"upload:[\w:+=.-]+(\?sig=[\w+=.-]+)?", re.ASCII)
+MOST_SECONDS = 2**31
 # The platform's values for a missing reason.
 NO_REASON = {"", "NONE"}
 # The quality of a template with too few sends for a score.
@@ -114,6 +116,7 @@ def read_template(item: Any) -> TemplateDefinition:
         quality_score=_score(item.get("quality_score")),
         rejected_reason=_text(item.get("rejected_reason")),
         parameter_format=_text(item.get("parameter_format")),
+        message_send_ttl_seconds=_seconds(item.get("message_send_ttl_seconds")),
     )
 
 
@@ -121,6 +124,11 @@ def _score(value: Any) -> str | None:
     """A quality score. Responses have an object with score and date, callbacks only the score."""
     score = _text(value.get("score") if isinstance(value, dict) else value)
     return None if score == NO_SCORE else score
+
+
+def _seconds(value: Any) -> int | None:
+    # The contract promises an integer of 32 bits.
+    return value if type(value) is int and abs(value) < MOST_SECONDS else None
 
 
 def _text(value: Any) -> str | None:

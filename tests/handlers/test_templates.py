@@ -218,9 +218,10 @@ def test_a_created_template_is_pending_and_emits_an_event(
 
 def test_options_of_a_template_are_passed_on(number: Number, network: Network) -> None:
     options = {"allow_category_change": True, "message_send_ttl_seconds": 60}
-    _create(number, allowCategoryChange=True, messageSendTtl=60)
+    made, _ = _create(number, allowCategoryChange=True, messageSendTtl=60)
     assert network.asked[-1] == ("create", "2001", NEW | options)
-    _edit(number, messageSendTtl=90)
+    assert made["messageSendTtl"] == 60
+    assert _edit(number, messageSendTtl=90)["messageSendTtl"] == 90
     assert network.asked[-1] == ("update", "502", {"message_send_ttl_seconds": 90})
 
 

@@ -26,7 +26,13 @@ from tests.receiver import Exchange, Receiver, answer
 SENDER = Sender("1001", "token-1")
 PATH = "/v25.0/2001/message_templates"
 BODY = {"type": "BODY", "text": "Hello"}
-ITEM = {"id": "501", "name": "hi", "language": "en", "status": "APPROVED", "category": "UTILITY"}
+ITEM: dict[str, Any] = {
+    "id": "501",
+    "name": "hi",
+    "language": "en",
+    "status": "APPROVED",
+    "category": "UTILITY",
+}
 
 
 @pytest.fixture
@@ -51,7 +57,7 @@ def test_all_pages_are_read(api: CloudApi, receiver: Receiver) -> None:
         query = parse_qs(urlsplit(exchange.path).query)
         after = query.get("after", [""])[0]
         assert query["limit"] == ["100"]
-        assert {"components", "quality_score", "rejected_reason"} <= {
+        assert {"components", "message_send_ttl_seconds", "quality_score", "rejected_reason"} <= {
             *query["fields"][0].split(",")
         }
         paging = {"cursors": {"after": "2"}} | ({} if after else {"next": "https://elsewhere"})
@@ -74,8 +80,9 @@ def test_all_pages_are_read(api: CloudApi, receiver: Receiver) -> None:
                 "quality_score": {"score": "GREEN", "date": 1},
                 "rejected_reason": "SCAM",
                 "parameter_format": "NAMED",
+                "message_send_ttl_seconds": -1,
             },
-            ("REJECTED", "UTILITY", [BODY], "GREEN", "SCAM", "NAMED"),
+            ("REJECTED", "UTILITY", [BODY], "GREEN", "SCAM", "NAMED", -1),
         ),
         (
             {**ITEM, "category": None, "quality_score": "RED", "rejected_reason": "NONE"},
@@ -88,6 +95,13 @@ def test_all_pages_are_read(api: CloudApi, receiver: Receiver) -> None:
         (
             {"id": 501, "name": "hi", "language": "en", "components": "odd", "quality_score": 7},
             ("UNKNOWN", "UNKNOWN", [], None, None, None),
+        ),
+        *(
+            (
+                ITEM | {"message_send_ttl_seconds": odd},
+                ("APPROVED", "UTILITY", [], None, None, None),
+            )
+            for odd in ("60", 2**31, True)
         ),
     ],
 )
