@@ -26,7 +26,7 @@ def list_suppressions(
         number_id = Number.owned(number_id, user).id
     account = Account.get_by_id(user)
     page = Suppression.search(account, limit, offset, person, number_id)
-    return page_object(page, suppression_object)
+    return page_object(page, lambda row: suppression_object(row, account))
 
 
 def create_suppression(user: str, payload: dict[str, Any]) -> tuple[dict[str, Any], int]:
@@ -34,7 +34,7 @@ def create_suppression(user: str, payload: dict[str, Any]) -> tuple[dict[str, An
     row, is_new = consent.suppress(
         user, payload["person"], payload.get("numberId"), payload.get("reason")
     )
-    return suppression_object(row), 201 if is_new else 200
+    return suppression_object(row, Account.get_by_id(user)), 201 if is_new else 200
 
 
 def delete_suppression(user: str, suppression_id: str) -> Response:

@@ -2,15 +2,16 @@
 
 from typing import Any
 
+from models.accounts.account import Account
 from models.clock import timestamp
-from models.messages.suppression import Suppression
+from models.messages.suppression import Suppression, scope_of
 
 
-def suppression_object(row: Suppression) -> dict[str, Any]:
+def suppression_object(row: Suppression, account: Account) -> dict[str, Any]:
     return {
         "id": row.id,
         "person": row.person,
-        "numberId": row.number_id or None,
+        "numberId": scope_of(account, row.number_id) or None,
         "reason": row.reason,
         "source": row.source,
         "createdAt": timestamp(row.at),

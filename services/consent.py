@@ -20,6 +20,7 @@ from models.messages.suppression import (
     Suppression,
     is_news,
     latest_of,
+    scope_of,
     without_opt_ins,
 )
 from models.numbers.number import Number
@@ -90,11 +91,6 @@ def follow(contact: Contact) -> bool:
         with writing():
             is_changed |= contact.id in say(account.id, people, said, contact)
     return is_changed
-
-
-def scope_of(account: Account, number_id: str) -> str:
-    """The number that a statement to this number holds for, or EVERYWHERE."""
-    return number_id if account.consent_scope == ConsentScope.NUMBER else EVERYWHERE
 
 
 def _are_all(
@@ -239,6 +235,7 @@ def suppress(
     said = Statement(out=True, number_id=scope, source=Source.API, at=at, reason=reason)
     before = latest_of(rows, account, scope)
     if before is not None and not is_news(rows, account, said):
+        Suppression.name(account, [person], rows)
         return before, False
     say(account_id, [person], said)
     account = Account.get_by_id(account_id)

@@ -28,10 +28,12 @@ from models.messages.suppression import (
     Suppression,
     digests_of,
     salt,
+    scope_of,
 )
 from models.numbers.number import Number
 from services import consent
 from services.business import PERSON
+from services.fair_share import Share
 
 PERSON_COLUMN = "person"
 COLUMNS = (PERSON_COLUMN, "numberId", "reason", "source", "time")
@@ -50,8 +52,12 @@ SORTED_TOGETHER = 50_000
 # Contacts that are looked up together, and those that change in one transaction.
 MOST_CONTACTS, MOST_CHANGED = 500, 20
 EXPORTED_TOGETHER = 1_000
+# An import takes up to a minute and a thread, and those of one account could exceed its maximum together.
+IMPORTS = Share("imports of suppressions", 1, 3)
 # Separators that people type in phone numbers.
 SEPARATORS = re.compile(r"[\s+().\-/]")
+# What a spreadsheet or a program adds to a phone number that it takes for an amount.
+FRACTION = re.compile(r"^[^.]*[.]0+\s*$")
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
 # The first character of a cell that a spreadsheet takes for a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -70,6 +76,11 @@ def load(account_id: str, file: IO[bytes]) -> Imported:
 
     If it is interrupted, a repetition adds what is missing.
     """
+    with IMPORTS.of(account_id):
+        return _load(account_id, file)
+
+
+def _load(account_id: str, file: IO[bytes]) -> Imported:
     lines = _Lines(Account.get_by_id(account_id))
     rows = lines.check(file)
     # Counting millions takes long, so it holds up no other writer.
@@ -177,7 +188,7 @@ def _person(text: str) -> str:
     if PERSON.fullmatch(text):
         return text
     digits = SEPARATORS.sub("", text)
-    if digits.isdecimal() and PERSON.fullmatch(digits):
+    if digits.isdecimal() and PERSON.fullmatch(digits) and not FRACTION.search(text):
         return digits
     if PERSON.fullmatch(text.strip()):
         return text.strip()
@@ -280,17 +291,17 @@ def _opt_out(account_id: str, contacts: Iterable[Contact]) -> None:
 def dump(account_id: str) -> Iterator[bytes]:
     """The suppressions of an account as CSV, in parts. Those of erased people are left out."""
     yield _as_csv([COLUMNS])
-    last = ""
+    last, account = "", Account.get_by_id(account_id)
     while rows := Suppression.listed(account_id, last, EXPORTED_TOGETHER):
         last = rows[-1][0]
-        yield _as_csv(_cells(*values) for _, *values in rows)
+        yield _as_csv(_cells(account, *values) for _, *values in rows)
 
 
 def _cells(
-    person: str, number_id: str, reason: str | None, source: str, at: int
+    account: Account, person: str, number_id: str, reason: str | None, source: str, at: int
 ) -> tuple[str, ...]:
     shown = f"'{reason}" if reason and reason.startswith(FORMULA) else reason or ""
-    return person, number_id, shown, source, timestamp(at)
+    return person, scope_of(account, number_id), shown, source, timestamp(at)
 
 
 def _as_csv(rows: Iterable[Sequence[str]]) -> bytes:

@@ -35,7 +35,7 @@ def list_suppressions(account_id: str, person: str | None) -> list[dict[str, Any
     """List the newest 1,000 suppressions of an account. The export has all of them."""
     account = find_account(account_id)
     page = Suppression.search(account, MOST_LISTED, 0, person, None)
-    return [suppression_object(row) for row in page.rows]
+    return [suppression_object(row, account) for row in page.rows]
 
 
 @suppressions.command()
@@ -51,7 +51,7 @@ def add(account_id: str, person: str, number_id: str | None, reason: str | None)
         row, _ = consent.suppress(account.id, person, number_id, reason)
     except DomainError as error:
         raise click.ClickException(error.message) from None
-    return suppression_object(row)
+    return suppression_object(row, account)
 
 
 @suppressions.command()

@@ -318,7 +318,7 @@ class Contact(Owned):
 
     @classmethod
     def walk(cls, account_id: str, after: str, limit: int) -> list["Contact"]:
-        """The account's next contacts that are not opted out, in the order of their identifiers."""
+        """The account's next contacts, in the order of their identifiers."""
         query = cls.select().where(cls.account == account_id, IS_PERSON, cls.id > after)
         return fetch(query.order_by(cls.id).limit(limit))
 

@@ -273,6 +273,11 @@ def digests_of(account: Account, people: Iterable[str]) -> list[str]:
     return [digest[:DIGEST_BYTES].hex() for digest in made]
 
 
+def scope_of(account: Account, number_id: str) -> str:
+    """The number that a statement to this number holds for, or EVERYWHERE."""
+    return number_id if account.consent_scope == ConsentScope.NUMBER else EVERYWHERE
+
+
 def latest_of(rows: Iterable[Suppression], account: Account, number_id: str) -> Suppression | None:
     """The latest of these statements that holds for a number, or for all if it is EVERYWHERE.
 

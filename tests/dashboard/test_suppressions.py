@@ -64,6 +64,8 @@ def test_a_number_is_chosen_only_if_the_account_keeps_them_apart(
     submit("suppressions", person=PHONE, number_id=number.id)
     assert Suppression.get().number_id == number.id
     assert f"only from +{number.phone_number}" in visit("suppressions")
+    account.amend(consent_scope=ConsentScope.ACCOUNT)
+    assert "only from" not in visit("suppressions")
 
 
 def test_a_file_is_imported_and_exported(number: Number, visit: Visit, submit: Submit) -> None:

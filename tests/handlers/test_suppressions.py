@@ -58,6 +58,10 @@ def test_the_list_has_those_of_a_number(account: Account, number: Number) -> Non
     made, _ = add(account, ID, numberId=number.id)
     assert made["numberId"] == number.id
     assert listed(account, number_id=number.id) == [ID]
+    # From now on it holds for all numbers.
+    account.amend(consent_scope=ConsentScope.ACCOUNT)
+    again = handlers.list_suppressions(account.id, 20, 0, person=ID)["data"]
+    assert again == [made | {"numberId": None}]
     assert listed(account) == [ID, PHONE]
 
 

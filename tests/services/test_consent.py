@@ -415,6 +415,14 @@ def test_an_erasure_keeps_a_digest_of_the_opt_out_and_no_identifier(
         assert is_out(Contact.of_recipient(second, ID))
 
 
+def test_the_account_may_name_an_erased_person_again(account: Account, number: Number) -> None:
+    opt(factories.contact(number, phone=PHONE), 1_000, out=True)
+    Erasure.begin(Contact.get())
+    row, is_new = consent.suppress(account.id, PHONE, None, None)
+    assert (row.person, is_new) == (PHONE, False)
+    assert in_force() == [(PHONE, "")]
+
+
 def test_an_erasure_leaves_the_identifier_to_a_contact_of_another_number(
     number: Number, second: Number
 ) -> None:

@@ -11,7 +11,7 @@ from models.accounts.audit import Audit
 from models.clock import timestamp
 from models.database import database, writing
 from models.deliveries.event import Event
-from models.errors import ConflictError, InvalidError
+from models.errors import ConflictError, InvalidError, RateLimitedError
 from models.messages.contact import Contact, Source
 from models.messages.erasure import Erasure
 from models.messages.suppression import Suppression
@@ -79,6 +79,7 @@ def test_of_two_lines_about_a_person_the_later_statement_counts(
         ("phone\n15551234567\n", ["first line"]),
         ("person,person\n15551234567,1\n", ["first line"]),
         ("person,note\n15551234567,x\n", ["first line"]),
+        ("person\n15551234567.0\n15551234567.00\n", ["Line 2:", "Line 3:"]),
         ("person\n015551234567\n15551234567\nAnna\n", ["Line 2:", "Line 4:"]),
         ('person,reason\n15551234567,"a\nb"\n12,\n', ["Line 4:"]),
         ("person\n15551234567,x\n", ["Line 2:"]),
@@ -249,6 +250,33 @@ def test_a_list_may_name_a_number_that_was_merged_into_another(
         NumberAlias.note(number, "num_01M8MDZ34JC2PAE3RTPZPK7G1C", None)
     load(account, f"person,numberId\n{PHONE},num_01M8MDZ34JC2PAE3RTPZPK7G1C\n")
     assert [number_id for _, number_id, *_ in stored()] == [number.id]
+
+
+def test_an_export_has_no_numbers_if_each_opt_out_holds_for_all(
+    account: Account, number: Number
+) -> None:
+    account.amend(consent_scope=ConsentScope.NUMBER)
+    consent.suppress(account.id, PHONE, number.id, None)
+    assert [row["numberId"] for row in exported(account)] == [number.id]
+    account.amend(consent_scope=ConsentScope.ACCOUNT)
+    load(account, b"".join(suppression_lists.dump(account.id)).decode())
+    assert {(row["person"], row["numberId"]) for row in exported(account)} == {(PHONE, "")}
+
+
+def test_an_account_imports_one_list_at_a_time(account: Account) -> None:
+    refused = list[RateLimitedError]()
+
+    class File(BytesIO):
+        def read(self, *size: int | None) -> bytes:
+            if not refused:
+                with pytest.raises(RateLimitedError) as error:
+                    load(account, f"person\n{OTHER}\n")
+                refused.append(error.value)
+            return super().read(*size)
+
+    suppression_lists.load(account.id, File(f"person\n{PHONE}\n".encode()))
+    assert [person for person, *_ in stored()] == [PHONE]
+    assert load(account, f"person\n{OTHER}\n").added == 1
 
 
 def test_an_export_can_be_imported_and_has_no_formula(account: Account, number: Number) -> None:

@@ -90,7 +90,7 @@ def test_a_suppression_is_the_contracts(account: Account) -> None:
     consent.suppress(account.id, "15551234567", None, "asked")
     row, is_new = consent.suppress(account.id, "US.1", None, None)
     assert is_new
-    check_shape("Suppression", suppression_object(row))
+    check_shape("Suppression", suppression_object(row, account))
     check_shape("SuppressionPage", suppressions.list_suppressions(account.id, 20, 0))
 
 
