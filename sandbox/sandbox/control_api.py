@@ -30,6 +30,14 @@ class ControlError(Exception):
         return {"error": {"message": str(self)}}
 
 
+async def control_body(request: web.Request) -> dict[str, Any]:
+    """The body of a control call, a JSON object. Raises ControlError."""
+    try:
+        return await json_object(request)
+    except ValueError as error:
+        raise ControlError(400, str(error)) from error
+
+
 def is_control(request: web.Request) -> bool:
     """Whether the request is for a control path, whose errors have their own shape."""
     return request.path.startswith(PREFIX + "/")

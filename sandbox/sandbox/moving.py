@@ -6,8 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox.bodies import json_object
-from sandbox.control_api import PREFIX, ControlError
+from sandbox.control_api import PREFIX, ControlError, control_body
 from sandbox.entities import DELETED, MIGRATED, Number
 from sandbox.journal import Fact
 from sandbox.keys import NETWORK
@@ -25,12 +24,12 @@ async def move(request: web.Request) -> web.Response:
 
     The former id is DELETED if the account is the same, otherwise MIGRATED. The number must sign up again.
     """
-    network, body = request.app[NETWORK], await json_object(request)
+    network, body = request.app[NETWORK], await control_body(request)
     number = network.numbers.get(request.match_info["phone_number_id"])
     if number is None or network.numbers_by_digits[number.digits] is not number:
         raise ControlError(404, "there is no number with this phone_number_id")
     waba_id = body.get("waba_id")
-    if set(body) - {"waba_id"} or (waba_id is not None and waba_id not in network.wabas):
+    if set(body) - {"waba_id"} or waba_id not in (None, *network.wabas):
         raise ControlError(400, "waba_id must be that of an account that exists")
     moved = _facts(network, number, waba_id)
     network.record(*moved)

@@ -8,8 +8,7 @@ from typing import Any
 from aiohttp import web
 
 from sandbox import clock
-from sandbox.bodies import json_object
-from sandbox.control_api import PREFIX, ControlError
+from sandbox.control_api import PREFIX, ControlError, control_body
 from sandbox.keys import OUTBOX
 from sandbox.signing import encode
 
@@ -37,10 +36,7 @@ async def replay(request: web.Request) -> web.Response:
 
 async def _age(request: web.Request) -> int | None:
     """The chosen age in seconds, None for the callback as it was. Raises ControlError."""
-    try:
-        body = await json_object(request) if request.can_read_body else {}
-    except ValueError as error:
-        raise ControlError(400, str(error)) from error
+    body = await control_body(request)
     age = body.get("age_seconds")
     is_age = isinstance(age, int) and not isinstance(age, bool) and 0 <= age <= MOST_AGE
     if set(body) - {"age_seconds"} or not (age is None or is_age):

@@ -8,9 +8,8 @@ from typing import Any
 from aiohttp import web
 
 from sandbox import clock, events
-from sandbox.bodies import json_object
 from sandbox.callback_log import KEPT_CALLBACKS
-from sandbox.control_api import PREFIX, ControlError
+from sandbox.control_api import PREFIX, ControlError, control_body
 from sandbox.entities import Waba
 from sandbox.keys import DISPATCHER, NETWORK, OUTBOX, SETTINGS, TIMETABLE
 
@@ -43,7 +42,7 @@ async def get_clock(_: web.Request) -> web.Response:
 
 async def advance_clock(request: web.Request) -> web.Response:
     """Move the time ahead by ``advance_seconds``, and start all calls that became due."""
-    body = await _object(request)
+    body = await control_body(request)
     seconds = body.get("advance_seconds")
     number = math.nan if isinstance(seconds, bool) else seconds
     if set(body) != {"advance_seconds"} or not isinstance(number, (int, float)):
@@ -71,7 +70,7 @@ async def announce(request: web.Request) -> web.Response:
     number = network.numbers.get(request.match_info.get("phone_number_id", ""))
     app_id = request.app[SETTINGS].app_id
     try:
-        key = events.announce(network, waba, await _object(request), app_id, number)
+        key = events.announce(network, waba, await control_body(request), app_id, number)
     except ValueError as error:
         raise ControlError(400, str(error)) from error
     update: Any = network.owed[key]
@@ -81,7 +80,7 @@ async def announce(request: web.Request) -> web.Response:
 
 async def end_tokens(request: web.Request) -> web.Response:
     """All business tokens of an account, given by its id or a number's, expire or are revoked."""
-    waba, network, body = _waba(request), request.app[NETWORK], await _object(request)
+    waba, network, body = _waba(request), request.app[NETWORK], await control_body(request)
     if body == {"status": "EXPIRED"}:
         network.record({"fact": "tokens_expired", "waba_id": waba.id, "at": clock.now()})
     elif body == {"status": "REVOKED"}:
@@ -101,10 +100,3 @@ def _waba(request: web.Request) -> Waba:
     if waba is None:
         raise ControlError(404, "there is nothing with this id")
     return waba
-
-
-async def _object(request: web.Request) -> dict[str, Any]:
-    try:
-        return await json_object(request)
-    except ValueError as error:
-        raise ControlError(400, str(error)) from error

@@ -11,8 +11,8 @@ from aiohttp import web
 
 from sandbox import auth, graph_errors, overrides
 from sandbox.accounts import subscriptions_of
-from sandbox.bodies import decoded, graph_body, json_object
-from sandbox.control_api import PREFIX, ControlError
+from sandbox.bodies import decoded, graph_body
+from sandbox.control_api import PREFIX, ControlError, control_body
 from sandbox.keys import NETWORK, SETTINGS
 
 OBJECT = "whatsapp_business_account"
@@ -87,7 +87,7 @@ async def change(request: web.Request) -> web.Response:
 
     ``subscribed`` is true or false, ``override_url`` a URL or null.
     """
-    network, body = request.app[NETWORK], await json_object(request)
+    network, body = request.app[NETWORK], await control_body(request)
     waba = network.wabas.get(request.match_info["waba_id"])
     if waba is None:
         raise ControlError(404, "there is no account with this waba_id")

@@ -52,7 +52,8 @@ def test_a_subscription_may_end_behind_the_apps_back(
         "data"
     ]
     assert listed["override_callback_uri"] == receiver.url
-    for wrong in ({"subscribed": 1}, {"override_url": "nowhere"}, {"other": 1}):
+    wrongs: list[Any] = [{"subscribed": 1}, {"override_url": "nowhere"}, {"other": 1}, [], 7]
+    for wrong in wrongs:
         answer = sandbox.call("POST", f"/_sandbox/{path}", json=wrong)
         assert answer.status_code == 400, wrong
 
@@ -80,3 +81,7 @@ def test_a_number_that_moves_has_a_new_id_and_signs_up_again(
     }
     gone = sandbox.call("POST", f"/_sandbox/numbers/{business.number_id}/move", json={})
     assert gone.status_code == 404
+    path = f"/_sandbox/numbers/{again['phone_number_id']}/move"
+    wrongs: list[Any] = [{"waba_id": "1"}, {"waba_id": []}, {"waba_id": {}}, {"other": 1}, [], 7]
+    for wrong in wrongs:
+        assert sandbox.call("POST", path, json=wrong).status_code == 400, wrong
