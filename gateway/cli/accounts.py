@@ -1,7 +1,7 @@
 """gateway accounts, gateway keys and gateway users: the customers, and who may use an account."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
@@ -47,13 +47,18 @@ def _not_blank(_context: click.Context, _parameter: click.Parameter, value: str)
     return value
 
 
-def _words(
-    _context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]
-) -> list[str]:
-    try:
-        return as_words(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
+def _checked(check: Callable[[Iterable[str]], list[str]]) -> Callable[..., list[str]]:
+    """A callback for the values of an option. What ``check`` raises is the problem."""
+
+    def read(
+        _context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]
+    ) -> list[str]:
+        try:
+            return check(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from error
+
+    return read
 
 
 def _with_state(account: Account) -> dict[str, Any]:
@@ -121,8 +126,15 @@ def resume(account_id: str) -> dict[str, Any]:
 
 @accounts.command()
 @click.argument("account_id")
-@click.option("--stop", multiple=True, callback=_words, help="A word that opts a person out.")
-@click.option("--start", multiple=True, callback=_words, help="A word that opts a person in again.")
+@click.option(
+    "--stop", multiple=True, callback=_checked(as_words), help="A word that opts a person out."
+)
+@click.option(
+    "--start",
+    multiple=True,
+    callback=_checked(as_words),
+    help="A word that opts a person in again.",
+)
 @prints()
 def words(account_id: str, stop: list[str], start: list[str]) -> dict[str, Any]:
     """Set the words with which people opt out and in.
@@ -136,15 +148,6 @@ def words(account_id: str, stop: list[str], start: list[str]) -> dict[str, Any]:
     return {"id": account.id, "stopWords": account.stop_words, "startWords": account.start_words}
 
 
-def _languages(
-    _context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]
-) -> list[str]:
-    try:
-        return as_languages(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
-
-
 @accounts.command()
 @click.argument("account_id")
 @click.option(
@@ -156,7 +159,7 @@ def _languages(
     "--language",
     "languages",
     multiple=True,
-    callback=_languages,
+    callback=_checked(as_languages),
     help="A language of the built-in words. Repeat it for more; English is always among them.",
 )
 @click.option("--automatic", is_flag=True, help="Built-in words in the languages of the templates.")

@@ -30,6 +30,12 @@ def second(account: Account, number: Number) -> Number:
     return factories.active_number(account, "1002", phone_number="15550002222")
 
 
+@pytest.fixture
+def both(number: Number, second: Number) -> tuple[Contact, Contact]:
+    """A person with whom both numbers exchange messages."""
+    return factories.contact(number, phone=PHONE), factories.contact(second, phone=PHONE)
+
+
 def opt(contact: Contact, at: int, *, out: bool, because: Source = Source.WORD) -> None:
     with writing():
         contacts.opt(Contact.get_by_id(contact.id), out=out, because=because, at=at)
@@ -69,9 +75,9 @@ def in_force() -> list[tuple[str | None, str]]:
 
 
 def test_an_opt_out_holds_for_all_numbers_and_so_does_its_end(
-    number: Number, second: Number
+    both: tuple[Contact, Contact],
 ) -> None:
-    here, there = (factories.contact(each, phone=PHONE) for each in (number, second))
+    here, there = both
     opt(here, 1_000, out=True)
     assert [is_out(here), is_out(there)] == [True, True]
     assert Contact.get_by_id(there.id).opted_out_because == "word"
@@ -105,10 +111,10 @@ def test_another_account_does_not_share_it(number: Number) -> None:
 
 
 def test_an_account_may_keep_the_consent_of_each_number(
-    account: Account, number: Number, second: Number
+    account: Account, both: tuple[Contact, Contact]
 ) -> None:
     per_number(account)
-    here, there = (factories.contact(each, phone=PHONE) for each in (number, second))
+    here, there = both
     opt(here, 1_000, out=True)
     assert [is_out(here), is_out(there)] == [True, False]
     opt(there, 2_000, out=False)
@@ -118,9 +124,9 @@ def test_an_account_may_keep_the_consent_of_each_number(
 
 
 def test_an_opt_in_to_one_number_leaves_the_opt_out_of_the_others(
-    account: Account, number: Number, second: Number
+    account: Account, both: tuple[Contact, Contact]
 ) -> None:
-    here, there = (factories.contact(each, phone=PHONE) for each in (number, second))
+    here, there = both
     opt(here, 1_000, out=True)
     per_number(account)
     opt(here, 2_000, out=False)
@@ -131,10 +137,10 @@ def test_an_opt_in_to_one_number_leaves_the_opt_out_of_the_others(
 
 
 def test_a_suppression_of_all_numbers_ends_an_earlier_opt_in_to_one(
-    account: Account, number: Number, second: Number, clock: Clock
+    account: Account, clock: Clock, both: tuple[Contact, Contact]
 ) -> None:
     per_number(account)
-    here, there = (factories.contact(each, phone=PHONE) for each in (number, second))
+    here, there = both
     row, _ = consent.suppress(account.id, PHONE, None, None)
     # By the network's clock, which is ahead.
     opt(here, clock.at + 5_000, out=False)
@@ -160,10 +166,10 @@ def test_an_old_opt_out_of_all_numbers_spreads_without_a_change_of_itself(
 
 
 def test_a_repeated_statement_to_one_number_changes_none_to_another(
-    account: Account, number: Number, second: Number
+    account: Account, both: tuple[Contact, Contact]
 ) -> None:
     per_number(account)
-    here, there = (factories.contact(each, phone=PHONE) for each in (number, second))
+    here, there = both
     opt(here, 1_000_000, out=True)
     opt(here, 2_000_000, out=False)
     opt(there, 5_000_000, out=False)
@@ -174,10 +180,10 @@ def test_a_repeated_statement_to_one_number_changes_none_to_another(
 
 
 def test_an_opt_out_of_a_number_that_is_known_already_outdates_earlier_opt_ins_to_it_only(
-    account: Account, number: Number, second: Number, clock: Clock
+    account: Account, clock: Clock, both: tuple[Contact, Contact]
 ) -> None:
     per_number(account)
-    here, there = (factories.contact(each, phone=PHONE) for each in (number, second))
+    here, there = both
     opt(here, 1_000_000, out=True)
     opt(here, 2_000_000, out=False)
     consent.suppress(account.id, PHONE, None, None)
@@ -269,10 +275,10 @@ def test_an_opt_out_follows_a_new_phone_number(number: Number, second: Number) -
 
 
 def test_a_suppressed_identifier_opts_out_the_person_who_turns_out_to_have_it(
-    account: Account, number: Number, second: Number
+    account: Account, both: tuple[Contact, Contact]
 ) -> None:
     consent.suppress(account.id, ID, None, None)
-    here, there = (factories.contact(each, phone=PHONE) for each in (number, second))
+    here, there = both
     assert [is_out(here), is_out(there)] == [False, False]
     with writing():
         contacts.learn(Contact.get_by_id(here.id), {"user_id": ID}, Source.STATUS, 2_000)
@@ -424,9 +430,9 @@ def test_the_account_may_name_an_erased_person_again(account: Account, number: N
 
 
 def test_an_erasure_leaves_the_identifier_to_a_contact_of_another_number(
-    number: Number, second: Number
+    both: tuple[Contact, Contact],
 ) -> None:
-    here, there = (factories.contact(each, phone=PHONE) for each in (number, second))
+    here, there = both
     opt(here, 1_000, out=True)
     Erasure.begin(Contact.get_by_id(here.id))
     assert in_force() == [(PHONE, "")]
@@ -479,10 +485,10 @@ def test_an_opt_out_that_only_a_contact_or_only_the_list_knows_is_refused_too(
 
 
 def test_joining_the_consent_of_numbers_applies_it_to_the_others(
-    account: Account, number: Number, second: Number
+    account: Account, both: tuple[Contact, Contact]
 ) -> None:
     per_number(account)
-    here, there = (factories.contact(each, phone=PHONE) for each in (number, second))
+    here, there = both
     opt(here, 1_000, out=True)
     accounts.set_consent(account, answer="Bye")
     assert not is_out(there)

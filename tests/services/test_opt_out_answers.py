@@ -85,23 +85,19 @@ def test_an_answer_that_was_not_sent_is_tried_again(
     assert OptOutAnswer.select().count() == 0
 
 
-def test_an_answer_that_is_never_sent_is_given_up(network: Network, clock: Clock) -> None:
+@pytest.mark.parametrize(
+    ("failure", "tries"), [(exceptions.NotReachedError, 4), (exceptions.AmbiguousError, 1)]
+)
+def test_an_answer_is_given_up_after_some_tries_and_at_once_if_it_may_have_been_sent(
+    network: Network, clock: Clock, failure: type[exceptions.NetworkError], tries: int
+) -> None:
     write("wamid.IN1", "STOP")
-    network.failure = exceptions.NotReachedError("not_reached", "")
+    network.failure = failure("none", "")
     for _ in range(6):
         opt_out_answers.send_due()
         clock.advance(minutes=11)
-    assert len(network.sent) == 4
+    assert len(network.sent) == tries
     assert OptOutAnswer.select().count() == 0
-
-
-def test_an_answer_with_an_unknown_outcome_is_not_repeated(network: Network, clock: Clock) -> None:
-    write("wamid.IN1", "STOP")
-    network.failure = exceptions.AmbiguousError("timeout", "")
-    for _ in range(6):
-        opt_out_answers.send_due()
-        clock.advance(minutes=11)
-    assert len(network.sent) == 1
 
 
 @pytest.mark.parametrize(
