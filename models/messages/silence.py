@@ -12,7 +12,6 @@ SILENT_MS, PAST_MS = 3_600_000, 24 * 3_600_000
 # number sends more of them within SILENT_MS.
 MOST_LOOKED = 100
 LOOKED_AT = [
-    Message.id,
     Message.status,
     Message.created_at,
     Message.changed_at,
@@ -29,7 +28,9 @@ def silent_since(number_id: str, now: int) -> int | None:
     is_old = Message.id < clock.id_bound("msg", now - SILENT_MS)
     of_number = Message.select(*LOOKED_AT).where(Message.number == number_id)
     rows = [*_newest(of_number), *_newest(of_number.where(is_old))]
-    heard = max((_time(row) for row in rows if _has_callback(row)), default=0)
+    heard = max(
+        (max(_time(row), row.network_at or 0) for row in rows if _has_callback(row)), default=0
+    )
     accepted = (
         _time(row) for row in rows if row.status == MessageStatus.SENT and not _has_callback(row)
     )

@@ -142,12 +142,36 @@ def test_a_number_that_sends_much_within_an_hour_is_found_silent_too_since_the_f
 
 
 @pytest.mark.usefixtures("platform")
-@pytest.mark.parametrize("status", ["delivered", "read", "failed", "sent"])
-def test_a_status_ends_the_suspicion(number: Number, clock: Clock, status: str) -> None:
+@pytest.mark.parametrize(
+    ("status", "more"),
+    [
+        *((status, {}) for status in ("delivered", "read", "failed", "sent")),
+        # Without a time of the network, as messages of before this column are stored.
+        *((status, {"timestamp": None}) for status in ("delivered", "read", "failed")),
+        ("sent", {"timestamp": None, "pricing": {"billable": True}}),
+    ],
+)
+def test_a_status_ends_the_suspicion_about_its_message(
+    number: Number, clock: Clock, status: str, more: dict[str, Any]
+) -> None:
     accepted_message(number)
     clock.advance(hours=2)
     assert _check(number)
-    ingest_now(messages(statuses=[status_of("wamid.1", status)]))
+    ingest_now(messages(statuses=[status_of("wamid.1", status) | more]))
+    assert _check(number) == []
+
+
+@pytest.mark.usefixtures("platform")
+@pytest.mark.parametrize(("status", "timed"), [("sent", True), ("delivered", False)])
+def test_a_status_ends_the_suspicion_about_the_messages_before_it(
+    number: Number, clock: Clock, status: str, *, timed: bool
+) -> None:
+    accepted_message(number)
+    clock.advance(minutes=1)
+    accepted_message(number, "wamid.2")
+    clock.advance(hours=2)
+    time = str(clock.at // 1000) if timed else None
+    ingest_now(messages(statuses=[status_of("wamid.1", status, timestamp=time)]))
     assert _check(number) == []
 
 
@@ -169,11 +193,17 @@ def test_an_inbound_message_ends_the_suspicion_about_the_ones_before_it(
 def test_a_message_that_the_platform_refused_proves_no_callback(
     number: Number, clock: Clock
 ) -> None:
+    def refuse() -> None:
+        refused: Message = factories.outbound(number)
+        with writing():
+            refused.advance(MessageStatus.FAILED, at=clock.at, error=("131026", "No."))
+
+    refuse()
+    clock.advance(hours=2)
+    assert _check(number) == [], "the network never said that a callback would come"
     accepted_message(number)
     clock.advance(hours=2)
-    refused: Message = factories.outbound(number)
-    with writing():
-        refused.advance(MessageStatus.FAILED, at=clock.at, error=("131026", "No."))
+    refuse()
     assert [code for code, _ in _check(number)] == ["no_callbacks"]
 
 
@@ -190,12 +220,16 @@ def test_problems_are_counted_by_code_for_active_numbers(
 
 
 @pytest.mark.usefixtures("platform")
+@pytest.mark.parametrize("has_time", [True, False])
 def test_a_message_of_the_owners_app_waits_for_no_callback_and_is_one(
-    number: Number, clock: Clock
+    number: Number,
+    clock: Clock,
+    has_time: bool,  # noqa: FBT001 - a column of the table
 ) -> None:
     accepted_message(number)
     clock.advance(hours=2)
-    echo = text("wamid.E", timestamp=str(clock.at // 1000)) | {"from": number.phone_number}
+    time = str(clock.at // 1000) if has_time else None
+    echo = text("wamid.E", timestamp=time) | {"from": number.phone_number}
     value: dict[str, Any] = {"metadata": {"phone_number_id": "1001"}}
     value["message_echoes"] = [echo | {"to": "15551234567"}]
     ingest_now({"id": "2001", "changes": [{"field": "smb_message_echoes", "value": value}]})

@@ -158,15 +158,6 @@ def test_a_notice_from_before_the_activation_changes_no_value(
     assert (_now(number).messaging_limit, platform.asked) == (None, [])
 
 
-@pytest.mark.parametrize("event", ["ACCOUNT_RESTRICTION", "ACCOUNT_VIOLATION"])
-def test_a_restriction_has_the_platform_asked(
-    number: Number, platform: AskedPlatform, event: str
-) -> None:
-    ingest_now(account_update(event))
-    number_checks.check_due()
-    assert platform.asked == [number.phone_number_id]
-
-
 def test_the_error_of_a_call_from_before_a_new_signup_has_the_platform_asked(
     number: Number, platform: AskedPlatform, clock: Clock
 ) -> None:

@@ -58,16 +58,16 @@ def _numbers(account: Account) -> dict[NumberStatus, Number]:
     [
         ("DISABLED_UPDATE", "DISABLE", {ACTIVE}),
         ("DISABLED_UPDATE", "REINSTATE", {BANNED}),
-        ("DISABLED_UPDATE", "SCHEDULE_FOR_DISABLE", set()),
         ("ACCOUNT_RECONNECTED", None, {DISCONNECTED}),
         ("PARTNER_REMOVED", None, {ACTIVE, BANNED}),
         ("PARTNER_APP_UNINSTALLED", None, {ACTIVE, BANNED}),
         ("ACCOUNT_OFFBOARDED", None, {ACTIVE, BANNED}),
         ("ACCOUNT_DELETED", None, {ACTIVE, BANNED}),
-        ("ACCOUNT_VIOLATION", None, set()),
-        ("ACCOUNT_RESTRICTION", None, set()),
-        ("PARTNER_ADDED", None, set()),
-        ("INVENTED_TOMORROW", None, set()),
+        ("DISABLED_UPDATE", "SCHEDULE_FOR_DISABLE", {ACTIVE, BANNED}),
+        ("ACCOUNT_VIOLATION", None, {ACTIVE, BANNED}),
+        ("ACCOUNT_RESTRICTION", None, {ACTIVE, BANNED}),
+        ("PARTNER_ADDED", None, {ACTIVE, BANNED}),
+        ("INVENTED_TOMORROW", None, {ACTIVE, BANNED}),
     ],
 )
 def test_an_update_has_those_numbers_checked_that_it_could_be_about(
@@ -80,7 +80,16 @@ def test_an_update_has_those_numbers_checked_that_it_could_be_about(
     assert all(Number.get_by_id(n.id).status == status for status, n in numbers.items())
     moves = Event.select().where(Event.kind != "number.updated")
     assert moves.count() == 0, "the network is asked first"
-    assert Notice.select().count() == int(not checked), "what changes no number is kept to be read"
+
+
+@pytest.mark.usefixtures("number")
+@pytest.mark.parametrize(
+    ("event", "is_kept"), [("ACCOUNT_VIOLATION", True), ("PARTNER_REMOVED", False)]
+)
+def test_what_changes_no_number_is_kept_to_be_read(event: str, *, is_kept: bool) -> None:
+    for _ in range(2):
+        _update(event)
+    assert Notice.select().count() == is_kept
 
 
 def test_the_numbers_of_other_business_accounts_are_left_alone(account: Account) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from typing import Any
 
 import pytest
@@ -256,11 +257,27 @@ def test_the_reads_of_a_business_account_are_limited_and_then_the_network_decide
             _send(number)
     assert _send(number) == 200
     assert (len(_reads(network)), len(network.sent)) == (2, 1)
-    # Other business accounts have reads of their own, and a minute later this one again.
-    assert template_reads._may_begin("2002")
-    monkeypatch.setattr(template_reads, "WITHIN_SECONDS", 0.0)
-    with pytest.raises(InvalidError):
-        _send(number)
+
+
+def test_a_business_account_has_so_many_reads_in_each_minute(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(template_reads, "_begun", {})
+    monkeypatch.setattr(template_reads, "MOST_READS", 2)
+
+    def may_begin(at: float, waba_id: str = "2001") -> bool:
+        monkeypatch.setattr(time, "monotonic", lambda: at)
+        return template_reads._may_begin(waba_id)
+
+    assert [may_begin(at) for at in (0, 50, 59, 61, 62, 111)] == [
+        True,
+        True,
+        False,
+        True,
+        False,
+        True,
+    ]
+    assert may_begin(62, "2002")
 
 
 @pytest.mark.usefixtures("network")
