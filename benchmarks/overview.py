@@ -18,7 +18,7 @@ from flask import Flask
 from benchmarks import growth
 from benchmarks.growth_operations import Operation, timed
 from benchmarks.populate import Owner, populate
-from benchmarks.report import Figure, Goal, Table
+from benchmarks.report import Figure, Goal, Table, show
 from dashboard import guard
 from dashboard.overview import EXTENSION
 from dashboard.urls import blueprint
@@ -81,14 +81,5 @@ def tables() -> Iterator[Table]:
             yield measure(backend, url)
 
 
-def main() -> int:
-    """Print the tables. Returns the exit status."""
-    is_met = True
-    for table in tables():
-        print(*table.lines(), sep="\n", flush=True)
-        is_met = is_met and all(goal.is_met for goal in table.goals)
-    return 0 if is_met else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(show(tables()))

@@ -74,3 +74,12 @@ class Table:
             sign = "<=" if goal.at_most else ">="
             met = "met" if goal.is_met else "MISSED"
             yield f"  {goal.name:<44} {goal.value:>9.3g} {sign} {goal.bound:<6g} {met}"
+
+
+def show(tables: Iterable[Table]) -> int:
+    """Print the tables. Returns the exit status: 1 if a goal is missed."""
+    is_met = True
+    for table in tables:
+        print(*table.lines(), sep="\n", flush=True)
+        is_met = is_met and all(goal.is_met for goal in table.goals)
+    return 0 if is_met else 1

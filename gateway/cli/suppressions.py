@@ -27,10 +27,19 @@ def _check_person(
     return value
 
 
+def _plain_reason(
+    _context: click.Context, _parameter: click.Parameter, value: str | None
+) -> str | None:
+    plain = " ".join((value or "").split())
+    if len(plain) > suppression_lists.MOST_REASON:
+        raise click.BadParameter(f"has more than {suppression_lists.MOST_REASON} characters.")
+    return plain or None
+
+
 @suppressions.command("list")
 @click.argument("account_id")
 @click.option("--person", callback=_check_person, help="Only this phone number or user id.")
-@prints("id", "person", "numberId", "source", "createdAt", "reason")
+@prints("id", "createdAt", "person")
 def list_suppressions(account_id: str, person: str | None) -> list[dict[str, Any]]:
     """List the newest 1,000 suppressions of an account. The export has all of them."""
     account = find_account(account_id)
@@ -42,7 +51,7 @@ def list_suppressions(account_id: str, person: str | None) -> list[dict[str, Any
 @click.argument("account_id")
 @click.argument("person", callback=_check_person)
 @click.option("--number", "number_id", help="Only for this number of the account.")
-@click.option("--reason", help="How the person asked.")
+@click.option("--reason", callback=_plain_reason, help="How the person asked.")
 @prints()
 def add(account_id: str, person: str, number_id: str | None, reason: str | None) -> dict[str, Any]:
     """Suppress a person, by a phone number or user id."""
@@ -69,7 +78,10 @@ def remove(suppression_id: str) -> dict[str, Any]:
 @click.argument("file", type=click.File("rb"))
 @prints()
 def import_(account_id: str, file: BinaryIO) -> dict[str, Any]:
-    """Suppress the people of a CSV file, whose first line names the columns."""
+    """Suppress the people of a CSV file.
+
+    Its first line names the columns: person, and optionally numberId, reason and time (ISO 8601).
+    """
     account = find_account(account_id)
     if not file.seekable():
         raise click.UsageError("The file is read twice, so it cannot be a pipe. Save it first.")

@@ -106,7 +106,7 @@ def check_numbers(_: Settings) -> str:
     if deaf := [n for n in numbers if n.status == NumberStatus.ACTIVE and n.problems]:
         problem = problem_object(deaf[0].problems[0])["message"]
         raise WarningError(
-            f"Of {len(numbers)}, {len(deaf)} get no or not all callbacks, first {deaf[0].id}. {problem}",
+            f"{len(deaf)} of {len(numbers)} get no callbacks, or not all. First: {deaf[0].id}. {problem}",
             f"Run: gateway numbers subscribe {deaf[0].id if len(deaf) == 1 else '--all'}",
         )
     if not idle:

@@ -48,6 +48,25 @@ def test_a_wrong_person_or_number_is_refused(account: Account, person: tuple[str
     assert Suppression.count(account.id) == 0
 
 
+def test_a_reason_is_in_one_line_and_as_long_as_an_import_takes(
+    account: Account, tmp_path: Path
+) -> None:
+    assert _run("add", account.id, PHONE, "--reason", "x" * 201).exit_code == 2
+    assert Suppression.count(account.id) == 0
+    made = _printed("add", account.id, PHONE, "--reason", f" {'x' * 99}\n{'y' * 100} ")
+    assert made["reason"] == f"{'x' * 99} {'y' * 100}"
+    file = tmp_path / "list.csv"
+    _printed("export", account.id, str(file))
+    assert _printed("import", account.id, str(file))["known"] == 1
+
+
+def test_a_list_fits_into_80_columns(account: Account) -> None:
+    _printed("add", account.id, "US.13491208655302741918", "--reason", "asked by phone")
+    done = CliRunner().invoke(cli, ["suppressions", "list", account.id])
+    assert "US.13491208655302741918" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
 def test_a_wrong_file_or_suppression_is_refused(account: Account, tmp_path: Path) -> None:
     file = tmp_path / "list.csv"
     file.write_text("person\nAnna\n")
