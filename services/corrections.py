@@ -4,7 +4,7 @@ Everything runs in the caller's transaction.
 """
 
 from models.messages import search
-from models.messages.message import Change, Message
+from models.messages.message import EMPTY, Change, Message
 
 
 def apply_early(message: Message, early: list[str]) -> Message:
@@ -27,9 +27,18 @@ def apply(message: Message) -> None:
         _delete(message, original, at)
     elif original is not None:
         original.mark_edited(message, at)
-        if original.deleted_at is not None:
-            # The edit arrived late.
-            _empty(message.account_id, [message.id])
+    if message.change == Change.EDITED and _is_deleted(message, original):
+        # The edit arrived late. Its events have no content either.
+        _empty(message.account_id, [message.id])
+        message.body_json = EMPTY
+
+
+def _is_deleted(edit: Message, original: Message | None) -> bool:
+    """Whether the author deleted the message that this one edits. That message may be unknown."""
+    if original is not None:
+        return original.deleted_at is not None
+    deletions = (each for each in Message.waiting_with(edit) if each.change == Change.DELETED)
+    return any(_is_same_author(each, edit) for each in deletions)
 
 
 def _is_same_author(original: Message, message: Message) -> bool:
@@ -42,12 +51,19 @@ def _is_same_author(original: Message, message: Message) -> bool:
 
 def _delete(deletion: Message, original: Message | None, at: int) -> None:
     """Remove the content of a message and of its edits. The mark and the time remain."""
-    edits = []
-    if deletion.contact_id is not None and deletion.quoted_wa_id is not None:
-        edits = Message.edits_of(deletion.contact_id, deletion.quoted_wa_id)
+    edits = _edits(deletion, original)
     if original is not None and (original.deleted_at is None or at < original.deleted_at):
         original.assign({"deleted_at": at})
     _empty(deletion.account_id, [*edits, *([original.id] if original else [])])
+
+
+def _edits(deletion: Message, original: Message | None) -> list[str]:
+    """The edits of the message that this one deletes, by the same author."""
+    if deletion.contact_id is not None and deletion.quoted_wa_id is not None:
+        return Message.edits_of(deletion.contact_id, deletion.quoted_wa_id)
+    last = None if original is None else Message.by_id(original.edit_id)
+    edits = Message.waiting_with(deletion) if last is None else Message.edits_like(last)
+    return [e.id for e in edits if e.change == Change.EDITED and _is_same_author(e, deletion)]
 
 
 def _empty(account_id: str, ids: list[str]) -> None:

@@ -98,8 +98,8 @@ def ingesting(callback: Callback, parts: Sequence[Part]) -> AbstractContextManag
 
 
 def _keys(part: Part) -> list[str]:
-    """The keys of the message and the person that the item changes (models.database.write)."""
-    known = [getattr(part.item, name, None) for name in ("reference", "wa_message_id")]
+    """The keys of the messages and the person that the item changes (models.database.write)."""
+    known = [getattr(part.item, name, None) for name in ("reference", "wa_message_id", "target")]
     if isinstance(part.item, OF_PEOPLE):
         known.append(part.item.person.phone or part.item.person.user_id)
     return [identifier for identifier in known if identifier is not None]

@@ -335,6 +335,22 @@ class Message(BaseModel):
         return [row.id for row in edits]
 
     @classmethod
+    def waiting_with(cls, change: Self) -> list[Self]:
+        """All edits and deletions of a message that is not stored, in the caller's transaction.
+
+        ``change`` is one of them.
+        """
+        about = (cls.quoted_wa_id == change.quoted_wa_id) & (cls.number == change.number_id)
+        return list(cls.select().where(IS_EARLY, about))
+
+    @classmethod
+    def edits_like(cls, edit: Self) -> list[Self]:
+        """All edits of the message of this edit, in the caller's transaction."""
+        same = (cls.account == edit.account_id) & (cls.type == edit.type)
+        about = (cls.quoted_wa_id == edit.quoted_wa_id) & (cls.number == edit.number_id)
+        return list(cls.select().where(IS_RARE_TYPE, same, about))
+
+    @classmethod
     def remove_content(cls, ids: Sequence[str]) -> None:
         """Empty these messages inside the caller's transaction."""
         cls.update(body_json=EMPTY).where(cls.id.in_(list(ids))).execute()

@@ -215,6 +215,15 @@ def test_callbacks_with_many_keys_do_not_share_a_transaction(
     assert transactions == [2, 2]
 
 
+def test_a_message_and_those_about_it_never_change_at_once() -> None:
+    def keys(body: bytes) -> set[str]:
+        return set(ingestion.keys_of(ingestion.read([Callback.arrived(body)])))
+
+    edit = {"original_message_id": "wamid.X"}
+    about = _body("wamid.E", type="edit", edit=edit, **{"from": None, "from_user_id": "US.1"})
+    assert keys(about) & keys(_body("wamid.X")) == {"wamid.X"}
+
+
 @pytest.mark.usefixtures("number")
 def test_in_an_outage_nothing_is_stored_and_the_network_repeats_the_callbacks(
     monkeypatch: pytest.MonkeyPatch,

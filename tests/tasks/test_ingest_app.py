@@ -107,6 +107,23 @@ def test_an_echo_can_be_delivered_edited_and_deleted(number: Number) -> None:
     assert shown(number, "wamid.E")["body"] == {}
 
 
+@pytest.mark.parametrize("order", ["AEFD", "DAEF", "EAFD", "EFDA", "EDFA"])
+def test_a_deletion_in_a_group_removes_all_edits(number: Number, order: str) -> None:
+    about = {"original_message_id": "wamid.A"}
+    new = {"type": "text", "text": {"body": "Secret"}}
+    told: dict[str, dict[str, Any]] = {
+        "A": {"text": {"body": "Secret"}},
+        "E": {"type": "edit", "edit": about | {"message": new}},
+        "F": {"type": "edit", "edit": about | {"message": new}},
+        "D": {"type": "revoke", "revoke": about},
+    }
+    echoed("wamid.O", type="edit", edit=about | {"message": new}, to="another", group_id="another")
+    for name in order:
+        echoed(f"wamid.{name}", **{"to": "Y2FwaQ", "group_id": "Y2FwaQ"} | told[name])
+    assert [shown(number, f"wamid.{name}")["body"] for name in "AEF"] == [{}] * 3
+    assert "Secret" in str(shown(number, "wamid.O")["body"])
+
+
 def test_messages_name_their_origin(number: Number) -> None:
     ingest_now(messages(messages=[text()]))
     assert shown(number, "wamid.IN")["origin"] is None

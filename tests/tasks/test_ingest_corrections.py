@@ -136,7 +136,7 @@ def test_what_arrives_after_a_deletion_brings_nothing_back(number: Number, clock
     deleted_at = shown(number)["deletedAt"]
     clock.advance(minutes=1)
     written(edit("wamid.E", words="Secret"))
-    assert shown(number, "wamid.E")["body"] == {}
+    assert shown(number, "wamid.E")["body"] == told("message.edited")[-1]["body"] == {}
     written(deletion("wamid.F"))
     assert shown(number)["deletedAt"] == deleted_at
     assert shown(number, "wamid.C")["body"] != {}
@@ -167,6 +167,16 @@ def test_a_correction_of_an_unknown_message_is_stored_with_its_event(number: Num
     ]
     assert shown(number, "wamid.D")["context"] == {"messageId": None, "waMessageId": "wamid.OLD"}
     assert shown(number, "wamid.E")["body"] == {}
+
+
+def test_an_edit_that_arrives_after_the_deletion_of_an_unknown_message_has_no_content(
+    number: Number,
+) -> None:
+    written(deletion("wamid.D", of="wamid.OLD"), edit("wamid.E", of="wamid.OLD", words="Secret"))
+    written(edit("wamid.F", of="wamid.OLD", **{"from": OTHER}), edit("wamid.G", of="wamid.OTHER"))
+    assert shown(number, "wamid.E")["body"] == {}
+    assert told("message.edited")[0]["body"] == told("message.received")[1]["body"] == {}
+    assert {} not in [shown(number, f"wamid.{name}")["body"] for name in "FG"]
 
 
 def test_corrections_that_arrive_before_their_message_have_their_effect(number: Number) -> None:
