@@ -47,23 +47,31 @@ def state(contact: Contact, *, out: bool, because: Source, at: int) -> bool:
     contact.
     """
     account = Account.get_by_id(contact.account_id)
-    number_id = scope_of(account, contact.number_id)
+    said = Statement(out, scope_of(account, contact.number_id), because, at)
     rows = Suppression.known(account, contact.identifiers)
     latest = contact.latest(rows, account)
     said_at = max(contact.last_opt(), 0 if latest is None else latest.said_at)
-    if contact.is_out == out and _are_all(rows, account, number_id, contact.identifiers, out=out):
-        # Only a person's own opt-in makes an earlier opt-out ineffective that arrives later.
-        if at > said_at and (out or because is not Source.API):
-            with writing():
-                said = Statement(out, number_id, because, at)
-                Suppression.affirm(account, contact.identifiers, said)
+    # Only a person's own opt-in makes an earlier opt-out ineffective that arrives later.
+    is_void = at <= said_at or (not out and because is Source.API)
+    is_known = contact.is_out == out and _are_all(rows, account, said, contact.identifiers)
+    if is_known:
+        if not is_void:
+            _affirm(account, contact, said)
         return False
     # The network's times have a resolution of one second. What the account says holds from now on.
     if because is not Source.API and at // 1000 < said_at // 1000:
         return False
     with writing():
-        said = Statement(out, number_id, because, at)
         return contact.id in say(contact.account_id, contact.identifiers, said, contact)
+
+
+def _affirm(account: Account, contact: Contact, said: Statement) -> None:
+    """Record that a person repeats a statement. It changes none about an identifier of another contact."""
+    people = _identifiers_of(account, contact.identifiers, out=said.out)
+    if not _are_all(Suppression.known(account, people), account, said, people):
+        people = contact.identifiers
+    with writing():
+        Suppression.affirm(account, people, said)
 
 
 def follow(contact: Contact) -> bool:
@@ -82,30 +90,34 @@ def follow(contact: Contact) -> bool:
         # The opt-in of an earlier owner of a phone number is none of this person.
         own = without_opt_ins(of_scope, account, number_id, contact.gained)
         latest = latest_of(own, account, number_id)
-        if latest is None or (
-            _are_all(of_scope, account, number_id, people, out=latest.is_out)
-            and contact.is_out == latest.is_out
-        ):
+        if latest is None:
             continue
         said = Statement(latest.is_out, number_id, latest.source, latest.said_at, latest.reason)
+        if contact.is_out == said.out and _are_all(of_scope, account, said, people):
+            _spread(account, people, of_scope, said)
+            continue
         with writing():
             is_changed |= contact.id in say(account.id, people, said, contact)
     return is_changed
 
 
+def _spread(
+    account: Account, people: Collection[str], rows: Sequence[Suppression], said: Statement
+) -> None:
+    """Let a statement outdate earlier ones that arrive later, about identifiers without a statement."""
+    if len({row.digest for row in rows}) < len(people):
+        with writing():
+            Suppression.affirm(account, people, said)
+
+
 def _are_all(
-    rows: Sequence[Suppression],
-    account: Account,
-    number_id: str,
-    people: Collection[str],
-    *,
-    out: bool,
+    rows: Sequence[Suppression], account: Account, said: Statement, people: Collection[str]
 ) -> bool:
-    """Whether each of these identifiers is opted out, or none."""
+    """Whether each of these identifiers is opted out, or none, as a statement says."""
     of_each = {row.digest: [each for each in rows if each.digest == row.digest] for row in rows}
-    latest = [latest_of(theirs, account, number_id) for theirs in of_each.values()]
+    latest = [latest_of(theirs, account, said.number_id) for theirs in of_each.values()]
     outs = [row for row in latest if row is not None and row.is_out]
-    return len(outs) == (len(people) if out else 0)
+    return len(outs) == (len(people) if said.out else 0)
 
 
 def say(
@@ -117,11 +129,7 @@ def say(
     """
     # Not before the transaction: another one may have made the salt.
     account = Account.get_by_id(account_id)
-    everyone = set(people)
-    known = _of_one_person(Contact.of_people(account.id, everyone), everyone, out=said.out)
-    everyone = everyone.union(*(contact.identifiers for contact in known))
-    # A send may name them.
-    everyone |= Contact.corrected(known)
+    everyone = _identifiers_of(account, set(people), out=said.out)
     Suppression.record(account, everyone, said)
     changed = set()
     for contact in Contact.of_people(account.id, everyone):
@@ -132,6 +140,13 @@ def say(
             else:
                 emit_contact(contact)
     return changed
+
+
+def _identifiers_of(account: Account, people: set[str], *, out: bool) -> set[str]:
+    """All identifiers of the person with these, who opts out or in."""
+    known = _of_one_person(Contact.of_people(account.id, people), people, out=out)
+    # A send may name those that the network corrected.
+    return people.union(*(contact.identifiers for contact in known), Contact.corrected(known))
 
 
 def _of_one_person(

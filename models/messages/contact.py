@@ -211,9 +211,14 @@ class Contact(Owned):
         with writing() if is_replaced else nullcontext():
             fresh.move(new, because, at)
         self.__data__.update(fresh.__data__)
-        self.gained = frozenset(self.identifiers - before)
-        if any(is_merged) or self.gained:
+        new_ids = self.identifiers - before
+        if any(is_merged) or new_ids:
             self.learned = frozenset(before | self.identifiers)
+        # A user id never has another owner. If it replaces one, the contact may have.
+        has_same_owner = all(kind_of(each) == "phone" for each in before)
+        self.gained = frozenset(
+            each for each in new_ids if kind_of(each) == "phone" or not has_same_owner
+        )
         return is_replaced or any(is_merged)
 
     def _missing(self, identity: Mapping[str, str]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Consent: an opt-out holds for the person and the account, and survives changes and an erasure."""
 
 import json
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -121,6 +122,34 @@ def test_an_account_may_keep_the_consent_of_each_number(
     assert is_out(here)
     opt(here, 2_000, out=False)
     assert not is_out(here)
+
+
+@pytest.mark.parametrize("order", list(permutations(range(4))))
+@pytest.mark.parametrize("last", [0, 1])
+def test_the_latest_statement_counts_in_any_order_also_of_statements_and_discoveries(
+    number: Number, second: Number, order: tuple[int, ...], last: int
+) -> None:
+    """A contact without a user id proves to be the person of one without a phone number."""
+    by_phone, by_id = factories.contact(number, phone=PHONE), factories.contact(second, user_id=ID)
+    for step in order:
+        if step == 3:
+            with writing():
+                found = Contact.get_by_id(by_phone.id)
+                contacts.learn(found, {"user_id": ID}, Source.STATUS, 1)
+        else:
+            contact = (by_phone, by_id)[last if step == 2 else step]
+            opt(contact, step * 10_000, out=step < 2)
+    assert [is_out(by_phone), is_out(by_id)] == [False, False]
+
+
+def test_a_late_opt_out_of_another_contact_of_the_person_changes_nothing(
+    number: Number, second: Number
+) -> None:
+    here = factories.contact(number, phone=PHONE)
+    there = factories.contact(second, phone=PHONE, user_id=ID)
+    opt(here, 40_000, out=False)
+    opt(there, 10_000, out=True)
+    assert [is_out(here), is_out(there)] == [False, False]
 
 
 def test_an_opt_in_to_one_number_leaves_the_opt_out_of_the_others(
@@ -327,6 +356,30 @@ def test_an_opt_in_of_the_present_owner_of_a_phone_number_ends_no_opt_out_of_the
     with writing():
         assert not is_out(Contact.of_recipient(third, PHONE))
         assert is_out(Contact.of_recipient(third, ID))
+
+
+def test_an_opt_in_by_the_phone_number_ends_no_opt_out_of_its_earlier_owner(
+    account: Account, owners: tuple[Contact, Contact]
+) -> None:
+    earlier, present = owners
+    opt(earlier, 5_000_000, out=True)
+    opt(present, 9_000_000, out=False)
+    Erasure.begin(Contact.get_by_id(present.id))
+    third = factories.active_number(account, "1003", phone_number="15550003333")
+    opt(factories.contact(third, phone=PHONE), 12_000_000, out=False)
+    assert is_out(earlier)
+    with writing():
+        assert is_out(Contact.of_recipient(third, ID))
+
+
+def test_an_opt_in_of_a_user_id_that_replaces_another_one_ends_no_opt_out_of_that(
+    number: Number, second: Number
+) -> None:
+    opt(factories.contact(number, phone=PHONE, user_id=ID), 5_000_000, out=True)
+    opt(factories.contact(second, user_id=NEW_ID), 9_000_000, out=False)
+    with writing():
+        contacts.learn(Contact.get(Contact.user_id == ID), {"user_id": NEW_ID}, Source.MESSAGE, 1)
+        assert is_out(Contact.of_recipient(second, ID))
 
 
 def test_the_end_of_the_suppression_of_a_phone_number_opts_in_none_of_its_owners(
