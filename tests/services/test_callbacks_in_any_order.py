@@ -13,6 +13,7 @@ import pytest
 
 from models.accounts.account import Account
 from models.deliveries.event import Event
+from models.messages import targets
 from models.messages.callback import Callback
 from models.messages.contact import Contact
 from models.messages.message import Message
@@ -219,6 +220,7 @@ def _state(number: Number) -> dict[str, Any]:
     fresh, account = Number.get_by_id(number.id), Account.get_by_id(number.account_id)
     people = Contact.select().where(Contact.number == number.id)
     mine = list(Message.select().where(Message.number == number.id))
+    targets.complete(*mine)
     events = Event.select().where(Event.number_id == number.id, Event.kind.startswith("message."))
     wamids = {message.id: message.wa_message_id for message in mine}
     return {
@@ -239,6 +241,7 @@ def _state(number: Number) -> dict[str, Any]:
                 message.edited_at,
                 message.deleted_at,
                 message.edit_id and wamids[message.edit_id],
+                message.quoted_id and wamids[message.quoted_id],
             )
             for message in mine
         },
