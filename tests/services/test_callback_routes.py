@@ -100,6 +100,16 @@ def test_problems_stay_known_while_the_platform_does_not_say_where_callbacks_go(
     assert _check(number) == [("not_subscribed", None)]
 
 
+def test_problems_are_looked_for_at_once_after_a_command(
+    number: Number, platform: Platform
+) -> None:
+    platform.route = replace(OURS, is_subscribed=False)
+    number_checks.check_callbacks(number)
+    [problem] = Number.get_by_id(number.id).problems
+    assert (problem["code"], platform.asked) == ("not_subscribed", [])
+    assert _told() == [["not_subscribed"]]
+
+
 def test_a_number_that_is_not_connected_has_no_problems_of_callbacks(
     number: Number, platform: Platform
 ) -> None:
@@ -162,7 +172,9 @@ def test_a_status_ends_the_suspicion_about_its_message(
 
 
 @pytest.mark.usefixtures("platform")
-@pytest.mark.parametrize(("status", "timed"), [("sent", True), ("delivered", False)])
+@pytest.mark.parametrize(
+    ("status", "timed"), [("sent", True), ("delivered", False), ("failed", False)]
+)
 def test_a_status_ends_the_suspicion_about_the_messages_before_it(
     number: Number, clock: Clock, status: str, *, timed: bool
 ) -> None:

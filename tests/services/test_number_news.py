@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
+from models.accounts.account import Account
 from models.numbers.number import Number, NumberStatus
 from networks.exceptions import NumberLostError
 from services import number_checks, number_status
+from tests import factories
 from tests.asked_platform import AskedPlatform
 from tests.conftest import Clock
 from tests.tasks.callbacks import (
@@ -21,13 +23,6 @@ from tests.tasks.callbacks import (
 ACTIVE, BANNED = NumberStatus.ACTIVE, NumberStatus.BANNED
 DAY = 24 * 60 * 60
 LOCKED = {"code": 131031, "title": "Account locked"}
-
-
-@pytest.fixture
-def platform(monkeypatch: pytest.MonkeyPatch) -> AskedPlatform:
-    platform = AskedPlatform()
-    monkeypatch.setattr(number_checks, "network_of", lambda _: platform)
-    return platform
 
 
 def _now(number: Number) -> Number:
@@ -55,28 +50,28 @@ def _banned(seconds_ago: int, clock: Clock) -> None:
 @pytest.mark.parametrize("code", [0, 33, 190, 3, 10, 200, 368, 131005, 131031, 133010])
 @pytest.mark.parametrize("said", ["CONNECTED", "BANNED"])
 def test_a_failed_status_changes_the_number_only_to_what_the_platform_says(
-    number: Number, platform: AskedPlatform, clock: Clock, code: int, said: str
+    number: Number, asked_platform: AskedPlatform, clock: Clock, code: int, said: str
 ) -> None:
-    platform.status = said
+    asked_platform.status = said
     _failed(number, 0, {"code": code}, clock=clock)
     assert _now(number).status == ACTIVE
     number_checks.check_due()
-    assert len(platform.asked) == 1
+    assert len(asked_platform.asked) == 1
     assert _now(number).status == (ACTIVE if said == "CONNECTED" else BANNED)
     assert ("number.banned" in kinds()) is (said == "BANNED")
 
 
 @pytest.mark.parametrize("code", [368, 131031, 133010])
 def test_a_failed_status_from_before_the_activation_is_not_even_asked_about(
-    number: Number, platform: AskedPlatform, clock: Clock, code: int
+    number: Number, asked_platform: AskedPlatform, clock: Clock, code: int
 ) -> None:
     _failed(number, 6 * DAY, {"code": code}, clock=clock)
     number_checks.check_due()
-    assert (platform.asked, _now(number).status, _now(number).reason) == ([], ACTIVE, None)
+    assert (asked_platform.asked, _now(number).status, _now(number).reason) == ([], ACTIVE, None)
 
 
 def test_an_account_update_from_before_the_last_check_is_not_asked_about(
-    number: Number, platform: AskedPlatform, clock: Clock
+    number: Number, asked_platform: AskedPlatform, clock: Clock
 ) -> None:
     clock.advance(hours=30)
     _check(number)
@@ -84,29 +79,57 @@ def test_an_account_update_from_before_the_last_check_is_not_asked_about(
     _banned(2 * 60 * 60, clock)
     assert _now(number).reason is None
     number_checks.check_due()
-    assert len(platform.asked) == 1
+    assert len(asked_platform.asked) == 1
     _banned(60, clock)
     number_checks.check_due()
-    assert len(platform.asked) == 2
+    assert len(asked_platform.asked) == 2
 
 
 def test_the_reason_in_news_is_forgotten_when_the_platform_denies_it(
-    number: Number, platform: AskedPlatform, clock: Clock
+    number: Number, asked_platform: AskedPlatform, clock: Clock
 ) -> None:
     _banned(0, clock)
     assert _now(number).reason == "DISABLED_UPDATE DISABLE"
     number_checks.check_due()
     assert (_now(number).status, _now(number).reason) == (ACTIVE, None)
     clock.advance(hours=30)
-    platform.status = "DISCONNECTED"
+    asked_platform.status = "DISCONNECTED"
     number_checks.check_due()
     assert _now(number).reason == "DISCONNECTED"
 
 
-def test_the_error_of_a_failed_status_is_the_reason_of_the_ban_that_it_announced(
-    number: Number, platform: AskedPlatform, clock: Clock
+def test_news_is_no_reason_of_other_numbers_nor_of_a_status_that_is_known(
+    number: Number, account: Account, asked_platform: AskedPlatform, clock: Clock
 ) -> None:
-    platform.status = "BANNED"
+    other = factories.active_number(account, "1002", phone_number="15550002222")
+    _failed(number, 0, LOCKED, clock=clock)
+    assert _now(other).reason is None
+    asked_platform.status = "BANNED"
+    number_checks.check_due()
+    reason = _now(number).reason
+    ingest_now(account_update("ACCOUNT_DELETED"))
+    assert _now(number).reason == reason
+
+
+def test_the_reason_in_news_that_comes_during_a_check_counts_for_the_next_one(
+    number: Number, asked_platform: AskedPlatform, clock: Clock
+) -> None:
+    def be_banned() -> None:
+        asked_platform.while_asked = lambda: None
+        _banned(0, clock)
+
+    asked_platform.while_asked = be_banned
+    _check(number)
+    asked_platform.status = "BANNED"
+    clock.advance(milliseconds=number_status.NEWS_PAUSE_MS)
+    number_checks.check_due()
+    assert _now(number).reason == "DISABLED_UPDATE DISABLE"
+
+
+def test_the_error_of_a_failed_status_is_the_reason_of_the_ban_that_it_announced(
+    number: Number, asked_platform: AskedPlatform, clock: Clock
+) -> None:
+    asked_platform.status = "BANNED"
     _failed(number, 0, LOCKED, clock=clock)
     number_checks.check_due()
     assert "131031 Account locked" in (_now(number).reason or "")
@@ -138,28 +161,28 @@ def _limit(number: Number, at: int) -> None:
 
 @pytest.mark.parametrize("seconds_ago", [DAY, 1, None])
 def test_a_notice_from_before_the_last_check_changes_no_value(
-    number: Number, platform: AskedPlatform, clock: Clock, seconds_ago: int | None
+    number: Number, asked_platform: AskedPlatform, clock: Clock, seconds_ago: int | None
 ) -> None:
-    platform.news = {"display_name": "Present name", "messaging_limit": "TIER_10K"}
+    asked_platform.news = {"display_name": "Present name", "messaging_limit": "TIER_10K"}
     clock.advance(hours=30)
     _check(number)
     _limit(number, 0 if seconds_ago is None else clock.at // 1000 - seconds_ago)
     assert _now(number).messaging_limit == "TIER_10K"
     clock.advance(milliseconds=number_status.NEWS_PAUSE_MS)
     number_checks.check_due()
-    assert len(platform.asked) == (1 if seconds_ago == DAY else 2), "it may be news"
+    assert len(asked_platform.asked) == (1 if seconds_ago == DAY else 2), "it may be news"
 
 
 def test_a_notice_from_before_the_activation_changes_no_value(
-    number: Number, platform: AskedPlatform, clock: Clock
+    number: Number, asked_platform: AskedPlatform, clock: Clock
 ) -> None:
     _limit(number, clock.at // 1000 - 6 * DAY)
     number_checks.check_due()
-    assert (_now(number).messaging_limit, platform.asked) == (None, [])
+    assert (_now(number).messaging_limit, asked_platform.asked) == (None, [])
 
 
 def test_the_error_of_a_call_from_before_a_new_signup_has_the_platform_asked(
-    number: Number, platform: AskedPlatform, clock: Clock
+    number: Number, asked_platform: AskedPlatform, clock: Clock
 ) -> None:
     stale = _now(number)
     number_status.change_status(_now(number), NumberStatus.DISCONNECTED)
@@ -168,4 +191,4 @@ def test_the_error_of_a_call_from_before_a_new_signup_has_the_platform_asked(
     number_status.apply_error(stale, NumberLostError("190", "Revoked"))
     assert _now(number).status == ACTIVE
     number_checks.check_due()
-    assert len(platform.asked) == 1
+    assert len(asked_platform.asked) == 1

@@ -15,13 +15,6 @@ DISCONNECTED, PROVISIONING = NumberStatus.DISCONNECTED, NumberStatus.PROVISIONIN
 INTERVAL_MS = 900_000
 
 
-@pytest.fixture
-def platform(monkeypatch: pytest.MonkeyPatch) -> AskedPlatform:
-    platform = AskedPlatform()
-    monkeypatch.setattr(number_checks, "network_of", lambda _: platform)
-    return platform
-
-
 def _now(number: Number) -> Number:
     fresh: Number = Number.get_by_id(number.id)
     return fresh
@@ -37,18 +30,18 @@ def _become(number: Number, status: NumberStatus) -> Number:
 
 @pytest.mark.parametrize("status", [ACTIVE, BANNED])
 def test_a_number_is_checked_from_time_to_time(
-    number: Number, platform: AskedPlatform, clock: Clock, status: NumberStatus
+    number: Number, asked_platform: AskedPlatform, clock: Clock, status: NumberStatus
 ) -> None:
-    platform.status = "BANNED" if status is BANNED else "CONNECTED"
+    asked_platform.status = "BANNED" if status is BANNED else "CONNECTED"
     _become(number, status)
     for count in range(1, 4):
         number_checks.check_due()
-        assert len(platform.asked) == count - 1
+        assert len(asked_platform.asked) == count - 1
         due_in = (_now(number).due_at or 0) - clock.at
         assert 0.9 * INTERVAL_MS <= due_in <= 1.1 * INTERVAL_MS
         clock.advance(milliseconds=due_in)
         number_checks.check_due()
-        assert len(platform.asked) == count
+        assert len(asked_platform.asked) == count
 
 
 def test_the_checks_of_many_numbers_are_spread(account: Account, clock: Clock) -> None:
@@ -60,7 +53,7 @@ def test_the_checks_of_many_numbers_are_spread(account: Account, clock: Clock) -
 
 @pytest.mark.parametrize("status", [DISCONNECTED, PROVISIONING])
 def test_a_number_that_is_not_connected_is_not_checked_from_time_to_time(
-    account: Account, platform: AskedPlatform, clock: Clock, status: NumberStatus
+    account: Account, asked_platform: AskedPlatform, clock: Clock, status: NumberStatus
 ) -> None:
     number = factories.provision(account)
     if status is DISCONNECTED:
@@ -68,17 +61,17 @@ def test_a_number_that_is_not_connected_is_not_checked_from_time_to_time(
     for _ in range(3):
         number_checks.check_due()
         clock.advance(hours=1)
-    assert platform.asked == []
+    assert asked_platform.asked == []
 
 
 def test_the_interval_is_a_setting(
-    number: Number, configure: Configure, platform: AskedPlatform, clock: Clock
+    number: Number, configure: Configure, asked_platform: AskedPlatform, clock: Clock
 ) -> None:
     configure(NUMBER_CHECK_INTERVAL="5")
     _become(number, ACTIVE)
     clock.advance(seconds=4.4)
     number_checks.check_due()
-    assert platform.asked == []
+    assert asked_platform.asked == []
     clock.advance(seconds=1.1)
     number_checks.check_due()
-    assert platform.asked == [number.phone_number_id]
+    assert asked_platform.asked == [number.phone_number_id]

@@ -23,13 +23,6 @@ AT = 1_795_167_000
 pytestmark = pytest.mark.usefixtures("clock")
 
 
-@pytest.fixture
-def platform(monkeypatch: pytest.MonkeyPatch) -> AskedPlatform:
-    platform = AskedPlatform()
-    monkeypatch.setattr(number_checks, "network_of", lambda _: platform)
-    return platform
-
-
 def _entry(field: str, **value: Any) -> dict[str, Any]:
     return {"id": "2001", "time": AT, "changes": [{"value": value, "field": field}]}
 
@@ -51,7 +44,7 @@ def _check(number: Number) -> None:
 
 @pytest.mark.parametrize("name", ["max_daily_conversations_per_business", "current_limit"])
 def test_a_new_limit_is_stored_emits_one_event_and_requests_the_quality(
-    number: Number, platform: AskedPlatform, name: str
+    number: Number, asked_platform: AskedPlatform, name: str
 ) -> None:
     value = {"display_phone_number": OURS, "event": "ONBOARDING", name: "TIER_2K"}
     for _ in range(2):
@@ -60,9 +53,9 @@ def test_a_new_limit_is_stored_emits_one_event_and_requests_the_quality(
     assert (told["id"], told["messagingLimit"]) == (number.id, "TIER_2K")
     assert kinds() == ["number.updated"]
     assert _now(number).messaging_limit == "TIER_2K"
-    platform.news = {"quality_rating": "YELLOW", "messaging_limit": "TIER_2K"}
+    asked_platform.news = {"quality_rating": "YELLOW", "messaging_limit": "TIER_2K"}
     number_checks.check_due()
-    assert platform.asked == [number.phone_number_id]
+    assert asked_platform.asked == [number.phone_number_id]
     assert [told["qualityRating"] for told in _told()] == [None, "YELLOW"]
 
 
@@ -153,13 +146,14 @@ def test_an_alert_is_told_of_the_numbers_that_it_is_about(
         )
     )
     told = _told()
+    assert told[0]["id"] == number.id
     assert len(told) == concerned
     assert {each["notice"]["event"] for each in told} == {"OBA_REJECTED"}
     assert {each["notice"]["description"] for each in told} == {"Not eligible."}
 
 
 def test_a_violation_emits_an_event_and_is_the_reason_of_the_following_ban(
-    number: Number, platform: AskedPlatform
+    number: Number, asked_platform: AskedPlatform
 ) -> None:
     ingest_now(account_update("ACCOUNT_VIOLATION", violation_info={"violation_type": "SCAM"}))
     [told] = _told()
@@ -167,12 +161,12 @@ def test_a_violation_emits_an_event_and_is_the_reason_of_the_following_ban(
     assert (told["status"], told["statusReason"]) == ("ACTIVE", None)
     ingest_now(account_update("DISABLED_UPDATE", ban_info={"waba_ban_state": "DISABLE"}))
     assert status_reason(_now(number)) is None, "an announcement is no ban"
-    platform.status = "BANNED"
+    asked_platform.status = "BANNED"
     number_checks.check_due()
     told = _told()[-1]
     assert kinds()[-1] == "number.banned"
     assert told["statusReason"] == "DISABLED_UPDATE DISABLE; ACCOUNT_VIOLATION SCAM"
-    platform.status = "CONNECTED"
+    asked_platform.status = "CONNECTED"
     _check(number)
     assert (kinds()[-1], _told()[-1]["statusReason"]) == ("number.activated", None)
 
@@ -188,9 +182,9 @@ def test_a_violation_emits_an_event_and_is_the_reason_of_the_following_ban(
     ],
 )
 def test_a_disconnect_says_why_as_far_as_the_network_does(
-    number: Number, platform: AskedPlatform, update: dict[str, Any] | None, reason: str
+    number: Number, asked_platform: AskedPlatform, update: dict[str, Any] | None, reason: str
 ) -> None:
-    platform.status = "DISCONNECTED"
+    asked_platform.status = "DISCONNECTED"
     if update is not None:
         ingest_now(update)
     _check(number)
@@ -198,20 +192,29 @@ def test_a_disconnect_says_why_as_far_as_the_network_does(
 
 
 def test_what_a_check_finds_is_told_only_when_it_changed(
-    number: Number, platform: AskedPlatform
+    number: Number, asked_platform: AskedPlatform
 ) -> None:
-    platform.news = {"quality_rating": "GREEN", "messaging_limit": "TIER_2K"}
+    asked_platform.news = {"quality_rating": "GREEN", "messaging_limit": "TIER_2K"}
     for _ in range(3):
         _check(number)
-    platform.news = {"quality_rating": None, "messaging_limit": None, "display_name": None}
+    asked_platform.news = {"quality_rating": None, "messaging_limit": None, "display_name": None}
     _check(number)
-    platform.news = {"quality_rating": "RED", "display_name": "Acme Ltd"}
+    asked_platform.news = {"quality_rating": "RED", "display_name": "Acme Ltd"}
     _check(number)
     shown = [
         (told["qualityRating"], told["messagingLimit"], told["displayName"]) for told in _told()
     ]
     assert shown == [("GREEN", "TIER_2K", "Acme"), ("RED", "TIER_2K", "Acme Ltd")]
     assert kinds() == ["number.updated"] * 2
+
+
+def test_a_notice_about_a_phone_number_is_not_one_of_its_neighbours(
+    number: Number, account: Account
+) -> None:
+    factories.active_number(account, "1002", phone_number="15550002222")
+    value = {"event": "FLAGGED", "current_limit": "TIER_250"}
+    ingest_now(_entry("phone_number_quality_update", display_phone_number=OURS, **value))
+    assert [told["id"] for told in _told()] == [number.id]
 
 
 def test_a_disconnected_number_gets_no_updates(account: Account) -> None:
@@ -230,17 +233,17 @@ def test_updates_about_other_subjects_are_only_notices(field: str) -> None:
 
 
 def test_a_phone_number_that_changed_at_the_platform_changes_here(
-    number: Number, platform: AskedPlatform
+    number: Number, asked_platform: AskedPlatform
 ) -> None:
-    platform.phone_number = "15550007777"
+    asked_platform.phone_number = "15550007777"
     _check(number)
     assert [told["phoneNumber"] for told in _told()] == ["15550007777"]
 
 
 def test_a_phone_number_of_another_number_of_the_account_is_not_taken_from_it(
-    number: Number, account: Account, platform: AskedPlatform
+    number: Number, account: Account, asked_platform: AskedPlatform
 ) -> None:
     other = factories.active_number(account, "1002")
-    platform.phone_number = other.phone_number
+    asked_platform.phone_number = other.phone_number
     _check(number)
     assert (_told(), _now(number).phone_number) == ([], number.phone_number)
