@@ -19,6 +19,7 @@ from peewee import (
     IntegerField,
     IntegrityError,
     TextField,
+    fn,
 )
 
 from models import clock
@@ -226,7 +227,7 @@ class Number(Owned, Work):
 
     @classmethod
     def find_connected(cls, phone_number_id: str) -> "Number | None":
-        """The number with the network's identifier: the connected one, otherwise the newest.
+        """The number with the network's identifier: the connected one, otherwise the last one that was.
 
         A former identifier counts if no connected number has it, and none that was activated with it later.
         """
@@ -337,9 +338,11 @@ class NumberAlias(BaseModel):
 
     @classmethod
     def note(cls, number: Number, former: str, activated_at: int | None) -> None:
-        """Store a former identifier, inside the caller's transaction."""
+        """Store a former identifier, inside the caller's transaction. It may have had it before."""
         row = cls.insert(number=number.id, former=former, activated_at=activated_at or 0)
-        row.on_conflict_ignore().execute()
+        row.on_conflict(
+            conflict_target=[cls.number, cls.former], preserve=[cls.activated_at]
+        ).execute()
 
 
 @Prepared
@@ -355,11 +358,12 @@ def identifiers(phone_number_ids: Any) -> Any:
 @partial(Prepared, model=Number)
 def _connected_first(phone_number_id: Any) -> Any:
     rows = Number.select().where(Number.phone_number_id == phone_number_id).limit(1)
-    return rows.order_by(Number.status == NumberStatus.DISCONNECTED, Number.id.desc())
+    latest = fn.COALESCE(Number.activated_at, 0).desc(), Number.id.desc()
+    return rows.order_by(Number.status == NumberStatus.DISCONNECTED, *latest)
 
 
 @partial(Prepared, model=Number)
 def _former(former: Any, since: Any) -> Any:
     is_it = (NumberAlias.former == former) & (NumberAlias.activated_at >= since)
     rows = Number.select().join(NumberAlias).where(is_it).limit(1)
-    return rows.order_by(Number.status == NumberStatus.DISCONNECTED, Number.id.desc())
+    return rows.order_by(NumberAlias.activated_at.desc(), Number.id.desc())

@@ -86,6 +86,41 @@ def test_an_identifier_of_the_network_is_none_of_the_gateway(account: Account) -
     assert Number.ids_of(account.id) == {number.id: number.id}
 
 
+def _activate(number: Number, phone_number_id: str, at: int) -> None:
+    """The number is connected under this identifier."""
+    with writing():
+        number.adopt(phone_number_id, "2001", "token")
+        number.move_to(NumberStatus.ACTIVE)
+        number.assign({"activated_at": at})
+
+
+def test_a_late_callback_goes_to_the_number_that_had_the_identifier_last(account: Account) -> None:
+    theirs = factories.active_number(Account.open("Rival", "pro"), "1003", phone_number=PHONE)
+    ours = factories.active_number(account, phone_number="15550002222")
+    _activate(ours, "1001", 1_000)
+    _activate(ours, "1002", 2_000)
+    _activate(theirs, "1001", 3_000)
+    _activate(theirs, "1004", 4_000)
+    assert Number.find_connected("1001") == theirs
+    _activate(ours, "1001", 5_000)
+    _activate(ours, "1002", 6_000)
+    assert Number.find_connected("1001") == ours
+
+
+def test_of_disconnected_numbers_with_an_identifier_the_last_one_is_found(account: Account) -> None:
+    ours = factories.active_number(account)
+    with writing():
+        ours.move_to(NumberStatus.DISCONNECTED)
+    theirs = factories.active_number(Account.open("Rival", "pro"), phone_number=PHONE)
+    with writing():
+        theirs.move_to(NumberStatus.DISCONNECTED)
+    assert Number.find_connected("1001") == theirs
+    _activate(ours, "1001", (theirs.activated_at or 0) + 1)
+    with writing():
+        ours.move_to(NumberStatus.DISCONNECTED)
+    assert Number.find_connected("1001") == ours
+
+
 def test_a_late_callback_goes_to_the_account_that_activated_the_identifier_last(
     account: Account,
 ) -> None:
