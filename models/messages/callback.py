@@ -44,6 +44,8 @@ LEASE_MS = 10_000
 AT_ONCE = 0
 # How many of the newest parked statuses one round of the sweep checks.
 WINDOW = 1_000
+# Characters. Longer words, such as those of a file in the text, identify nobody, and no index takes them.
+MOST_IDENTIFIER = 256
 IS_OPEN = SQL("settled_at IS NULL")
 IS_UNINDEXED = SQL("indexed_at IS NULL")
 
@@ -267,7 +269,7 @@ class Mention(BaseModel):
     @classmethod
     def note(cls, aside_id: str, people: Collection[str]) -> None:
         """Store the identifiers of these people, inside the caller's transaction."""
-        rows = [(identifier, aside_id) for identifier in people]
+        rows = [(each, aside_id) for each in people if len(each) <= MOST_IDENTIFIER]
         if rows:
             fields = [cls.identifier, cls.aside]
             cls.insert_many(rows, fields=fields).on_conflict_ignore().execute()

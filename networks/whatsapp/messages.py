@@ -18,8 +18,8 @@ SYSTEM = "system"
 # What a message of this type does to an earlier one, which it names under ORIGINAL.
 EDITS = {"edit": Change.EDITED, "revoke": Change.DELETED}
 ORIGINAL = "original_message_id"
-# A phone number, and a user id. Other texts identify nobody.
-PHONE, NO_BLANK = re.compile(r"\+?([0-9]{1,32})", re.ASCII), re.compile(r"\S+")
+# A phone number, and a user id, which has up to 135 characters today. Other texts identify nobody.
+PHONE, NO_BLANK = re.compile(r"\+?([0-9]{1,32})", re.ASCII), re.compile(r"\S{1,256}")
 
 
 def person_of(ids: dict[str, Any], names: tuple[str, ...], contact: dict[str, Any]) -> Person:

@@ -1,5 +1,6 @@
 """Items that cannot be ingested are set aside, and ingested once that is possible."""
 
+import hashlib
 import time
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from models import clock
 from models.accounts.account import Account
 from models.database import writing
-from models.messages.callback import MAX_TRIES, Callback, Reason, SetAside
+from models.messages.callback import MAX_TRIES, Callback, Mention, Reason, SetAside
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number, NumberStatus
 from networks.interface import Acceptance
@@ -175,3 +176,15 @@ def test_an_item_that_fails_every_try_is_set_aside_and_the_callback_is_done_with
     assert ingestion.replay(aside)
     assert SetAside.waiting() == []
     assert kinds() == ["message.received"] * 2
+
+
+@pytest.mark.usefixtures("number")
+def test_an_item_with_a_word_that_no_index_takes_is_set_aside_alone() -> None:
+    # PostgreSQL compresses repetitions.
+    word = "".join(hashlib.sha256(bytes([n])).hexdigest() for n in range(256))
+    strange = {"data": word, "person": "15551234567"}
+    ingest_now(messages(messages=[strange, text()]))
+    assert kinds() == ["message.received"]
+    assert [row.reason for row in SetAside.select()] == [Reason.UNREADABLE]
+    found = [row.identifier for row in Mention.select()]
+    assert ("15551234567" in found, max(map(len, found)) < 100) == (True, True)

@@ -103,6 +103,12 @@ def test_a_malformed_sender_is_nobody(sender: Any) -> None:
     assert message.sender == str(sender).strip()
 
 
+def test_a_user_id_of_any_length_that_an_index_takes_is_read() -> None:
+    longest, longer = "US." + "1" * 253, "US." + "1" * 254
+    assert _message(from_user_id=longest).person.user_id == longest
+    assert _message(from_user_id=longer).person == Person("16505551234")
+
+
 def test_identifiers_are_read_without_a_plus_and_blanks_around() -> None:
     message = _message(**{"from": " +16505551234"}, from_user_id=" US.1349 ")
     assert (message.person.phone, message.person.user_id) == ("16505551234", "US.1349")
