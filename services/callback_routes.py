@@ -46,10 +46,18 @@ def _of_route(route: Route) -> list[Problem]:
         problems.append({"code": ProblemCode.NOT_SUBSCRIBED, "detail": None})
     if route.elsewhere is not None:
         # The rest of the URL may be a secret.
-        problems.append({"code": ProblemCode.ELSEWHERE, "detail": urlsplit(route.elsewhere).netloc})
+        problems.append({"code": ProblemCode.ELSEWHERE, "detail": _host(route.elsewhere)})
     if route.missing:
         problems.append({"code": ProblemCode.FIELDS, "detail": ", ".join(route.missing)})
     return problems
+
+
+def _host(url: str) -> str:
+    """The host and port of the URL of an override, which may be malformed."""
+    try:
+        return urlsplit(url).netloc.rpartition("@")[2] or "another address"
+    except ValueError:
+        return "another address"
 
 
 def _silence(number: Number) -> list[Problem]:

@@ -51,11 +51,10 @@ class SubscriptionCalls:
             self._subscription(sender, waba_id), self._overrides(sender), self._app()
         )
         known = {callback_url, app.get("callback_url")}
-        fields = {field.get("name") for field in graph.parts_of(app, "fields")}
         return Route(
             is_subscribed=subscribed is not None,
             elsewhere=next((url for url in urls.values() if url not in known), None),
-            missing=tuple(name for name in FIELDS if name not in fields),
+            missing=_missing(app),
         )
 
     async def restore_route(self, sender: Sender, waba_id: str, callback_url: str) -> None:
@@ -67,13 +66,12 @@ class SubscriptionCalls:
             await self._graph.call("POST", path, token=sender.access_token, body=ended)
         # Without a URL it also ends an override of the account.
         await self._graph.call("POST", f"{waba_id}/subscribed_apps", token=sender.access_token)
-        names = {str(field.get("name")) for field in graph.parts_of(app, "fields")}
-        if not names >= FIELDS.keys():
+        if _missing(app):
             body = {
                 "object": OBJECT,
                 "callback_url": app.get("callback_url") or callback_url,
                 "verify_token": self._verify_token,
-                "fields": ",".join(sorted(names | FIELDS.keys())),
+                "fields": ",".join(sorted(_fields(app) | FIELDS.keys())),
             }
             await self._graph.call("POST", self._path, token=self._token, body=body)
 
@@ -112,3 +110,13 @@ class SubscriptionCalls:
         )
         urls = graph.part_of(answer, CONFIGURATION)
         return {level: str(urls[level]) for level in LEVELS if urls.get(level)}
+
+
+def _missing(app: dict[str, Any]) -> tuple[str, ...]:
+    """The fields that the gateway handles and the app's subscription lacks. All if it is off."""
+    present = set() if app.get("active") is False else _fields(app)
+    return tuple(name for name in FIELDS if name not in present)
+
+
+def _fields(app: dict[str, Any]) -> set[str]:
+    return {str(field.get("name")) for field in graph.parts_of(app, "fields")}

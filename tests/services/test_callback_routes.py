@@ -73,6 +73,14 @@ def _told() -> list[list[str]]:
             replace(OURS, elsewhere="https://other.example/callback?key=secret"),
             ("callbacks_elsewhere", "other.example"),
         ),
+        (
+            replace(OURS, elsewhere="https://user:secret@other.example:8443/callback"),
+            ("callbacks_elsewhere", "other.example:8443"),
+        ),
+        *(
+            (replace(OURS, elsewhere=odd), ("callbacks_elsewhere", "another address"))
+            for odd in ("secret", "https://[secret")
+        ),
         (replace(OURS, missing=("a", "b")), ("fields_missing", "a, b")),
     ],
 )

@@ -100,6 +100,14 @@ def test_an_app_without_any_subscription_gets_our_address(graph: Graph) -> None:
     assert graph.restored()[APP]["callback_url"] == OURS
 
 
+def test_a_subscription_that_is_off_is_made_again_with_its_address_and_fields(graph: Graph) -> None:
+    url = "https://proxy.example/network/callback"
+    graph.says(APP, data=[_app(url, *FIELDS, "flows") | {"active": False}])
+    assert graph.route().missing == tuple(FIELDS)
+    posted = graph.restored()[APP]
+    assert (posted["callback_url"], set(posted["fields"].split(","))) == (url, {*FIELDS, "flows"})
+
+
 def test_a_response_without_a_list_says_nothing(graph: Graph) -> None:
     for path in (APP, ACCOUNT):
         graph.says(path, data=None)
