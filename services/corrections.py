@@ -4,7 +4,8 @@ Everything runs in the caller's transaction.
 """
 
 from models.messages import search
-from models.messages.message import EMPTY, Change, Message
+from models.messages.content import EMPTY
+from models.messages.message import Change, Message
 
 
 def apply_early(message: Message, early: list[str]) -> Message:

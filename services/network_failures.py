@@ -17,7 +17,8 @@ from models.errors import (
     NotFoundError,
     RateLimitedError,
 )
-from models.messages.message import Failure, as_json
+from models.messages.content import as_json
+from models.messages.message import Failure
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions as network
 from networks.interface import Sender

@@ -26,8 +26,9 @@ from models.database.outage import UNAVAILABLE
 from models.deliveries.backlog import pressure
 from models.errors import ConflictError, DomainError, FailedError, RateLimitedError
 from models.messages.contact import Contact
+from models.messages.content import check_size
 from models.messages.idempotency import IdempotencyKey
-from models.messages.message import Message, MessageStatus, check_size
+from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number
 from models.reports.usage import counting
 from networks import exceptions as network

@@ -23,13 +23,13 @@ from models.errors import ConflictError, InvalidError
 from models.messages.contact import Contact, Source
 from models.messages.suppression import (
     EVERYWHERE,
-    Entry,
     Statement,
     Suppression,
     digests_of,
     salt,
     scope_of,
 )
+from models.messages.suppression_list import Entry, add_many, listed
 from models.numbers.number import Number
 from services import consent
 from services.business import PERSON
@@ -114,7 +114,7 @@ def _begin(account_id: str, rows: int) -> None:
 
 @exclusively
 def _add(account: Account, entries: Sequence[tuple[str, Entry]]) -> int:
-    return Suppression.add_many(account.id, entries, Source.IMPORT)
+    return add_many(account.id, entries, Source.IMPORT)
 
 
 class _Lines:
@@ -292,7 +292,7 @@ def dump(account_id: str) -> Iterator[bytes]:
     """The suppressions of an account as CSV, in parts. Those of erased people are left out."""
     yield _as_csv([COLUMNS])
     last, account = "", Account.get_by_id(account_id)
-    while rows := Suppression.listed(account_id, last, EXPORTED_TOGETHER):
+    while rows := listed(account_id, last, EXPORTED_TOGETHER):
         last = rows[-1][0]
         yield _as_csv(_cells(account, *values) for _, *values in rows)
 

@@ -19,7 +19,7 @@ from models.errors import (
     RateLimitedError,
 )
 from models.messages.contact import Contact
-from models.messages.message import check_size
+from models.messages.content import check_size
 from models.messages.template import Template, TemplateList
 from models.numbers.number import Number
 from models.page import Page

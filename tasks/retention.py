@@ -33,7 +33,8 @@ from models.deliveries.host import ProvenHost
 from models.deliveries.outgoing import Outgoing
 from models.deliveries.webhook import MINUTE_MS, Webhook
 from models.messages.callback import Callback, SetAside
-from models.messages.message import MOST_CONTENT, UNSETTLED, Message
+from models.messages.content import MOST_CONTENT
+from models.messages.message import UNSETTLED, Message
 from models.messages.search import SearchBlock
 from models.numbers.notice import Notice
 from models.numbers.signup import Signup

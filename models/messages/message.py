@@ -9,7 +9,6 @@ from enum import StrEnum
 from itertools import chain, pairwise
 from typing import Any, NamedTuple, Self
 
-import orjson
 from peewee import (
     EXCLUDED,
     SQL,
@@ -23,20 +22,15 @@ from peewee import (
 from models import clock
 from models.accounts.account import Account
 from models.database import BaseModel, Prepared, fetch, is_in
-from models.errors import InvalidError
 from models.long_text import LongText
+from models.messages.content import EMPTY, MOST_CONTENT, as_json
 from models.numbers.number import Number
 
-# The content of a message that its author deleted.
-EMPTY = "{}"
 # The most unsettled messages that one query returns.
 MOST_UNSETTLED = 10_000
 # A message of the app that is older gets an identifier of its own time. Less than the index of the search
 # waits for, and less than the tolerance of lists by time.
 LATE_MS = 30_000
-# Bytes of content that a client sends: of a message or a template. Larger content that was received is whole
-# in its row, and left out elsewhere.
-MOST_CONTENT = 64 * 1024
 
 
 class Direction(StrEnum):
@@ -485,27 +479,6 @@ class StatusChange(BaseModel):
 
     class Meta:
         indexes = ((("message", "status"), True),)
-
-
-def as_json(body: Any) -> str:
-    """Content in the stored form: compact JSON. A text of the network that is not Unicode is escaped."""
-    try:
-        return orjson.dumps(body).decode()
-    except orjson.JSONEncodeError:
-        return json.dumps(body, separators=(",", ":"))
-
-
-def check_size(content: Any, field: str) -> None:
-    """Raise InvalidError for content from a client that is larger than MOST_CONTENT.
-
-    ``field`` is its JSON pointer.
-    """
-    if (size := len(as_json(content).encode())) > MOST_CONTENT:
-        raise InvalidError(
-            f"Request body, {field[1:]}: it has {size:,} bytes as JSON without blanks, and"
-            f" {MOST_CONTENT:,} are allowed. Shorten it.",
-            field=field,
-        )
 
 
 def _sent(identifier: Any) -> Prepared:

@@ -8,7 +8,7 @@ account, so an opt-out is recognized after the person was erased. Rows change in
 import hashlib
 import hmac
 import secrets
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple, Self
 
 from peewee import SQL, BigIntegerField, ForeignKeyField, TextField
@@ -16,7 +16,7 @@ from peewee import SQL, BigIntegerField, ForeignKeyField, TextField
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Account, ConsentScope, Owned
-from models.database import Prepared, database, fetch, is_in, many_rows, reading, writing
+from models.database import Prepared, fetch, is_in, reading, writing
 from models.page import Page, fetch_page
 
 # The ``number_id`` of a statement to all numbers of the account.
@@ -38,15 +38,6 @@ class Statement(NamedTuple):
     source: str
     at: int
     reason: str | None = None
-
-
-class Entry(NamedTuple):
-    """A line of an imported list. ``at`` is when the person opted out, in milliseconds."""
-
-    person: str
-    number_id: str
-    reason: str | None
-    at: int
 
 
 class Suppression(Owned):
@@ -176,35 +167,6 @@ class Suppression(Owned):
         self.assign({"ended_at": at, "source": source, "person": None, "reason": None})
 
     @classmethod
-    def add_many(cls, account_id: str, entries: Sequence[tuple[str, Entry]], source: str) -> int:
-        """Suppress many people, in the caller's exclusive transaction. Returns how many were not before.
-
-        Each entry comes with its digest. A later opt-in to the same number stays.
-        """
-        # A statement may not change a row twice. The latest entry is last.
-        unique = {(digest, e.number_id): e for digest, e in sorted(entries, key=_time_of)}
-        rows = [
-            (row_id, account_id, digest, entry.person, number_id, entry.reason, source, entry.at)
-            for row_id, ((digest, number_id), entry) in zip(
-                clock.new_ids("sup", len(unique)), unique.items(), strict=True
-            )
-        ]
-        added, values = many_rows(rows, ADDED)
-        statement = _ADD.format(names=", ".join(ADDED), rows=added)
-        return int(database.execute_sql(statement, values).rowcount)
-
-    @classmethod
-    def listed(cls, account_id: str, after: str, limit: int) -> list[tuple[str, *tuple[Any, ...]]]:
-        """The next opt-outs in force of people who are not erased, in the order of their identifiers.
-
-        Each has its identifier, the person, the number, the reason, the source and the time.
-        """
-        columns = cls.id, cls.person, cls.number_id, cls.reason, cls.source, cls.at
-        is_listed = cls.account == account_id, IS_IN_FORCE, cls.id > after
-        of_account = cls.select(*columns).where(*is_listed, cls.person.is_null(is_null=False))
-        return fetch(of_account.order_by(cls.id).limit(limit).tuples())
-
-    @classmethod
     def count(cls, account_id: str) -> int:
         """How many opt-outs of the account are in force."""
         with reading():
@@ -325,21 +287,4 @@ def _with_digests(account_id: Any, digests: Any) -> Any:
     return Suppression.select().where(*is_theirs)
 
 
-def _time_of(line: tuple[str, Entry]) -> int:
-    return line[1].at
-
-
-# The columns of ``add_many``, and their types.
-ADDED = dict.fromkeys(
-    ("id", "account_id", "digest", "person", "number_id", "reason", "source"), "text"
-) | {"at": "bigint"}
-# Peewee takes longer to build this than the databases take to run it.
-_ADD = """INSERT INTO suppression ({names}) {rows}
-    ON CONFLICT (account_id, digest, number_id) DO UPDATE SET person = EXCLUDED.person,
-    reason = EXCLUDED.reason, source = EXCLUDED.source, at = EXCLUDED.at, ended_at = NULL
-    WHERE suppression.ended_at <= EXCLUDED.at
-    OR suppression.ended_at IS NULL AND EXISTS (SELECT 1 FROM suppression other
-        WHERE other.account_id = suppression.account_id AND other.digest = suppression.digest
-        AND '' IN (other.number_id, suppression.number_id)
-        AND other.ended_at >= suppression.at AND other.ended_at < EXCLUDED.at)"""
 _known = Prepared(_with_digests, Suppression)

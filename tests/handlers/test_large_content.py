@@ -21,8 +21,9 @@ from models.long_text import SHORT
 from models.messages import search
 from models.messages.contact import Contact
 from models.messages.contact_search import messages_before
+from models.messages.content import MOST_CONTENT, as_json
 from models.messages.idempotency import IdempotencyKey
-from models.messages.message import MOST_CONTENT, Message, as_json
+from models.messages.message import Message
 from models.numbers.number import Number
 from services import sending, templates
 from services.webhooks import headers_of

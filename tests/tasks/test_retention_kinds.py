@@ -18,7 +18,8 @@ from models.deliveries.event import Event
 from models.deliveries.host import ProvenHost
 from models.deliveries.outgoing import Outgoing
 from models.messages.callback import LEASE_MS, Callback, Mention, Reason, SetAside
-from models.messages.message import MOST_CONTENT, Message, MessageStatus, StatusChange
+from models.messages.content import MOST_CONTENT
+from models.messages.message import Message, MessageStatus, StatusChange
 from models.numbers.notice import Notice
 from models.numbers.number import Number
 from models.numbers.signup import Signup, SignupLink
