@@ -96,6 +96,32 @@ def test_a_conversation_shows_both_sides_and_the_ticks(
     assert (second["direction"], second["text"]) == ("in", "Yes")
 
 
+def _carousel(business: Business, *cards: dict[str, Any]) -> str:
+    """The HTML of a message with these cards."""
+    numbered = [card | {"card_index": place} for place, card in enumerate(cards)]
+    content = {"type": "carousel", "body": {"text": "Pick one"}, "action": {"cards": numbered}}
+    body = {"messaging_product": "whatsapp", "to": ANA, "type": "interactive"}
+    path = f"{business.number_id}/messages"
+    assert business.graph("POST", path, body | {"interactive": content}).ok
+    shown: str = conversation(business)[-1]["html"]
+    return shown
+
+
+def test_a_carousel_shows_its_cards_with_links_and_replies(business: Business) -> None:
+    header = {"type": "image", "image": {"link": "https://example.com/a.png"}}
+    reply = {"type": "quick_reply", "quick_reply": {"id": "stop", "title": "STOP"}}
+    link = {"display_text": EVIL[:20], "url": "https://example.com/shop"}
+    card = {"type": "cta_url", "header": header, "body": {"text": EVIL}}
+    shown = _carousel(business, *[card | {"action": {"buttons": [reply]}}] * 2)
+    assert [shown.count(each) for each in ("<img", ">STOP<", "stop&#34;")] == [2, 2, 2]
+    shown = _carousel(business, *[card | {"action": {"name": "cta_url", "parameters": link}}] * 2)
+    assert shown.count('href="https://example.com/shop"') == 2
+    assert "<script>" not in shown
+    product = {"catalog_id": "c1", "product_retailer_id": "sku-1"}
+    shown = _carousel(business, *[{"type": "product", "action": product}] * 2)
+    assert shown.count("sku-1") == 2
+
+
 def test_a_day_is_named_once_above_its_first_message(business: Business) -> None:
     first, second = write(business), write(business)
     page = business.sandbox.call("GET", f"/?number={business.number_id}&person={ANA}").text
