@@ -14,6 +14,7 @@ from models.messages.template import Template, TemplateList
 from models.numbers.notice import Notice
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions
+from networks.interface import Sender, TemplateDefinition
 from services import template_copy
 from tests import factories
 from tests.conftest import Clock
@@ -352,3 +353,57 @@ def test_the_first_list_emits_events_of_known_templates_only(
     template_copy.read_due()
     assert _statuses() == ["PENDING", "APPROVED"]
     assert Template.select().count() == 2
+
+
+@pytest.mark.parametrize(
+    ("failure", "reads"),
+    [(exceptions.RefusedError("100", "No"), 2), (exceptions.NotReachedError("x", "Away"), 1)],
+)
+def test_a_list_that_cannot_be_read_stops_the_others_only_if_they_would_time_out_too(
+    account: Account,
+    number: Number,
+    network: Network,
+    failure: exceptions.NetworkError,
+    reads: int,
+) -> None:
+    class Failing(Network):
+        async def list_templates(self, sender: Sender, waba_id: str) -> list[TemplateDefinition]:
+            self.asked.append((sender, waba_id))
+            raise failure
+
+    network.__class__ = Failing
+    template_copy.begin(number)
+    template_copy.begin(
+        factories.active_number(account, "1002", "2002", phone_number="15550002222")
+    )
+    template_copy.read_due()
+    assert len(network.asked) == reads
+
+
+def test_a_clock_that_is_set_back_delays_no_read(
+    clock: Clock, number: Number, network: Network
+) -> None:
+    known(number, definition())
+    clock.advance(hours=-3)
+    template_copy.read_due()
+    assert network.asked == [("list", "2001")]
+
+
+@pytest.mark.usefixtures("network")
+def test_the_list_is_read_again_after_a_template_is_created_or_deleted(number: Number) -> None:
+    known(number, definition())
+    made = template_copy.add(number, definition("other", template_id="502"))
+    assert template_copy.is_due(_list())
+    template_copy.read_due()
+    assert not template_copy.is_due(_list())
+    template_copy.remove(number, [made])
+    assert template_copy.is_due(_list())
+
+
+def test_the_first_templates_of_a_name_emit_no_events_before_the_first_list(number: Number) -> None:
+    for is_begun in (False, True):
+        if is_begun:
+            template_copy.begin(number)
+        name = f"name_{is_begun}"
+        assert template_copy.update_named(number, name, [], [definition(name, template_id=name)])
+    assert (_told(), Template.select().count()) == ([], 2)
