@@ -129,10 +129,10 @@ class BlockedPage:
 
 @dataclass(frozen=True)
 class BlockResult:
-    """People of the request that were blocked or unblocked, and those that failed, with code and reason."""
+    """People of the request that were blocked or unblocked, and those that failed, with the error."""
 
     done: tuple[str, ...]
-    failed: dict[str, tuple[str, str]]
+    failed: dict[str, NetworkError]
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,10 @@ from gateway.settings import get_settings
 from models.clock import moment, timestamp
 from models.numbers.number import Number, NumberStatus, ProblemCode
 from models.numbers.signup import SignupLink
+from networks.exceptions import NetworkError
 from networks.interface import BlockedPage, BlockResult, BusinessProfile
 from networks.registry import explained
+from resources.error import network_words
 
 # What each problem means. The operator's remedy: gateway numbers subscribe.
 PROBLEMS = {
@@ -93,10 +95,15 @@ def blocked_page_object(page: BlockedPage) -> dict[str, Any]:
 
 def block_result_object(result: BlockResult) -> dict[str, Any]:
     failed = [
-        {"person": person, "error": {"code": code, "message": explained(code, reason)}}
-        for person, (code, reason) in result.failed.items()
+        {"person": person, "error": _block_error(error)} for person, error in result.failed.items()
     ]
     return {"blocked": list(result.done), "failed": failed}
+
+
+def _block_error(error: NetworkError) -> dict[str, str]:
+    """The BlockError object."""
+    message = explained(error.code, error.reason)
+    return {"code": error.code, "message": message, **network_words(error.details)}
 
 
 def signup_link_object(link: SignupLink) -> dict[str, Any]:

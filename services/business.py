@@ -9,7 +9,8 @@ from models.accounts.audit import Audit
 from models.database import commit
 from models.errors import ConflictError, NotFoundError
 from networks.interface import BlockedPage, Blocking, BlockResult, BusinessProfile, Profiles
-from networks.registry import explained
+from networks.registry import described
+from resources.error import network_words
 from services.network_failures import Asked, calling
 
 # The pattern of PersonId in the contract.
@@ -90,9 +91,10 @@ async def _audit(account_id: str, action: str, number_id: str, **values: Any) ->
 
 def _refused(result: BlockResult, field: str | None = None) -> ConflictError:
     """The error of a request that changed nothing, with the network's first error."""
-    person, (code, reason) = next(iter(result.failed.items()))
+    person, error = next(iter(result.failed.items()))
     return ConflictError(
-        f'The messaging network refused "{person}": {code} {explained(code, reason)}',
-        network_code=int(code) if code.isdecimal() else None,
+        f'The messaging network refused "{person}": {described(error)}',
+        network_code=error.network_code,
         field=field,
+        network_words=network_words(error.details),
     )

@@ -28,13 +28,12 @@ def silent_since(number_id: str, now: int) -> int | None:
     is_old = Message.id < clock.id_bound("msg", now - SILENT_MS)
     of_number = Message.select(*LOOKED_AT).where(Message.number == number_id)
     rows = [*_newest(of_number), *_newest(of_number.where(is_old))]
-    heard = max(
-        (max(_time(row), row.network_at or 0) for row in rows if _has_callback(row)), default=0
-    )
+    heard = [at for row in rows if _has_callback(row) for at in (_time(row), row.network_at) if at]
+    since = max([now - PAST_MS, *heard])
     accepted = (
         _time(row) for row in rows if row.status == MessageStatus.SENT and not _has_callback(row)
     )
-    waiting = (at for at in accepted if max(heard, now - PAST_MS) < at < now - SILENT_MS)
+    waiting = (at for at in accepted if since < at < now - SILENT_MS)
     return min(waiting, default=None)
 
 

@@ -82,14 +82,16 @@ class BusinessCalls:
         return BlockResult(tuple(person for person in people if person not in failed), failed)
 
 
-def _failures(result: Any, people: Sequence[str]) -> Iterator[tuple[str, tuple[str, str]]]:
-    """The people of the request that failed, each with the code and text of its first error."""
+def _failures(result: Any, people: Sequence[str]) -> Iterator[tuple[str, NetworkError]]:
+    """The people of the request that failed, each with its first error."""
     for item in graph.parts_of(result, "failed_users"):
         named = {str(item.get(name, "")).lstrip("+") for name in ("input", "wa_id", "user_id")}
-        error = graph.first_of(item, "errors")
+        given = graph.first_of(item, "errors")
+        error = RefusedError(str(given.get("code", "139100")), graph.text_of(given))
+        error.details = graph.details_of(given)
         for person in people:
             if person in named:
-                yield person, (str(error.get("code", "139100")), graph.text_of(error))
+                yield person, error
 
 
 def _people(item: dict[str, Any]) -> Iterator[Person]:

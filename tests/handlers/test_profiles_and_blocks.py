@@ -31,7 +31,7 @@ class Network(Rules):
     def __init__(self) -> None:
         self.failure: exceptions.NetworkError | None = None
         self.profile = dict.fromkeys(("about", "address", "description", "email", "vertical"))
-        self.failed: dict[str, tuple[str, str]] = {}
+        self.failed: dict[str, exceptions.NetworkError] = {}
         self.asked: list[Any] = []
 
     def _ask(self, *what: Any) -> None:
@@ -119,20 +119,26 @@ def test_people_are_blocked_once_each(number: Number, network: Network) -> None:
 
 
 def test_failed_blocks_are_listed_next_to_successful_ones(number: Number, network: Network) -> None:
-    network.failed = {USER: ("131047", "Re-engagement required")}
+    error = exceptions.RefusedError("131047", "Re-engagement required")
+    error.details = exceptions.ErrorDetails(message="She has to write first.")
+    network.failed = {USER: error}
     told = _block(number.account_id, number.id)
     assert told["blocked"] == [PHONE]
     [failure] = told["failed"]
     assert (failure["person"], failure["error"]["code"]) == (USER, "131047")
     assert failure["error"]["message"] == explained("131047", "Re-engagement required")
+    assert failure["error"]["networkMessage"] == "She has to write first."
     check_shape("BlockPeopleResult", told)
 
 
 def test_it_is_an_error_if_nobody_was_blocked(number: Number, network: Network) -> None:
-    network.failed = {PHONE: ("131047", "No."), USER: ("139101", "Full.")}
+    refused = exceptions.RefusedError("131047", "No.")
+    refused.details = exceptions.ErrorDetails(title="Re-engagement")
+    network.failed = {PHONE: refused, USER: exceptions.RefusedError("139101", "Full.")}
     with pytest.raises(ConflictError, match=f'refused "{PHONE}": 131047 No. The person') as caught:
         _block(number.account_id, number.id)
-    assert caught.value.details == {"networkCode": 131047, "field": "/people/0"}
+    words = {"networkTitle": "Re-engagement"}
+    assert caught.value.details == {"networkCode": 131047, "field": "/people/0", **words}
 
 
 @pytest.mark.parametrize("person", ["nothing", "0", "us.1", "+15551234567", "US.", "155", ""])
@@ -146,7 +152,7 @@ def test_a_person_is_unblocked_or_the_response_has_the_reason(
     number: Number, network: Network
 ) -> None:
     assert _unblock(number.account_id, number.id) == (None, 204)
-    network.failed = {PHONE: ("139100", "")}
+    network.failed = {PHONE: exceptions.RefusedError("139100", "")}
     with pytest.raises(ConflictError) as caught:
         _unblock(number.account_id, number.id)
     assert caught.value.details == {"networkCode": 139100}

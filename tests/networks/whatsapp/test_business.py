@@ -162,7 +162,9 @@ def test_people_who_could_not_be_blocked_are_returned_separately(
     receiver.behave(_json(body, status), BLOCKS)
     people = ["15551234567", "15551234568", "US.1"]
     result = wait_for(api.block(SENDER, people))
-    assert result.failed == {expected: ("131047", "Not within 24 hours")}
+    [(person, refused)] = result.failed.items()
+    assert (person, refused.code, refused.reason) == (expected, "131047", "Not within 24 hours")
+    assert refused.details.text == "Not within 24 hours"
     assert result.done == tuple(person for person in people if person != expected)
 
 
@@ -170,7 +172,8 @@ def test_a_failure_without_an_error_has_the_code_of_the_whole(
     api: CloudApi, receiver: Receiver
 ) -> None:
     receiver.behave(_json({"block_users": {"failed_users": [{"input": "1"}]}}), BLOCKS)
-    assert wait_for(api.block(SENDER, ["1"])).failed == {"1": ("139100", "")}
+    refused = wait_for(api.block(SENDER, ["1"])).failed["1"]
+    assert (refused.code, refused.reason) == ("139100", "")
 
 
 @pytest.mark.parametrize(
