@@ -1,8 +1,8 @@
-"""Reads the templates of one name from the network before the stored copy refuses a send of them.
+"""Reads the templates of one name from the network before the stored copy refuses a request about them.
 
 The copy may be out of date: a callback was lost, or the list was read up to an hour ago. So its refusal only
 counts after a read. Concurrent sends share one read. The reads of a business account are limited, because the
-platform limits its calls. The platform decides on a send whose template could not be read.
+platform limits its calls. The platform decides on a request whose template could not be read.
 """
 
 import asyncio
