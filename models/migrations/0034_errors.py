@@ -1,4 +1,4 @@
-"""Everything that the network says: all errors of a message and of a step, and an option of templates."""
+"""All errors of a message and of a step, with everything that the network said about them."""
 
 from typing import Any
 
@@ -6,4 +6,3 @@ from typing import Any
 def up(_migrator: object, db: Any) -> None:
     for table in ("message", "status_change"):
         db.execute_sql(f"ALTER TABLE {table} ADD COLUMN errors_json TEXT")
-    db.execute_sql("ALTER TABLE template ADD COLUMN message_send_ttl_seconds INTEGER")
