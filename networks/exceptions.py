@@ -78,6 +78,14 @@ class PageGoneError(NetworkError):
     """The network has no such page of a list, or no longer has it. The number is unchanged."""
 
 
+class TemplateGoneError(NetworkError):
+    """The network does not have the template, or no longer has it. The number is unchanged."""
+
+
+class TemplateExistsError(NetworkError):
+    """The network already has a template with this name and language. The number is unchanged."""
+
+
 class NotOfferedError(NetworkError):
     """The network lacks this capability. Nothing was requested."""
 

@@ -65,6 +65,14 @@ ANSWERS: dict[type[network.NetworkError], tuple[type[DomainError], str]] = {
         "The messaging network no longer has the {thing}: {error}",
     ),
     network.PageGoneError: (NotFoundError, "There is no such page. Start again without `after`."),
+    network.TemplateGoneError: (
+        NotFoundError,
+        "The messaging network has no such template. List the templates, and name one of them.",
+    ),
+    network.TemplateExistsError: (
+        ConflictError,
+        "The messaging network already has this template. Choose another name or language, or edit it.",
+    ),
     network.NotOfferedError: (
         ConflictError,
         "The messaging network of the number {number} cannot {verb}. Nothing was {done}.",

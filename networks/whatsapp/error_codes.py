@@ -22,8 +22,13 @@ class ErrorCode(NamedTuple):
 
 
 PARAMETER = 100
-# The platform does not distinguish a missing object from one that the token must not see.
-UNKNOWN_OBJECT = "33"
+# What code 100 means by its subcode. For 33 the platform does not distinguish a missing object from one that
+# the token must not see.
+BY_SUBCODE: dict[str, type[network.NetworkError]] = {
+    "33": network.NumberLostError,
+    "2388024": network.TemplateExistsError,
+    "2593002": network.TemplateGoneError,
+}
 # For responses without a code, too (networks.whatsapp.graph).
 BY_STATUS: dict[int, type[network.NetworkError]] = {
     HTTPStatus.UNAUTHORIZED: network.NumberInDoubtError,
@@ -309,8 +314,8 @@ def classify(
     5xx an unclear outcome, any other a refusal. It is logged, so that it can be added. The platform
     recommends to branch on ``code`` and not on the HTTP status, which differs between versions of its table.
     """
-    if (code, str(subcode)) == (PARAMETER, UNKNOWN_OBJECT):
-        return network.NumberLostError(str(code), reason)
+    if code == PARAMETER and (meant := BY_SUBCODE.get(str(subcode))):
+        return meant(str(code), reason)
     if known := ERROR_CODES.get(code):
         return known.error(str(code), reason)
     logger.warning("unknown error code %d (HTTP %d) of the network", code, http_status)

@@ -419,8 +419,12 @@ def test_the_network_decides_on_what_the_copy_refuses_if_it_cannot_be_read(
     monkeypatch.setattr(template_reads, "MOST_READS", 1)
     with pytest.raises(NotFoundError):
         _delete(number, "unknown")
-    _create(number, name="order_shipped")
-    _delete(number, "unknown")
+    network.failure = exceptions.TemplateExistsError("100", "Invalid parameter")
+    with pytest.raises(ConflictError):
+        _create(number, name="order_shipped")
+    network.failure = exceptions.TemplateGoneError("100", "Invalid parameter")
+    with pytest.raises(NotFoundError):
+        _delete(number, "unknown")
     calls = [what for what, *_ in network.asked if what != "list"]
     assert calls == ["find", "create", "delete"]
 

@@ -97,8 +97,15 @@ def test_a_code_belongs_to_its_class(
 
 
 def test_no_class_of_errors_is_left_out_of_the_table() -> None:
-    # No code alone means these: there was no response, or the call decides.
-    without_code = {"NotReachedError", "MediaGoneError", "PageGoneError", "NotOfferedError"}
+    # No code alone means these: there was no response, or the subcode or the call decides.
+    without_code = {
+        "NotReachedError",
+        "MediaGoneError",
+        "PageGoneError",
+        "NotOfferedError",
+        "TemplateGoneError",
+        "TemplateExistsError",
+    }
     by_code = {
         error for error in NetworkError.__subclasses__() if error.__name__ not in without_code
     }

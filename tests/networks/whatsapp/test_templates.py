@@ -14,6 +14,8 @@ from networks.exceptions import (
     NumberInDoubtError,
     NumberLostError,
     RefusedError,
+    TemplateExistsError,
+    TemplateGoneError,
     ThrottledError,
 )
 from networks.interface import Sender, TemplateDefinition
@@ -189,7 +191,9 @@ def test_a_template_is_deleted_by_name_or_identifier(
         # The number may still send, even if the token cannot access the business account.
         ({"code": 100, "error_subcode": 33}, NumberInDoubtError),
         ({"code": 190}, NumberLostError),
-        ({"code": 100, "error_subcode": 2388024}, RefusedError),
+        ({"code": 100, "error_subcode": 2388024}, TemplateExistsError),
+        ({"code": 100, "error_subcode": 2593002}, TemplateGoneError),
+        ({"code": 100, "error_subcode": 2388040}, RefusedError),
         ({"code": 80008}, ThrottledError),
         ({"code": 2}, AmbiguousError),
     ],
