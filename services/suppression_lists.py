@@ -134,6 +134,9 @@ class _Lines:
                 raise InvalidError(
                     _nothing(f"The file has more than {MOST_LINES:,} lines. Split it.")
                 )
+            if count % BATCH == 0:
+                # Otherwise the other threads would wait for the interpreter.
+                time.sleep(PAUSE_SECONDS)
             try:
                 self._entry(cells)
             except ValueError as error:
