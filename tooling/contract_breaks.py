@@ -1,203 +1,77 @@
 """Compares openapi.yaml with the one of the latest release and prints each breaking change.
 
 ``contract_tests/releases`` has the contract of each release. ``make breaks`` runs this as
-``python -m tooling.contract_breaks``.
+``python -m tooling.contract_breaks``. It fails if there is no such contract.
+CONTRIBUTING.md lists what is a breaking change.
 A new major version may break clients; the changes are then printed and accepted.
 """
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import yaml
 
-from tooling.contract_schemas import Break, Direction, Node, Schemas, pointer, resolved
+from tooling import contract_names
+from tooling.contract_operations import Operations
+from tooling.contract_rules import Node
 
 ROOT = Path(__file__).resolve().parents[1]
 RELEASES = ROOT / "contract_tests" / "releases"
-METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
-# Keys are the place (query, path, header) and the name. Values are the node and its JSON pointer.
-Parameters = dict[tuple[str, str], tuple[Node, str]]
-IN, OUT = Direction.REQUEST, Direction.RESPONSE
+SUFFIX = ".openapi.yaml"
 
 
-class Comparison:
-    """Compares two contracts, operation by operation."""
-
-    def __init__(self, old: Node, new: Node) -> None:
-        self._old, self._new = old, new
-        self._schemas = Schemas(old, new)
-
-    def breaks(self) -> Iterator[Break]:
-        """Changes that break clients of the old contract."""
-        yield from self._servers()
-        yield from self._schemes()
-        yield from self._paths(self._old["paths"], self._new["paths"], "#/paths", IN)
-
-    def _servers(self) -> Iterator[Break]:
-        offered = [server["url"] for server in self._new.get("servers", [])]
-        for at, server in enumerate(self._old.get("servers", [])):
-            if server["url"] not in offered:
-                yield f"#/servers/{at}/url", f"{server['url']} was removed"
-
-    def _schemes(self) -> Iterator[Break]:
-        place = "#/components/securitySchemes"
-        new = _part(_part(self._new, "components"), "securitySchemes")
-        for name, old in _part(_part(self._old, "components"), "securitySchemes").items():
-            for key in ("type", "scheme", "in", "name"):
-                if old.get(key) != new.get(name, {}).get(key):
-                    yield pointer(place, name, key), "was changed or removed"
-
-    def _paths(self, old: Node, new: Node, place: str, sent: Direction) -> Iterator[Break]:
-        for path, item in old.items():
-            here = pointer(place, path)
-            if path not in new:
-                yield here, "path was removed"
-                continue
-            for method in (method for method in METHODS if method in item):
-                there = pointer(here, method)
-                if method in new[path]:
-                    yield from self._operation(item, new[path], method, there, sent)
-                else:
-                    yield there, "operation was removed"
-
-    def _operation(
-        self, old_item: Node, new_item: Node, method: str, place: str, sent: Direction
-    ) -> Iterator[Break]:
-        """``sent`` is the direction of the request. The gateway sends the requests of callbacks."""
-        old, new = old_item[method], new_item[method]
-        if old.get("operationId") != new.get("operationId"):
-            yield pointer(place, "operationId"), f"{old.get('operationId')} was renamed or removed"
-        yield from self._security(old, new, place)
-        before = self._parameters_of(self._old, old_item, old, place)
-        after = self._parameters_of(self._new, new_item, new, place)
-        yield from self._parameters(before, after, sent)
-        yield from self._body(old, new, place, sent)
-        yield from self._responses(old["responses"], new["responses"], place, sent)
-        yield from self._callbacks(old, new, place)
-
-    def _security(self, old: Node, new: Node, place: str) -> Iterator[Break]:
-        accepted = new.get("security", self._new.get("security", [])) or [{}]
-        for way in old.get("security", self._old.get("security", [])) or [{}]:
-            if way not in accepted:
-                yield pointer(place, "security"), f"{way or 'no authentication'} is refused now"
-
-    def _parameters_of(self, contract: Node, item: Node, operation: Node, place: str) -> Parameters:
-        """The parameters of an operation, its own before those of its path."""
-        found: Parameters = {}
-        of_path = pointer(place.rpartition("/")[0], "parameters")
-        of_operation = pointer(place, "parameters")
-        for owner, here in ((item, of_path), (operation, of_operation)):
-            for at, listed in enumerate(owner.get("parameters", [])):
-                node = resolved(contract, listed)
-                key = (node["in"], node["name"])
-                found[key] = node, listed.get("$ref", pointer(here, str(at)))
-        return found
-
-    def _parameters(self, old: Parameters, new: Parameters, sent: Direction) -> Iterator[Break]:
-        for key, (node, place) in new.items():
-            if key not in old and node.get("required"):
-                yield place, f"{key[0]} parameter {key[1]!r} is new and required"
-        for key, (before, place) in old.items():
-            if key in new:
-                yield from self._parameter(before, new[key][0], place, sent)
-            else:
-                yield place, f"{key[0]} parameter {key[1]!r} was removed"
-
-    def _parameter(self, old: Node, new: Node, place: str, sent: Direction) -> Iterator[Break]:
-        if new.get("required") and not old.get("required"):
-            yield pointer(place, "required"), f"parameter {old['name']!r} is required now"
-        for key in ("style", "explode"):
-            if old.get(key) != new.get(key):
-                yield pointer(place, key), "was changed"
-        schemas = (old.get("schema", {}), new.get("schema", {}))
-        yield from self._schemas.breaks(*schemas, pointer(place, "schema"), sent)
-
-    def _body(self, old: Node, new: Node, place: str, sent: Direction) -> Iterator[Break]:
-        place = pointer(place, "requestBody")
-        before, after = _part(old, "requestBody"), _part(new, "requestBody")
-        if before and not after:
-            yield place, "body was removed"
-            return
-        before, after, place = self._schemas.both(before, after, place)
-        if sent is IN and after.get("required") and not before.get("required"):
-            yield pointer(place, "required"), "body is required now"
-        yield from self._content(before, after, place, sent)
-
-    def _content(self, old: Node, new: Node, place: str, direction: Direction) -> Iterator[Break]:
-        offered = new.get("content", {})
-        for kind, before in old.get("content", {}).items():
-            here = pointer(place, "content", kind)
-            if kind in offered:
-                schemas = (before.get("schema", {}), offered[kind].get("schema", {}))
-                yield from self._schemas.breaks(*schemas, pointer(here, "schema"), direction)
-            else:
-                yield here, "media type was removed"
-
-    def _responses(self, old: Node, new: Node, place: str, sent: Direction) -> Iterator[Break]:
-        read = OUT if sent is IN else IN
-        for status, response in old.items():
-            here = pointer(place, "responses", status)
-            if status in new:
-                nodes = self._schemas.both(response, new[status], here)
-                yield from self._content(*nodes, read)
-                yield from self._headers(*nodes, read)
-            elif status.startswith(("2", "3")):
-                yield here, "successful status was removed"
-
-    def _headers(self, old: Node, new: Node, place: str, read: Direction) -> Iterator[Break]:
-        offered = new.get("headers", {})
-        for name, header in old.get("headers", {}).items():
-            here = pointer(place, "headers", name)
-            if name not in offered:
-                yield here, "header was removed"
-                continue
-            before, after, here = self._schemas.both(header, offered[name], here)
-            schemas = (before.get("schema", {}), after.get("schema", {}))
-            yield from self._schemas.breaks(*schemas, pointer(here, "schema"), read)
-
-    def _callbacks(self, old: Node, new: Node, place: str) -> Iterator[Break]:
-        offered = new.get("callbacks", {})
-        for name, paths in old.get("callbacks", {}).items():
-            here = pointer(place, "callbacks", name)
-            if name in offered:
-                yield from self._paths(paths, offered[name], here, OUT)
-            else:
-                yield here, "callback was removed"
-
-
-def _part(node: Node, key: str) -> Node:
-    found: Node = node.get(key, {})
-    return found
+class UnreadableContractError(Exception):
+    """A contract that the comparison needs does not exist or cannot be read."""
 
 
 def breaks(old: Node, new: Node) -> list[str]:
     """One line for each breaking change: its JSON pointer and a description."""
-    return list(dict.fromkeys(f"{place}: {what}" for place, what in Comparison(old, new).breaks()))
+    found = [*contract_names.breaks(old, new), *Operations(old, new).breaks()]
+    return list(dict.fromkeys(f"{place}: {what}" for place, what in found))
 
 
 def latest_release(folder: Path) -> Path:
-    """The contract of the latest release. Raises ValueError without one."""
-    return max(folder.glob("*.openapi.yaml"), key=lambda path: _version(path.name))
+    """The contract of the latest release. Raises UnreadableContractError without one."""
+    found = [path for path in folder.glob(f"*{SUFFIX}") if _version(path)]
+    if not found:
+        raise UnreadableContractError(
+            f"{folder} has no contract of a release, such as 1.0.0{SUFFIX}. Restore it from git."
+        )
+    return max(found, key=_version)
 
 
-def _version(name: str) -> list[int]:
-    return [int(part) for part in name.removesuffix(".openapi.yaml").split(".")]
+def _version(path: Path) -> list[int]:
+    """The version in the name of a frozen contract, empty for other names."""
+    numbers = path.name.removesuffix(SUFFIX).split(".")
+    return [int(number) for number in numbers] if all(map(str.isdigit, numbers)) else []
 
 
-def _major(contract: dict[str, Any]) -> int:
+def read(path: Path) -> Node:
+    """A contract. Raises UnreadableContractError if the file has none."""
+    try:
+        contract = yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        reason = str(error).splitlines()[0]
+        raise UnreadableContractError(f"{path} cannot be read: {reason}.") from error
+    if not (isinstance(contract, dict) and contract.get("paths") and contract.get("info")):
+        raise UnreadableContractError(f"{path} has no paths or no info, so it is no contract.")
+    return contract
+
+
+def _major(contract: Node) -> int:
     return int(contract["info"]["version"].split(".")[0])
 
 
 def main(contract: Path = ROOT / "openapi.yaml", releases: Path = RELEASES) -> int:
     """Print the breaking changes. Returns the exit status."""
-    release = latest_release(releases)
-    old, new = (
-        yaml.load(path.read_text(), Loader=yaml.CSafeLoader) for path in (release, contract)
-    )
+    try:
+        release = latest_release(releases)
+        old, new = read(release), read(contract)
+    except UnreadableContractError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 2
     found = breaks(old, new)
-    version = release.name.removesuffix(".openapi.yaml")
+    version = release.name.removesuffix(SUFFIX)
     print("\n".join([*found, f"Breaking changes since {version}: {len(found)}."]))
     return int(bool(found) and _major(new) <= _major(old))
 

@@ -1,8 +1,12 @@
 """The comparison of the contract with the latest release finds each kind of breaking change."""
 
 import re
+import shutil
+import subprocess
+import sys
 from copy import deepcopy
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -12,43 +16,69 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contract_tests.contract import load_contract
-from tooling.contract_breaks import RELEASES, breaks, latest_release, main
-from tooling.contract_schemas import WIDER, Direction, Schemas
+from tooling.contract_breaks import RELEASES, ROOT, breaks, latest_release, main, read
+from tooling.contract_rules import WIDER, Direction
+from tooling.contract_schemas import Schemas
 
-CASES = yaml.safe_load(Path(__file__).with_name("contract_breaks.yaml").read_text())
-SMALL: dict[str, Any] = CASES["contract"]
-RENAMED = {"place": "paths /pets post operationId", "value": "makePet"}
+CHANGES = yaml.safe_load(Path(__file__).with_name("contract_changes.yaml").read_text())
+CONTRACT = read(RELEASES / "1.0.0.openapi.yaml")
+OPERATION = {"operationId": "listPets", "responses": {}}
+SMALL = {"info": {"version": "1.0.0"}, "paths": {"/pets": {"get": OPERATION}}}
+RENAMED = {**SMALL, "paths": {"/pets": {"get": {**OPERATION, "operationId": "findPets"}}}}
 
 
 def changed(change: dict[str, Any]) -> dict[str, Any]:
-    """A copy of the small contract with the change."""
-    new = deepcopy(SMALL)
-    way: list[Any] = [
-        int(key) if key in {"0", "1", "2"} else key for key in change["place"].split()
-    ]
-    last = way.pop()
+    """A copy of the contract with the change."""
+    new: dict[str, Any] = deepcopy(CONTRACT)
+    *way, last = [key.replace("~1", "/") for key in change["at"].split("/")[1:]]
     node: Any = new
     for key in way:
-        node = node[key]
-    if "value" not in change:
-        del node[last]
-    elif isinstance(node, list):
-        node[last:] = [change["value"]]
+        node = node[int(key) if isinstance(node, list) else key]
+    if "as" in change:
+        node[change["as"]] = node.pop(last)
+        renamed: dict[str, Any] = _referring(
+            new, "#" + change["at"], f"#/{'/'.join(way)}/{change['as']}"
+        )
+        return renamed
+    if last == "-":
+        node.append(change["to"])
+    elif "to" in change:
+        node[int(last) if isinstance(node, list) else last] = change["to"]
     else:
-        node[last] = change["value"]
+        del node[int(last) if isinstance(node, list) else last]
     return new
 
 
-@pytest.mark.parametrize("change", CASES["breaking"], ids=str)
-def test_a_breaking_change_is_one_line_with_its_place(change: dict[str, Any]) -> None:
-    found = breaks(SMALL, changed(change))
-    (line,) = (line for line in found if change["line"] in line)
-    assert line.startswith("#/")
+def _referring(value: Any, old: str, new: str) -> Any:
+    """The value with each reference to ``old`` replaced."""
+    if isinstance(value, dict):
+        return {key: _referring(inner, old, new) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_referring(inner, old, new) for inner in value]
+    return new if value == old else value
 
 
-@pytest.mark.parametrize("change", CASES["harmless"], ids=str)
+def places(change: dict[str, Any]) -> set[str]:
+    """The places that the comparison reports for a change."""
+    new = changed(change)
+    assert new != CONTRACT
+    return {line.partition(": ")[0] for line in breaks(CONTRACT, new)}
+
+
+@pytest.mark.parametrize("change", CHANGES["breaking"], ids=itemgetter("name"))
+def test_a_breaking_change_is_found_at_its_place(change: dict[str, Any]) -> None:
+    assert places(change) == {f"#{place}" for place in change.get("found", [change["at"]])}
+
+
+@pytest.mark.parametrize("change", CHANGES["harmless"], ids=itemgetter("name"))
 def test_an_additive_change_is_no_break(change: dict[str, Any]) -> None:
-    assert breaks(SMALL, changed(change)) == []
+    assert places(change) == set()
+
+
+@pytest.mark.parametrize(("kind", "count"), [("breaking", 60), ("harmless", 20)])
+def test_many_different_changes_are_tried(kind: str, count: int) -> None:
+    different = {yaml.safe_dump({**change, "name": ""}) for change in CHANGES[kind]}
+    assert len(CHANGES[kind]) == len(different) >= count
 
 
 @pytest.mark.parametrize("place", sorted(WIDER))
@@ -64,8 +94,7 @@ def test_a_wider_pattern_accepts_all_that_the_one_of_the_release_does(
 
 @cache
 def _patterns(place: str) -> tuple[str, str]:
-    release = yaml.load(latest_release(RELEASES).read_text(), Loader=yaml.CSafeLoader)
-    return _at(place, release), _at(place, load_contract())
+    return _at(place, read(latest_release(RELEASES))), _at(place, load_contract())
 
 
 def _at(place: str, contract: dict[str, Any]) -> str:
@@ -112,23 +141,69 @@ def write(path: Path, contract: dict[str, Any]) -> Path:
 def test_the_contract_is_compared_with_the_newest_release(
     releases: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    contract = write(releases / "openapi.yaml", changed(RENAMED))
+    contract = write(releases / "openapi.yaml", RENAMED)
     assert main(contract, releases) == 1
     assert capsys.readouterr().out.splitlines() == [
-        "#/paths/~1pets/post/operationId: createPet was renamed or removed",
+        "#/paths/~1pets/get/operationId: listPets was renamed or removed",
         "Breaking changes since 1.9.0: 1.",
     ]
-    write(releases / "1.10.0.openapi.yaml", changed(RENAMED))
+    write(releases / "1.10.0.openapi.yaml", RENAMED)
     assert main(contract, releases) == 0
     assert capsys.readouterr().out == "Breaking changes since 1.10.0: 0.\n"
 
 
 def test_a_new_major_version_may_break(releases: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    new = {**changed(RENAMED), "info": {"version": "2.0.0"}}
+    new = {**RENAMED, "info": {"version": "2.0.0"}}
     assert main(write(releases / "openapi.yaml", new), releases) == 0
     assert "Breaking changes since 1.9.0: 1." in capsys.readouterr().out
 
 
-def test_without_a_release_the_check_fails(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="empty"):
-        main(write(tmp_path / "openapi.yaml", SMALL), tmp_path)
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("notes.openapi.yaml", b"paths: {/pets: {}}"),
+        ("1.0.0.yaml", b"paths: {/pets: {}}"),
+        ("1.0.0.openapi.yaml", b""),
+        ("1.0.0.openapi.yaml", b"paths: ["),
+        ("1.0.0.openapi.yaml", b"\xff\xfe"),
+        ("1.0.0.openapi.yaml", b"[paths]"),
+        ("1.0.0.openapi.yaml", b"info: {version: 1.0.0}"),
+        ("1.0.0.openapi.yaml", b"info: {version: 1.0.0}\npaths: {}"),
+        ("1.0.0.openapi.yaml", None),
+    ],
+)
+def test_the_check_fails_when_there_is_nothing_to_compare_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: bytes | None
+) -> None:
+    releases = tmp_path / "releases"
+    releases.mkdir()
+    if content is None:
+        (releases / name).mkdir()
+    else:
+        (releases / name).write_bytes(content)
+    assert main(write(tmp_path / "openapi.yaml", SMALL), releases) == 2
+    _one_error(*capsys.readouterr())
+
+
+def _one_error(out: str, error: str) -> None:
+    assert out == ""
+    assert (error.startswith("Error: "), len(error.splitlines())) == (True, 1)
+
+
+@pytest.mark.parametrize("folder", ["contract_tests/releases", "elsewhere"])
+def test_the_build_fails_without_the_contract_of_a_release(tmp_path: Path, folder: str) -> None:
+    """The folder of the releases is empty, or there is none."""
+    shutil.copytree(ROOT / "tooling", tmp_path / "tooling")
+    shutil.copy(ROOT / "openapi.yaml", tmp_path)
+    (tmp_path / folder).mkdir(parents=True)
+    command = [sys.executable, *["-m", "tooling.contract_breaks"]]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    _one_error(done.stdout, done.stderr)
+
+
+def test_the_build_compares_the_contract() -> None:
+    """``make check`` is half of the build."""
+    command = ["make", "--dry-run", "check"]
+    steps = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "-m tooling.contract_breaks\n" in steps
