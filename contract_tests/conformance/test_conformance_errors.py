@@ -5,11 +5,13 @@ conditions that belong to no resource.
 """
 
 import json
+from itertools import islice
 from typing import Any
 
 import pytest
 import requests
 
+from contract_tests.broken_bodies import all_broken
 from contract_tests.conformance.exchange import Api, Contract, check_error, check_rate_limit
 from contract_tests.conformance.operations import (
     OPERATIONS,
@@ -148,3 +150,14 @@ def test_a_head_request_is_answered_like_a_get_without_a_body(api: Api) -> None:
     assert answer.status_code == 200
     assert answer.content == b""
     check_rate_limit(answer)
+
+
+def test_a_body_that_breaks_one_rule_is_refused_with_the_place_of_the_mistake(api: Api) -> None:
+    """Each 50th of the bodies that tests of the validator check in full."""
+    operations = {operation.id: operation for operation in WITH_BODY}
+    for described, broken in islice(all_broken(), 0, None, 50):
+        operation = operations[described.id]
+        refused = api.call(operation.method, operation.filled(), 400, json=broken.body)
+        error = refused.json()["error"]
+        assert error.get("details", {}).get("field", "") == broken.pointer
+        assert error["message"].startswith("Request body")

@@ -24,7 +24,7 @@ from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.api.operations import BASE, BODY, KEY, LARGE_BODY
-from gateway.api.schema_errors import Complaint, Schema, complaint, validator_of
+from gateway.api.schema_errors import Complaint, Schema, first_mistake, validator_of
 from gateway.http.admission import CALLER, Caller
 from models.accounts.account import ApiKey
 from models.accounts.actor import SERVICE, Actor, ActorKind, present_actor
@@ -115,7 +115,7 @@ def _mistake(schema: Schema, value: Any) -> Complaint | None:
         _validators[id(schema)] = (schema, validator_of(schema))
     if _validators[id(schema)][1].is_valid(value):
         return None
-    return complaint(schema, value) or Complaint((), "it does not fit the contract")
+    return first_mistake(schema, value)
 
 
 def _problem(found: Complaint, where: str, field: str | None = None) -> BadRequestProblem:

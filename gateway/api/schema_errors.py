@@ -6,7 +6,6 @@ that the value selects.
 """
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
@@ -15,6 +14,8 @@ from typing import Any, cast
 
 from jsonschema_rs import Draft4Validator, ValidationError, ValidationErrorKind
 
+from gateway.api.pattern_errors import sentence_of
+
 Schema = dict[str, Any]
 Place = tuple[str | int, ...]
 
@@ -22,8 +23,12 @@ Place = tuple[str | int, ...]
 MAX_POINTER_CHARACTERS = 256
 # Characters that people put between the digits of a phone number.
 GROUPING = str.maketrans("", "", " +-.()/")
-# How many unknown properties of an object a message names.
+# How many unknown properties of an object are looked at, unless more are allowed.
 MAX_UNKNOWN = 10
+# How many characters of a value a message repeats.
+MAX_VALUE = 60
+# What the validator writes for the value: a character that no message of it contains.
+VALUE = "\N{REPLACEMENT CHARACTER}"
 
 # By the identity of the schema, which lives as long as Connexion.
 _outside_unions: dict[int, tuple[Schema, Draft4Validator]] = {}
@@ -50,7 +55,8 @@ def validator_of(schema: Schema) -> Draft4Validator:
     Connexion adds all components of the contract to the schema of a body. Its references are resolved
     already, so they would only take 10 MB of memory.
     """
-    return Draft4Validator({name: part for name, part in schema.items() if name != "components"})
+    own = {name: part for name, part in schema.items() if name != "components"}
+    return Draft4Validator(own, mask=VALUE)
 
 
 def complaint(schema: Schema, value: Any, place: Place = ()) -> Complaint | None:
@@ -62,38 +68,61 @@ def complaint(schema: Schema, value: Any, place: Place = ()) -> Complaint | None
     outline = _outline(schema, value, place, unions)
     if id(schema) not in _outside_unions:
         _outside_unions[id(schema)] = (schema, validator_of(_without_unions(schema)))
-    try:
-        _outside_unions[id(schema)][1].validate(outline)
-    except ValidationError as error:
-        return _of_error(error, schema, place)
+    if found := _violation(_outside_unions[id(schema)][1], outline, schema, place):
+        return found
     return next(filter(None, (complaint(*union) for union in unions)), None)
 
 
+def first_mistake(schema: Schema, value: Any) -> Complaint:
+    """A mistake in a value that does not fit its schema."""
+    whole = validator_of(schema)
+    found = complaint(schema, value) or _violation(whole, value, schema, ())
+    return found or Complaint((), "it breaks an unknown rule")
+
+
+def _violation(
+    validator: Draft4Validator, value: Any, schema: Schema, place: Place
+) -> Complaint | None:
+    """The first error of a validator. An error must not leave the block: its frames keep the value."""
+    try:
+        validator.validate(value)
+    except ValidationError as error:
+        return _of_error(error, schema, place)
+    return None
+
+
 def _of_error(error: ValidationError, schema: Schema, place: Place) -> Complaint:
-    name, message = None, error.message
+    part = reduce(lambda inner, step: inner[step], error.schema_path[:-1], cast("Any", schema))
+    name, rule = None, error.message
     match error.kind:
         case ValidationErrorKind.Required():
             name = error.kind.property
         case ValidationErrorKind.AdditionalProperties():
             name = error.kind.unexpected[0]
         case ValidationErrorKind.Pattern():
-            whole = cast("Any", schema)
-            part = reduce(lambda inner, step: inner[step], error.schema_path[:-1], whole)
-            # It tells a person more than the pattern.
-            if wanted := part.get("description"):
-                if part.get("writeOnly"):
-                    # A secret.
-                    message = f"it does not match: {wanted}"
-                else:
-                    message = f"{json.dumps(error.instance)} does not match: {wanted}"
-                    message += _correction(part["pattern"], str(error.instance))
-    return Complaint((*place, *error.instance_path), message, name)
+            rule = f"{VALUE} does not match: {sentence_of(part)}{_correction(part, str(error.instance))}"
+    return Complaint((*place, *error.instance_path), _with_value(rule, error.instance, part), name)
 
 
-def _correction(pattern: str, text: str) -> str:
+def _with_value(rule: str, value: Any, part: Schema) -> str:
+    """The rule with the value that breaks it, unless that is a secret. A long value is cut."""
+    if isinstance(value, list | dict):
+        shown = "the array" if isinstance(value, list) else "the object"
+    elif part.get("writeOnly"):
+        shown = "it"
+    elif isinstance(value, str):
+        shown = json.dumps(value if len(value) <= MAX_VALUE else f"{value[:MAX_VALUE]}...")
+    else:
+        shown = json.dumps(value)[:MAX_VALUE]
+    return rule.replace(VALUE, shown, 1) if rule.startswith(VALUE) else rule
+
+
+def _correction(part: Schema, text: str) -> str:
     """The digits to write instead, if the value only has separators too many."""
+    if part.get("writeOnly"):
+        return ""
     correct = "".join(text.translate(GROUPING).split())
-    is_valid = correct.isdecimal() and re.search(pattern, correct)
+    is_valid = correct.isdecimal() and validator_of(part).is_valid(correct)
     return f" Write {json.dumps(correct)}." if is_valid else ""
 
 
@@ -123,7 +152,8 @@ def _outline(schema: Schema, value: Any, place: Place, unions: list[tuple[Any, .
     elif isinstance(value, dict) and schema:
         known = schema.get("properties", {})
         names = [name for name in known if name in value]
-        names += islice((name for name in value if name not in known), MAX_UNKNOWN)
+        most = max(MAX_UNKNOWN, schema.get("maxProperties", 0)) + 1
+        names += islice((name for name in value if name not in known), most)
         return {n: _outline(known.get(n, {}), value[n], (*place, n), unions) for n in names}
     return type(value)() if isinstance(value, list | dict) else value
 
@@ -139,6 +169,8 @@ def _meant(left: list[Schema], value: Any, place: Place) -> Schema | Complaint:
     if not isinstance(value, dict):
         return left[0]
     for name in dict.fromkeys(name for each in left for name in _words(each)):
+        if not all(name in _words(each) for each in left):
+            continue
         fitting = [
             each for each in left if value.get(name) in _words(each).get(name, [value.get(name)])
         ]
