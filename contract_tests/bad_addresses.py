@@ -215,7 +215,7 @@ def _bad_times(schema: Schema) -> list[bytes]:
 
 def _repeated(target: Target) -> Iterator[Request]:
     for parameter in target.operation.parameters:
-        if parameter["in"] == "query":
+        if parameter["in"] == "query" and parameter["schema"].get("type") != "array":
             once = _query(parameter, quote(str(parameter["example"])).encode())
             yield target.good.with_query(once + b"&" + once)
 

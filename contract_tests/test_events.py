@@ -94,6 +94,7 @@ def test_filters_select_kinds_numbers_and_times(customer: Customer) -> None:
     assert customer.send(A_RECIPIENT).status_code == 200
     wait_for(lambda: len(_page(customer)["data"]) == 4, "all events")
     both = _page(customer, kind="message.read,number.activated")
+    assert _page(customer, kind=["message.read", "number.activated"])["data"] == both["data"]
     assert [r["event"] for r in both["data"]] == ["number.activated", "message.read"]
     assert len(_page(customer, numberId=customer.number["id"])["data"]) == 4
     assert len(_page(customer, since="2026-01-01T00:00:00Z")["data"]) == 4

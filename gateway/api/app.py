@@ -25,7 +25,7 @@ from starlette.types import ASGIApp
 
 from dashboard import api_calls, connect, guard, overview, reference, requests, urls
 from gateway.api import contract
-from gateway.api.checks import VALIDATORS, Routing
+from gateway.api.checks import VALIDATORS, JoinedLists, Routing
 from gateway.api.operations import LIVE, Part
 from gateway.http.access_log import RequestLog
 from gateway.http.admission import MEMORY, RateLimiter, refusal_of, session_of
@@ -90,6 +90,7 @@ def _api(request_log: RequestLog, calls: InProcess) -> AsyncApp:
         # Connexion only needs dumps().
         jsonifier=cast("Any", orjson),
         resolver=handler_of,
+        uri_parser_class=cast("Any", JoinedLists),
         validator_map=VALIDATORS,
     )
     app.add_api(contract.load())

@@ -1,12 +1,12 @@
 """What Connexion checks before it calls the operation that the edge found: the key, parameters and body.
 
 The validators are stricter and faster than its own. The body is read as strict UTF-8 JSON (no NaN, no
-unpaired surrogates, bounded nesting). Parameters are given once each, and integers are digits only. Schemas
-are compiled once.
+unpaired surrogates, bounded nesting). Parameters are given once each, except for lists, and integers are
+digits only. Schemas are compiled once.
 """
 
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
@@ -17,6 +17,7 @@ from anyio import CapacityLimiter, to_thread
 from connexion.exceptions import BadRequestProblem, Unauthorized, UnsupportedMediaTypeProblem
 from connexion.lifecycle import ConnexionRequest
 from connexion.middleware.routing import RoutingMiddleware
+from connexion.uri_parsing import OpenAPIURIParser
 from jsonschema_rs import Draft4Validator
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -35,6 +36,10 @@ FORM_TYPE = "multipart/form-data"
 UTF_8 = {"utf-8", "utf8"}
 MAX_MESSAGE_CHARACTERS = 300
 MAX_QUERY_PARAMETERS = 100
+# How much of an unknown parameter's name an error repeats.
+MAX_NAME = 64
+# Between the items of a list in one parameter.
+COMMA = ","
 INTEGER = re.compile(r"-?[0-9]{1,30}", re.ASCII)
 
 BODY_PLACE = "Request body"
@@ -232,12 +237,9 @@ class Parameters:
 
     def validate(self, scope: Scope) -> None:
         """Raise BadRequestProblem unless every parameter fits its schema."""
-        headers, query = Headers(scope=scope), _read_query(scope["query_string"])
+        described = {p["name"]: p for p in self._parameters if p["in"] == "query"}
+        headers, query = Headers(scope=scope), _read_query(scope["query_string"], described)
         values = {"query": query, "path": scope.get("path_params", {}), "header": headers}
-        known = {p["name"] for p in self._parameters if p["in"] == "query"}
-        for name in query:
-            if name not in known:
-                raise BadRequestProblem(f"Query parameter {name[:64]!r} is not known.")
         for parameter in self._parameters:
             place, name = parameter["in"], parameter["name"]
             if place == "header" and len(headers.getlist(name)) > 1:
@@ -261,18 +263,40 @@ def _check_parameter(parameter: dict[str, Any], text: str | None) -> None:
             raise _bad_request(f"{where}: {text[:64]!r} is not an integer.", field)
         value = int(text)
     elif schema.get("type") == "array":
-        # All of them have the style form, not exploded.
-        value = text.split(",")
+        value = text.split(COMMA)
     if (found := _mistake(schema, value)) is not None:
         raise _problem(found, where, field)
 
 
-def _read_query(query_string: bytes) -> dict[str, str]:
-    """Query parameters by their names, each given once. Raises BadRequestProblem."""
+def _read_query(query_string: bytes, described: Mapping[str, Any]) -> dict[str, str]:
+    """Query parameters by their names. Raises BadRequestProblem.
+
+    Each is given once. Only one that is a list may be repeated, and its texts are joined.
+    """
+    query: dict[str, str] = {}
+    for name, text in _pairs(query_string):
+        field = Complaint((), "", name[:MAX_NAME]).pointer
+        if name not in described:
+            known = ", ".join(described) or "none"
+            raise _bad_request(
+                f"Query parameter {name[:MAX_NAME]!r} is not known. Known here: {known}.", field
+            )
+        if name not in query:
+            query[name] = text
+        elif described[name]["schema"].get("type") == "array":
+            query[name] += COMMA + text
+        else:
+            raise _bad_request(
+                f"Query parameter {name} is given more than once. Give it once.", field
+            )
+    return query
+
+
+def _pairs(query_string: bytes) -> list[tuple[str, str]]:
     if not query_string:
-        return {}
+        return []
     try:
-        pairs = parse_qsl(
+        return parse_qsl(
             query_string.decode("ascii"),
             keep_blank_values=True,
             errors="strict",
@@ -284,10 +308,17 @@ def _read_query(query_string: bytes) -> dict[str, str]:
         raise BadRequestProblem(
             f"There are more than {MAX_QUERY_PARAMETERS} query parameters."
         ) from None
-    query = dict(pairs)
-    if len(query) != len(pairs):
-        raise BadRequestProblem("A query parameter is given more than once.")
-    return query
+
+
+class JoinedLists(OpenAPIURIParser):
+    """Connexion's parser of parameters, which joins those that are given several times.
+
+    Only lists can be: Parameters has refused all others.
+    """
+
+    @staticmethod
+    def _resolve_param_duplicates(values: Sequence[str], _described: object, _in: str) -> str:
+        return COMMA.join(values)
 
 
 VALIDATORS = {"parameter": Parameters, "body": {MEDIA_TYPE: JsonBody, FORM_TYPE: FormBody}}

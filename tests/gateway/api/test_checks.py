@@ -259,7 +259,9 @@ def test_parameters_that_fit_pass(query: bytes) -> None:
         b"kind=a,",
         b"kind=a,c",
         b"kind=a,b,a",
-        b"kind=a&kind=b",
+        b"kind=a&kind=c",
+        b"kind=a&kind=b&kind=a",
+        b"kind=a&kind=",
         b"status=",
         b"limit=1&limit=1",
         b"limit=1&limit=2",
@@ -285,12 +287,21 @@ def test_parameters_that_do_not_fit_are_refused(query: bytes) -> None:
         (b"limit=x", "/limit"),
         (b"status=gone", "/status"),
         (b"kind=a,c", "/kind"),
+        (b"kind=a&kind=c", "/kind"),
+        (b"limit=1&limit=2", "/limit"),
+        (b"other=1", "/other"),
+        (b"o/r=1", "/o~1r"),
     ],
 )
 def test_a_query_parameter_that_does_not_fit_is_named(query: bytes, field: str) -> None:
     with pytest.raises(BadRequestProblem) as caught:
         _check_parameters(query)
     assert caught.value.ext == {"field": field}
+
+
+@pytest.mark.parametrize("query", [b"kind=a,b", b"kind=a&kind=b", b"kind=a&limit=1&kind=b"])
+def test_a_list_is_separated_by_commas_or_repeated(query: bytes) -> None:
+    _check_parameters(query)
 
 
 @pytest.mark.parametrize("value", ["k", "a" * 255, "!~", "2b1f-key:1"])
