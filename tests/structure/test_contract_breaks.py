@@ -81,6 +81,16 @@ def test_many_different_changes_are_tried(kind: str, count: int) -> None:
     assert len(CHANGES[kind]) == len(different) >= count
 
 
+@pytest.mark.parametrize("direction", Direction)
+@pytest.mark.parametrize("change", CHANGES["schemas"], ids=itemgetter("name"))
+def test_a_schema_of_a_request_may_widen_and_one_of_a_response_narrow(
+    change: dict[str, Any], direction: Direction
+) -> None:
+    found = Schemas({}, {}).breaks(change["old"], change["new"], "", direction)
+    expected = change.get("both", change.get(direction.value, []))
+    assert [place for place, _ in found] == expected
+
+
 @pytest.mark.parametrize("place", sorted(WIDER))
 @given(data=st.data())
 @settings(max_examples=300, deadline=None)
