@@ -6,6 +6,7 @@ second sends a test with a chosen event and an editable payload.
 
 import asyncio
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from dashboard.site import FormError, blueprint, show
 from dashboard.webhooks import find
 from models import clock
 from models.clock import new_id
+from models.deliveries.event import identified
 from models.deliveries.webhook import Webhook
 from resources.sample import sample_event
 from services.webhooks import send_test_delivery
@@ -25,6 +27,8 @@ from webhooks.kinds import EventKind
 
 SNIPPETS = Path(__file__).parent / "snippets"
 MAX_PAYLOAD = 64_000
+# Without an identifier, the event gets a new one each time it is sent.
+EVENT_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 MEMBERS = {"event": str, "timestamp": str, "data": dict}
 WORDS = {str: "a string", dict: "an object"}
 
@@ -62,7 +66,7 @@ def verify(webhook_id: str) -> Response:
     """How to verify the signatures of this webhook's events."""
     row = find(webhook_id)
     # The example has the webhook's date, so it stays the same until the secret changes.
-    body = sample_event(EventKind(row.events[0]), row.created_at)
+    body = identified("evt_sample", sample_event(EventKind(row.events[0]), row.created_at))
     return show(
         "verify.html",
         webhook=row,
@@ -89,8 +93,10 @@ def send_composed(webhook_id: str) -> Response:
     row, typed = find(webhook_id), request.form.get("payload", "")
     payload = read_envelope(typed)
     kind = EventKind(str(payload["event"]))
+    given = payload.pop("id", None)
+    event_id = None if given is None else str(given)
     body = json.dumps(payload, separators=(",", ":"))
-    return _page(row, kind, typed, asyncio.run(send_test_delivery(row, kind, body)))
+    return _page(row, kind, typed, asyncio.run(send_test_delivery(row, kind, body, event_id)))
 
 
 def read_envelope(text: str) -> dict[str, object]:
@@ -110,7 +116,10 @@ def read_envelope(text: str) -> dict[str, object]:
     for name, kind in MEMBERS.items():
         if not isinstance(payload.get(name), kind):
             raise FormError(f"{name} is not {WORDS[kind]}. An event has event, timestamp, data.")
-    if unknown := payload.keys() - MEMBERS:
+    given = payload.get("id", "evt")
+    if not (isinstance(given, str) and EVENT_ID.fullmatch(given)):
+        raise FormError("id is not the identifier of an event. Remove it to get a new one.")
+    if unknown := payload.keys() - MEMBERS - {"id"}:
         raise FormError(f"{min(unknown)} is not a member of an event. Remove it.")
     if payload["event"] not in {*EventKind}:
         raise FormError(

@@ -37,8 +37,8 @@ def sample_event(
 ) -> str:
     """An event of this kind about a message, number, template, contact or call that does not exist.
 
-    ``new_id`` creates its identifier from the prefix ``msg``, ``num``, ``tpl``, ``ctc`` or ``call``. Without
-    it, the identifier is fixed.
+    ``new_id`` creates the identifier of that from the prefix ``msg``, ``num``, ``tpl``, ``ctc`` or ``call``.
+    Without it, the identifier is fixed. The event itself has none yet.
     """
     prefix, make = _MAKERS[kind.partition(".")[0]]
     return envelope(kind, now, make(new_id(prefix), kind, now))

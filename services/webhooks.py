@@ -19,6 +19,7 @@ from models.deliveries.attempt import Attempt
 from models.deliveries.batch import Content, content_of
 from models.deliveries.claim import STALE_SECONDS
 from models.deliveries.delivery import CLAIMS, Delivery
+from models.deliveries.event import identified
 from models.deliveries.outgoing import Limits, Minute, Outgoing
 from models.deliveries.webhook import LONGEST_BATCH_MS, MOST_ON_TRIAL, Webhook
 from models.errors import ConflictError, InvalidError, RateLimitedError, UnavailableError
@@ -317,16 +318,20 @@ def headers_of(attempt: Attempt, delivery: Delivery) -> dict[str, str | None]:
 
 
 async def send_test_delivery(
-    webhook: Webhook, kind: EventKind | None = None, payload: str | None = None
+    webhook: Webhook,
+    kind: EventKind | None = None,
+    payload: str | None = None,
+    event_id: str | None = None,
 ) -> Answer:
     """Send ``payload`` or a sample now, outside the queue. ``kind`` is by default the first subscribed one.
 
-    Every sample has new identifiers, so that a receiver that deduplicates accepts each test. Raises
-    RateLimitedError.
+    Every sample has new identifiers, so that a receiver that deduplicates accepts each test. ``event_id`` is
+    that of the payload, which does not contain it. Raises RateLimitedError.
     """
     kind, now = kind or EventKind(webhook.events[0]), clock.now()
-    sample = (payload or sample_event(kind, now, clock.new_id)).encode()
-    content = content_of(webhook, [Content(clock.new_id("evt"), kind, sample)])
+    event_id = event_id or clock.new_id("evt")
+    body = identified(event_id, payload or sample_event(kind, now, clock.new_id)).encode()
+    content = content_of(webhook, [Content(event_id, kind, body)])
     with TESTS.of(webhook.account_id):
         # A thread, because it waits for the claims.
         await asyncio.to_thread(count_test, webhook, len(content.body))

@@ -27,6 +27,9 @@ from webhooks.kinds import EventKind
 T = TypeVar("T")
 
 ALL_KINDS = [kind.value for kind in EventKind]
+PAYLOAD = '{"data":{}}'
+# How many bytes longer a body is than the stored payload, because it has the identifier.
+ID_BYTES = 38
 
 
 def owner(key: str) -> Account | None:
@@ -126,7 +129,7 @@ def event(
     account: Account,
     kind: str = EventKind.NUMBER_BANNED,
     number_id: str = "num_1",
-    payload: str = "{}",
+    payload: str = PAYLOAD,
     subject_id: str | None = None,
 ) -> Event:
     """An event of a number or of another subject, without deliveries."""
@@ -138,7 +141,7 @@ def event(
 
 
 def deliveries(
-    account: Account, *webhooks: Webhook, count: int = 1, payload: str = "{}"
+    account: Account, *webhooks: Webhook, count: int = 1, payload: str = PAYLOAD
 ) -> list[Delivery]:
     """``count`` events, each scheduled for all the webhooks. The deliveries, oldest first."""
     made = []

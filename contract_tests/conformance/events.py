@@ -74,7 +74,8 @@ class Callbacks:
             content_type=received.headers["content-type"],
         )
         self._openapi.validate_request(request)
-        assert set(event) == {"event", "timestamp", "data"}
+        assert set(event) == {"id", "event", "timestamp", "data"}
+        assert event["id"] == received.headers["webhook-id"]
         check_values(event)
         return event
 

@@ -69,7 +69,7 @@ def delivery(
     kind: str, data: dict[str, Any], headers: dict[str, str] | None = None, secret: str = SECRET
 ) -> Received:
     """A delivery as a receiver sees it."""
-    event = {"event": kind, "timestamp": "2026-11-20T09:00:00.000Z", "data": data}
+    event = {"id": "evt_1", "event": kind, "timestamp": "2026-11-20T09:00:00.000Z", "data": data}
     body = json.dumps(event).encode()
     signed = DELIVERY | {"x-service-event": kind, "x-service-signature": digest(secret, body)}
     return Received("/hook", signed | (headers or {}), body, at=0)

@@ -191,4 +191,4 @@ def test_a_delivery_is_a_post_request_with_a_json_body(
     assert received.method == "POST"
     assert received.headers["content-type"] == "application/json"
     assert received.headers["content-length"] == str(len(received.body))
-    assert set(received.event) == {"event", "timestamp", "data"}
+    assert set(received.event) == {"id", "event", "timestamp", "data"}

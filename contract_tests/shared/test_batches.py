@@ -75,7 +75,7 @@ def test_by_default_each_event_is_a_request(customer: Customer, receiver: Receiv
     sent = _send(customer)
     wait_for(lambda: len(receiver.requests) == MESSAGES, "all events")
     for each in receiver.requests:
-        assert each.event.keys() == {"event", "timestamp", "data"}
+        assert each.event.keys() == {"id", "event", "timestamp", "data"}
         assert each.headers["x-service-event"] == each.event["event"] == "message.sent"
-        assert each.headers["webhook-id"].startswith("evt_")
+        assert each.headers["webhook-id"] == each.event["id"]
     assert {each.event["data"]["id"] for each in receiver.requests} == sent

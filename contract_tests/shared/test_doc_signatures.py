@@ -225,6 +225,7 @@ def test_a_snippet_reads_a_batch_and_a_single_event(tmp_path: Path) -> None:
     bodies = {
         b'{"events":[{"id":"a"},{"id":"b"}]}': ["a", "b"],
         b'{"event":"number.banned"}': ["c"],
+        b'{"id":"d","event":"number.banned"}': ["d"],
     }
     for name, language in BATCH_READERS.items():
         command = [language.runtime() or "", *language.write(tmp_path, snippets[name])]

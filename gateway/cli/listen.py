@@ -112,7 +112,7 @@ def _post(url: str, body: bytes, headers: dict[str, str]) -> dict[str, Any]:
 
 def encode(record: dict[str, Any]) -> bytes:
     """The envelope of an event, in the bytes that a delivery has."""
-    envelope = {name: record[name] for name in ("event", "timestamp", "data")}
+    envelope = {name: record[name] for name in ("id", "event", "timestamp", "data")}
     text = json.dumps(envelope, ensure_ascii=False, separators=(",", ":"))
     return text.encode(errors="replace")
 

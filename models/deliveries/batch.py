@@ -41,7 +41,5 @@ def content_of(webhook: Webhook, events: Sequence[Content]) -> Content:
         [event] = events
         return event
     ids = ",".join(event.event_id for event in events).encode()
-    # Each body is an object with members.
-    members = (b'{"id":"%b",%b' % (id_.encode(), body[1:]) for id_, _, body in events)
-    body = b'{"events":[%b]}' % b",".join(members)
+    body = b'{"events":[%b]}' % b",".join(event.body for event in events)
     return Content(f"bat_{hashlib.sha256(ids).hexdigest()[:26]}", BATCH, body)

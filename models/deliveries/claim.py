@@ -438,7 +438,7 @@ def claim_due(room: int, terms: Terms) -> Claim:
 def _claimed(token: str, webhook: Webhook, row: Any) -> ClaimedDelivery:
     """A row of _details with its webhook, after the transaction of its claim."""
     _, delivery_id, number, tries, kind, payload, event_id, subject_id, created_at = row
-    content = Content(event_id, kind, sent_payload(payload, subject_id).encode())
+    content = Content(event_id, kind, sent_payload(event_id, payload, subject_id).encode())
     return ClaimedDelivery(
         token, webhook, delivery_id, number, tries, content, subject_id, created_at
     )

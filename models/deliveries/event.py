@@ -80,7 +80,7 @@ class Event(BaseModel):
     @property
     def sent_payload(self) -> str:
         """The envelope as webhooks receive it."""
-        return sent_payload(self.payload, self.subject_id)
+        return sent_payload(self.id, self.payload, self.subject_id)
 
     @classmethod
     def of_subject(cls, account_id: str, subject_id: str) -> list[Self]:
@@ -100,18 +100,26 @@ class Event(BaseModel):
 PAYLOAD = LongText(Event.payload)
 
 
-def sent_payload(payload: str, subject_id: str) -> str:
-    """The envelope as webhooks receive it: with the whole content of a message, which is read now."""
+def sent_payload(event_id: str, payload: str, subject_id: str) -> str:
+    """The envelope as webhooks receive it: with its identifier and the whole content of a message.
+
+    The content is read now.
+    """
     message = Message.by_id(subject_id) if payload.endswith(_CUT) else None
-    if message is None:
-        return payload
-    # No text can contain the member: its quotes would be escaped.
-    body = f'"body":{message.body_json}'
-    return payload.removesuffix(_CUT).replace(_NO_BODY, body, 1) + _WHOLE
+    if message is not None:
+        # No text can contain the member: its quotes would be escaped.
+        body = f'"body":{message.body_json}'
+        payload = payload.removesuffix(_CUT).replace(_NO_BODY, body, 1) + _WHOLE
+    return identified(event_id, payload)
+
+
+def identified(event_id: str, payload: str) -> str:
+    """The envelope with its identifier, which is not stored a second time in the payload."""
+    return f'{{"id":"{event_id}",{payload[1:]}'
 
 
 def envelope(kind: str, at: int, data: Mapping[str, Any]) -> str:
-    """An event as the JSON text whose UTF-8 bytes are sent (docs/webhooks.md)."""
+    """An event as JSON text. Webhooks receive it with its identifier (docs/webhooks.md)."""
     return _encode({"event": kind, "timestamp": clock.timestamp(at), "data": data})
 
 

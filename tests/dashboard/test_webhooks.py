@@ -89,7 +89,19 @@ def test_the_sample_of_an_event_is_there_to_be_edited_and_sent(
     page = submit(f"webhooks/{hook.id}/compose", 200, kind=kind, payload=json.dumps(sample)).text
     assert "The receiver returned 200." in page
     [request] = receiver.at()
-    assert (request.event, request.headers["x-service-event"]) == (sample, kind)
+    assert request.headers["x-service-event"] == kind
+    assert request.event == {"id": request.headers["webhook-id"], **sample}
+
+
+def test_a_payload_gets_a_new_id_each_time_unless_it_has_one(
+    submit: Submit, hook: Webhook, receiver: Receiver
+) -> None:
+    for payload in (ENVELOPE, ENVELOPE, {"id": "evt_known", **ENVELOPE}):
+        submit(f"webhooks/{hook.id}/compose", 200, payload=json.dumps(payload))
+    ids = [request.event["id"] for request in receiver.at()]
+    assert ids == [request.headers["webhook-id"] for request in receiver.at()]
+    assert len({*ids}) == 3
+    assert ids[2] == "evt_known"
 
 
 def test_without_a_choice_the_first_event_of_the_webhook_is_there(
@@ -109,7 +121,7 @@ def test_an_edited_payload_is_sent_signed_and_not_recorded(
     assert "&lt;b&gt;tea&lt;/b&gt;" in page
     assert _typed(page) == ENVELOPE
     [request] = receiver.at()
-    assert request.event == ENVELOPE
+    assert request.event == {"id": request.headers["webhook-id"], **ENVELOPE}
     assert request.headers["x-service-event"] == "message.read"
     assert request.headers["x-service-signature"] == signing.sign(hook.secret, request.body)
     assert Delivery.select().count() == 0
@@ -127,6 +139,8 @@ def test_an_edited_payload_is_sent_signed_and_not_recorded(
         (json.dumps(ENVELOPE | {"timestamp": None}), "timestamp is not a string"),
         (json.dumps(ENVELOPE | {"data": []}), "data is not an object"),
         (json.dumps(ENVELOPE | {"more": 1}), "more is not a member of an event"),
+        (json.dumps(ENVELOPE | {"id": "evt_1\n"}), "id is not the identifier of an event"),
+        (json.dumps(ENVELOPE | {"id": None}), "id is not the identifier of an event"),
         (json.dumps(ENVELOPE | {"event": "<b>"}), "&lt;b&gt; is not an event"),
         ("[" * 60_000, "nested too deeply"),
         (" " * 64_001, "has 64,001 characters"),

@@ -28,6 +28,7 @@ def test_a_sample_of_the_first_kind_is_sent_signed(account: Account, receiver: R
     assert (answered.success, answered.status_code) == (True, 200)
     [request] = receiver.at()
     assert request.event["event"] == "message.read"
+    assert request.event["id"] == request.headers["webhook-id"]
     digest = hmac.new(webhook.secret.encode(), request.body, hashlib.sha256).hexdigest()
     assert request.headers["x-service-signature"] == f"sha256={digest}"
 
@@ -56,6 +57,7 @@ def test_each_test_is_an_event_of_its_own(
     for ids, form in (
         ({request.event["data"]["id"] for request in requests}, prefix),
         ({request.headers["webhook-id"] for request in requests}, "evt"),
+        ({request.event["id"] for request in requests}, "evt"),
         ({request.headers["x-service-delivery"] for request in requests}, "dlv"),
     ):
         assert len(ids) == 2

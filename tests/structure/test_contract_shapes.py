@@ -14,7 +14,7 @@ from models.accounts.account import Account
 from models.database import writing
 from models.deliveries.attempt import record_outcomes
 from models.deliveries.claim import Terms
-from models.deliveries.event import Event
+from models.deliveries.event import Event, identified
 from models.messages.message import Message
 from models.messages.template import Template
 from models.numbers.number import Number, NumberStatus
@@ -149,7 +149,7 @@ def test_a_signup_link_is_the_contracts(account: Account) -> None:
 @pytest.mark.parametrize("kind", EventKind)
 def test_an_event_is_the_contracts(kind: EventKind) -> None:
     schema = "".join(part.capitalize() for part in kind.split(".")) + "Event"
-    check_shape(schema, json.loads(sample_event(kind, 1_795_167_000_000)))
+    check_shape(schema, json.loads(identified("evt_1", sample_event(kind, 1_795_167_000_000))))
 
 
 @pytest.mark.parametrize("code", STATUS)

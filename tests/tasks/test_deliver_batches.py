@@ -176,7 +176,7 @@ def test_a_test_event_is_a_batch_of_one(account: Account, receiver: Receiver) ->
     assert asyncio.run(service.send_test_delivery(webhook)).success
     [request] = receiver.at()
     [event] = request.event["events"]
-    assert event.keys() == {"id", "event", "timestamp", "data"}
+    assert [*event] == ["id", "event", "timestamp", "data"]
     assert request.headers["x-service-event"] == "batch"
 
 

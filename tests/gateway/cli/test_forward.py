@@ -9,7 +9,7 @@ from standardwebhooks import Webhook
 from contract_tests.harness import Receiver, Reply, free_port
 from gateway.cli import profile
 from gateway.cli.listen import encode, forward
-from models.deliveries.event import envelope
+from models.deliveries.event import envelope, identified
 from tests.gateway.cli.fake_stream import event
 from webhooks.kinds import EventKind
 
@@ -41,7 +41,7 @@ def test_an_event_has_both_signatures_and_the_headers_of_a_delivery(receiver: Re
     [received] = receiver.requests
     assert received.is_signed_with(SECRET)
     opened = Webhook(SECRET).verify(received.body, received.headers)
-    assert opened == {name: event(1)[name] for name in ("event", "timestamp", "data")}
+    assert opened == {name: event(1)[name] for name in ("id", "event", "timestamp", "data")}
     assert received.headers["webhook-id"] == event(1)["id"]
     assert received.headers["content-type"] == "application/json"
     assert received.headers["x-service-event"] == "message.received"
@@ -50,7 +50,7 @@ def test_an_event_has_both_signatures_and_the_headers_of_a_delivery(receiver: Re
 
 def test_the_body_has_the_bytes_of_a_delivery() -> None:
     number = {"id": "num_1", "displayName": "Größe \N{SNOWMAN}"}
-    sent = envelope(EventKind.NUMBER_ACTIVATED, 1000, number)
+    sent = identified("evt_1", envelope(EventKind.NUMBER_ACTIVATED, 1000, number))
     record: dict[str, Any] = {"id": "evt_1", "cursor": "1-", "event": "number.activated"}
     record |= {"timestamp": "1970-01-01T00:00:01.000Z", "data": number}
     assert encode(record) == sent.encode()

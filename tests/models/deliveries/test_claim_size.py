@@ -16,8 +16,9 @@ SIZE = 1_000
 
 
 def _deliver(account: Account, *webhooks: Webhook, count: int = 1, text: str = "x" * SIZE) -> None:
+    """The bodies have the bytes of the text."""
     for _ in range(count):
-        event = factories.event(account, payload=text)
+        event = factories.event(account, payload=text[: -factories.ID_BYTES])
         with writing():
             Delivery.schedule(event, webhooks)
 
@@ -41,10 +42,10 @@ def test_a_claim_takes_none_after_the_body_that_fills_its_bytes(
 
 def test_the_oldest_bodies_are_claimed_first_whatever_their_size(account: Account) -> None:
     webhook = factories.webhook(account)
-    for length in (3, 100, 1):
+    for length in (103, 200, 101):
         _deliver(account, webhook, text="x" * length)
-    lengths = [[len(each.content.body) for each in _claim(2).deliveries] for _ in range(3)]
-    assert lengths == [[3], [100], [1]]
+    lengths = [[len(each.content.body) for each in _claim(102).deliveries] for _ in range(3)]
+    assert lengths == [[103], [200], [101]]
 
 
 def test_webhooks_share_the_bytes_of_a_claim(account: Account) -> None:
@@ -70,12 +71,14 @@ def test_an_account_has_no_more_bytes_in_flight_than_its_part(account: Account) 
 def test_bytes_are_those_of_utf8_and_those_that_are_not_known_count_as_64_kib(
     account: Account,
 ) -> None:
-    _deliver(account, factories.webhook(account), count=4, text="\N{GRINNING FACE}" * 10)
-    assert {row.size for row in Delivery.select()} == {40}
-    assert len(_claim(41).deliveries) == 2
+    text = "{" + "\N{GRINNING FACE}" * 10 + "x" * factories.ID_BYTES
+    _deliver(account, factories.webhook(account), count=4, text=text)
+    size = len(text.encode())
+    assert {row.size for row in Delivery.select()} == {size}
+    assert len(_claim(size + 1).deliveries) == 2
     with writing():
         # As a version stores them that counts no bytes.
         Delivery.update(size=None).execute()
     assert len(_claim(64 << 10).deliveries) == 1
     assert len(_claim((64 << 10) + 1).deliveries) == 1
-    assert Outgoing.get().size == 2 * 40 + 2 * (64 << 10)
+    assert Outgoing.get().size == 2 * size + 2 * (64 << 10)
