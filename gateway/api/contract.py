@@ -68,11 +68,13 @@ def _parse(text: str | bytes) -> Any:
 def served(public_url: str) -> tuple[str, bytes]:
     """The contract as YAML, comments and order included, and as JSON.
 
-    ``public_url`` is the default of its server, so that clients find this gateway.
+    ``public_url`` is the default of its server, so that clients find this gateway. Its contact and its
+    documentation are there too.
     """
-    text = path().read_text(encoding="utf-8")
     here = urlsplit(public_url)
     variables = load()["servers"][0]["variables"]
+    local = f"{variables['scheme']['default']}://{variables['host']['default']}/"
+    text = path().read_text(encoding="utf-8").replace(local, f"{public_url.rstrip('/')}/")
     for name, value in (("scheme", here.scheme), ("host", here.netloc + here.path.rstrip("/"))):
         # The first such line is the server's.
         text = text.replace(f"default: {variables[name]['default']}\n", f"default: {value}\n", 1)
