@@ -86,6 +86,10 @@ UNKNOWN_IDS = {
     "a line feed at the end": b"a%0A",
 }
 
+# The cursor of a page of accounts.
+OTHER_CURSOR = b"after=WyJhY2NvdW50IiwiYWNjXzEiXQ"
+# The network and the events have cursors of their own. Templates are first read from the network.
+OTHER_PAGES = {"listBlocked", "listEvents", "listTemplates"}
 UNKNOWN_QUERIES = {
     "an unknown parameter": b"no-such-parameter=1",
     "a parameter without a value": b"no-such-parameter",
@@ -182,6 +186,11 @@ def _parameters(name: str, values: Callable[[Schema], list[bytes]]) -> Kind:
     return Kind(name, frozenset({400}), make, _has_query)
 
 
+def _has_pages(operation: Operation) -> bool:
+    """Lists with a cursor and an offset."""
+    return {"after", "offset"} <= {*operation.names_in("query")} and operation.id not in OTHER_PAGES
+
+
 def _has_query(operation: Operation) -> bool:
     return bool(operation.names_in("query"))
 
@@ -241,6 +250,7 @@ KINDS = [
     _ids("in the other case", {404}, _swapped),
     _ids("with a dot at its end", {400}, lambda t, p: t.path_values[p].encode() + b"."),
     *(_unknown_query(name, query) for name, query in UNKNOWN_QUERIES.items()),
+    kind("the cursor of another list", 404, lambda r: r.with_query(OTHER_CURSOR), _has_pages),
     *(
         _parameters(f"an integer: {name}", _for_type("integer", value))
         for name, value in BAD_INTEGERS.items()

@@ -29,6 +29,7 @@ def list_audit(  # noqa: PLR0913, PLR0917 - the parameters of the contract
     action: str | None = None,
     actor: str | None = None,
     subject: str | None = None,
+    after: str | None = None,
 ) -> dict[str, Any]:
     """GET /audit."""
     key = ApiKey.by_id(key_id)
@@ -42,4 +43,4 @@ def list_audit(  # noqa: PLR0913, PLR0917 - the parameters of the contract
         actor=actor,
         subject=subject,
     )
-    return page_object(fetch_page(rows, limit, offset), audit_object)
+    return page_object(fetch_page(rows, limit, after or offset), audit_object)

@@ -7,7 +7,11 @@ from services import business
 
 
 async def list_blocked(
-    user: str, number_id: str, limit: int, after: str | None = None
+    user: str,
+    number_id: str,
+    limit: int,
+    after: str | None = None,
+    offset: int = 0,  # noqa: ARG001 - the contract allows only 0
 ) -> dict[str, Any]:
     """GET /numbers/{number_id}/blocked."""
     return blocked_page_object(await business.list_blocked(user, number_id, limit, after))

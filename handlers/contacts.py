@@ -20,7 +20,7 @@ def _detail(contact: Contact) -> dict[str, Any]:
     return contact_object(contact) | {"history": history}
 
 
-def list_contacts(
+def list_contacts(  # noqa: PLR0913, PLR0917 - the parameters of the contract
     user: str,
     limit: int,
     offset: int,
@@ -29,12 +29,13 @@ def list_contacts(
     user_id: str | None = None,
     username: str | None = None,
     name: str | None = None,
+    after: str | None = None,
 ) -> dict[str, Any]:
     """GET /contacts."""
     if number_id is not None:
         number_id = Number.owned(number_id, user).id
     wanted = {"number": number_id, "phone": phone, "user_id": user_id, "username": username}
-    page = contact_search.search(user, limit, offset, name=name, **wanted)
+    page = contact_search.search(user, limit, after or offset, name=name, **wanted)
     numbers = Number.by_ids({row.number_id for row in page.rows})
     calls = last_calls([row.id for row in page.rows])
     return page_object(page, lambda row: contact_object(row, numbers[row.number_id], calls))

@@ -22,7 +22,7 @@ def _find(user: str, delivery_id: str) -> Delivery:
     return delivery
 
 
-def list_webhook_deliveries(
+def list_webhook_deliveries(  # noqa: PLR0913, PLR0917 - the parameters of the contract
     user: str,
     webhook_id: str,
     limit: int,
@@ -31,6 +31,7 @@ def list_webhook_deliveries(
     event: str | None = None,
     since: str | None = None,
     until: str | None = None,
+    after: str | None = None,
 ) -> dict[str, Any]:
     """GET /webhooks/{webhook_id}/deliveries."""
     owned(Webhook, webhook_id, user)
@@ -41,7 +42,7 @@ def list_webhook_deliveries(
         since=parse_time("Query parameter since", since, "/since"),
         until=parse_time("Query parameter until", until, "/until"),
     )
-    return page_object(wanted.page(limit, offset), delivery_object)
+    return page_object(wanted.page(limit, after or offset), delivery_object)
 
 
 def get_delivery(user: str, delivery_id: str) -> dict[str, Any]:

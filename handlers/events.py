@@ -45,6 +45,7 @@ def list_events(
     kind: list[str] | None = None,
     number_id: str | None = None,
     since: str | None = None,
+    offset: int = 0,  # noqa: ARG001 - the contract allows only 0
 ) -> Response:
     """GET /events."""
     wanted = _wanted(user, kind, number_id, since)

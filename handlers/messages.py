@@ -52,6 +52,7 @@ def list_messages(  # noqa: PLR0913, PLR0917 - the parameters of the contract
     error_text: str | None = None,
     since: str | None = None,
     until: str | None = None,
+    after: str | None = None,
 ) -> Response:
     """GET /messages."""
     if number_id is not None:
@@ -68,7 +69,7 @@ def list_messages(  # noqa: PLR0913, PLR0917 - the parameters of the contract
         until=parse_time("Query parameter until", until, "/until"),
         **_by_error(error_text),
     )
-    page = wanted.page(user, limit, offset)
+    page = wanted.page(user, limit, after or offset)
     with reading():
         people = Contact.by_ids(message.contact_id for message in page.rows)
     targets.complete(*page.rows)

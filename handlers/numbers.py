@@ -7,9 +7,9 @@ from resources.number import number_object
 from resources.page import page_object
 
 
-def list_numbers(user: str, limit: int, offset: int) -> dict[str, Any]:
+def list_numbers(user: str, limit: int, offset: int, after: str | None = None) -> dict[str, Any]:
     """GET /numbers."""
-    return page_object(Number.page(user, limit, offset), number_object)
+    return page_object(Number.page(user, limit, after or offset), number_object)
 
 
 def get_number(user: str, number_id: str) -> dict[str, Any]:

@@ -19,13 +19,18 @@ from services import consent, suppression_lists
 
 
 def list_suppressions(
-    user: str, limit: int, offset: int, person: str | None = None, number_id: str | None = None
+    user: str,
+    limit: int,
+    offset: int,
+    person: str | None = None,
+    number_id: str | None = None,
+    after: str | None = None,
 ) -> dict[str, Any]:
     """GET /suppressions."""
     if number_id is not None:
         number_id = Number.owned(number_id, user).id
     account = Account.get_by_id(user)
-    page = Suppression.search(account, limit, offset, person, number_id)
+    page = Suppression.search(account, limit, after or offset, person, number_id)
     return page_object(page, lambda row: suppression_object(row, account))
 
 

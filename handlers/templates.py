@@ -19,7 +19,7 @@ OPTIONS = {
 }
 
 
-async def list_templates(
+async def list_templates(  # noqa: PLR0913, PLR0917 - the parameters of the contract
     user: str,
     number_id: str,
     limit: int,
@@ -28,10 +28,13 @@ async def list_templates(
     language: str | None = None,
     status: str | None = None,
     category: str | None = None,
+    after: str | None = None,
 ) -> Response:
     """GET /numbers/{number_id}/templates."""
     wanted = {"name": name, "language": language, "status": status, "category": category}
-    page, number_ids = await templates.list_templates(user, number_id, limit, offset, **wanted)
+    page, number_ids = await templates.list_templates(
+        user, number_id, limit, after or offset, **wanted
+    )
     pieces = page_pieces(page, partial(template_object, number_ids=number_ids))
     return await read(partial(in_parts, pieces))
 

@@ -29,10 +29,12 @@ def list_usage(
     number_id: str | None = None,
     since: str | None = None,
     until: str | None = None,
+    after: str | None = None,
 ) -> dict[str, Any]:
     """GET /usage."""
     days = _days(user, number_id, since, until)
-    page = fetch_page(UsageTotal.of_days(user, number_id, **days), limit, offset)
+    totals, key = UsageTotal.of_days(user, number_id, **days), UsageTotal.key()
+    page = fetch_page(totals, limit, after or offset, key=key, is_ascending=True)
     return days | page_object(page, _usage_object)
 
 

@@ -54,9 +54,9 @@ def create_webhook(user: str, payload: dict[str, Any]) -> tuple[dict[str, Any], 
     return webhook_object(webhook, secret=webhook.secret), 201
 
 
-def list_webhooks(user: str, limit: int, offset: int) -> dict[str, Any]:
+def list_webhooks(user: str, limit: int, offset: int, after: str | None = None) -> dict[str, Any]:
     """GET /webhooks."""
-    return page_object(Webhook.page(user, limit, offset), webhook_object)
+    return page_object(Webhook.page(user, limit, after or offset), webhook_object)
 
 
 def get_webhook(user: str, webhook_id: str) -> dict[str, Any]:

@@ -30,5 +30,10 @@ def list_pieces(items: Iterable[bytes]) -> Iterator[bytes]:
         yield b"," + item if number else item
 
 
-def _pagination(page: Page[Any]) -> dict[str, int]:
-    return {"total": page.total, "limit": page.limit, "offset": page.offset}
+def _pagination(page: Page[Any]) -> dict[str, int | str | None]:
+    return {
+        "total": page.total,
+        "limit": page.limit,
+        "offset": page.offset,
+        "nextCursor": page.cursor,
+    }

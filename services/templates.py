@@ -22,7 +22,7 @@ from models.messages.contact import Contact
 from models.messages.content import check_size
 from models.messages.template import Template, TemplateList
 from models.numbers.number import Number
-from models.page import Page
+from models.page import Page, Start
 from networks.exceptions import ContentError, NotOfferedError
 from networks.interface import Templates
 from networks.registry import network_of, offered
@@ -59,14 +59,14 @@ MOST_READS = 3
 
 
 async def list_templates(
-    account_id: str, number_id: str, limit: int, offset: int, **wanted: str | None
+    account_id: str, number_id: str, limit: int, start: Start, **wanted: str | None
 ) -> tuple[Page[Template], list[str]]:
     """The templates with these values, and the active numbers of their business account.
 
     Raises DomainError.
     """
     number = await _up_to_date(account_id, number_id)
-    page = await read(partial(Template.search, number, limit, offset, **wanted))
+    page = await read(partial(Template.search, number, limit, start, **wanted))
     return page, await read(partial(template_copy.number_ids_of, number))
 
 

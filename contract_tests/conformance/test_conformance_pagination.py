@@ -22,7 +22,7 @@ def path(
     return str(request.param).format(webhook=hook.id)
 
 
-def page(api: Api, path: str, **query: int) -> tuple[list[str], dict[str, Any]]:
+def page(api: Api, path: str, **query: int | str) -> tuple[list[str], dict[str, Any]]:
     """The identifiers of a page, and its pagination."""
     found = api.get(path, params={name: str(value) for name, value in query.items()})
     return [item["id"] for item in found["data"]], found["pagination"]
@@ -31,8 +31,8 @@ def page(api: Api, path: str, **query: int) -> tuple[list[str], dict[str, Any]]:
 def test_a_page_contains_its_limit_offset_and_total(api: Api, path: str) -> None:
     """pagination.total, pagination.limit, pagination.offset: integer."""
     _, standing = page(api, path)
-    assert set(standing) == {"total", "limit", "offset"}
-    assert all(type(value) is int for value in standing.values())
+    assert set(standing) == {"total", "limit", "offset", "nextCursor"}
+    assert all(type(standing[name]) is int for name in ("total", "limit", "offset"))
 
 
 def test_the_defaults_are_20_and_0(api: Api, path: str) -> None:
@@ -91,13 +91,14 @@ def test_more_than_a_page_is_read_page_by_page(
     hook.wait(MANY)
     path = f"/webhooks/{hook.id}/deliveries"
     whole, standing = page(api, path, limit=100)
-    assert standing == {"total": MANY, "limit": 100, "offset": 0}
+    assert standing == {"total": MANY, "limit": 100, "offset": 0, "nextCursor": None}
     assert len(set(whole)) == MANY
-    first, _ = page(api, path)
+    first, standing = page(api, path)
     assert first == whole[:20]
+    assert page(api, path, after=standing["nextCursor"])[0] == whole[20:]
     second, standing = page(api, path, offset=20)
     assert second == whole[20:]
-    assert standing == {"total": MANY, "limit": 20, "offset": 20}
+    assert standing == {"total": MANY, "limit": 20, "offset": 20, "nextCursor": None}
     by_seven = [page(api, path, limit=7, offset=offset)[0] for offset in range(0, MANY, 7)]
     assert [item for items in by_seven for item in items] == whole
 
@@ -116,4 +117,5 @@ def test_the_total_counts_the_filtered_items(api: Api, number: dict[str, str]) -
 def test_an_empty_list_is_a_page_too(fresh_api: Api) -> None:
     """An empty account."""
     for path in ("/numbers", "/messages", "/webhooks"):
-        assert page(fresh_api, path) == ([], {"total": 0, "limit": 20, "offset": 0})
+        _, standing = page(fresh_api, path)
+        assert standing == {"total": 0, "limit": 20, "offset": 0, "nextCursor": None}

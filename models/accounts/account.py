@@ -16,7 +16,7 @@ from models.accounts import opt_words, secret
 from models.database import BaseModel, Prepared, fetch, is_in, writing
 from models.decoded import Decoded
 from models.errors import DomainError, ForbiddenError, NotFoundError
-from models.page import Page, fetch_page
+from models.page import Page, Start, fetch_page
 
 Row = TypeVar("Row", bound=BaseModel)
 
@@ -149,10 +149,9 @@ class Owned(BaseModel):
         return next(iter(fetch(cls.select(cls, Account).join(Account).where(*conditions))), None)
 
     @classmethod
-    def page(cls, account_id: str, limit: int, offset: int) -> Page[Self]:
+    def page(cls, account_id: str, limit: int, start: Start) -> Page[Self]:
         """The account's rows, newest first."""
-        query = cls.select().where(cls.account == account_id).order_by(cls.id.desc())
-        return fetch_page(query, limit, offset)
+        return fetch_page(cls.select().where(cls.account == account_id), limit, start)
 
 
 def owned(model: type[Row], row_id: str, account_id: str, field: str | None = None) -> Row:

@@ -22,7 +22,7 @@ from models.deliveries.delivery import (
 from models.deliveries.event import Event
 from models.messages.contact import Contact
 from models.messages.message import CONTENT, IS_PERSONS, Message
-from models.page import Newest, Page, fetch_page
+from models.page import Newest, Page, Start, fetch_page
 from models.reports.tally import DeliveryTally
 
 # The ms between the time of a row and the time of its identifier.
@@ -78,11 +78,10 @@ class DeliveryFilter:
         query = self._query(Delivery.id).order_by(Delivery.id).limit(limit)
         return [id_ for (id_,) in fetch(query.tuples())]
 
-    def page(self, limit: int, offset: int) -> Page[Delivery]:
+    def page(self, limit: int, start: Start) -> Page[Delivery]:
         """The matching deliveries, newest first. Without filters by response and person."""
-        newest_first = self._query().order_by(Delivery.id.desc())
         with reading():
-            return fetch_page(newest_first, limit, offset, self.total())
+            return fetch_page(self._query(), limit, start, self.total())
 
     def total(self) -> int | None:
         """The number of matching deliveries, if the tallies have it."""

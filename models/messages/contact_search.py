@@ -7,7 +7,7 @@ from models.database import fetch, is_among, reading
 from models.messages.contact import HAS_USERNAME, IDS, IS_NAMED, IS_PERSON, Contact, kind_of
 from models.messages.message import CONTENT, Direction, Message
 from models.numbers.number import Number
-from models.page import Newest, Page, fetch_newest, fetch_page
+from models.page import Newest, Page, Start, fetch_newest, fetch_page
 
 # With no more matches than this, the rows are counted in memory, without a second query.
 FEW = 500
@@ -21,7 +21,7 @@ def called(account_id: str, to: str) -> list[str]:
 def search(
     account_id: str,
     limit: int,
-    offset: int,
+    start: Start,
     *,
     name: str | None = None,
     text: str | None = None,
@@ -40,17 +40,17 @@ def search(
     part = text if name is None else name
     others = [] if text is None else _exact(account_id, text)
     if part is None:
-        return fetch_page(query.order_by(Contact.id.desc()), limit, offset)
+        return fetch_page(query, limit, start)
     has_part = Contact.name.contains(part)
     named = Contact.select(Contact.id).where(Contact.account == account_id, IS_NAMED, has_part)
     few = [row.id for row in fetch(named.limit(FEW + 1))]
     if len(few) <= FEW:
         # Read once, then counted and sorted here.
         query = query.where(Contact.id.in_([*few, *others]))
-        return fetch_page(query.order_by(Contact.id.desc()), limit, offset)
+        return fetch_page(query, limit, start)
     query = query.where(has_part | Contact.id.in_(others))
     counted = None if any(wanted.values()) else _count(named, others)
-    return fetch_page(query.order_by(Contact.id.desc()), limit, offset, total=counted)
+    return fetch_page(query, limit, start, total=counted)
 
 
 def _with_id(account_id: str, field: str, value: str) -> list[str]:

@@ -23,7 +23,7 @@ from models.messages.message import (
     Direction,
     Message,
 )
-from models.page import Page, fetch_page
+from models.page import Page, Start, fetch_page
 from models.reports.tally import MessageTally
 
 # The most ms between the time of an outbound message and the time of its identifier.
@@ -55,14 +55,15 @@ class MessageFilter:
     error_words: str | None = None
     error_codes_of_words: Sequence[str] = ()
 
-    def page(self, account_id: str, limit: int, offset: int) -> Page[Message]:
+    def page(self, account_id: str, limit: int, start: Start) -> Page[Message]:
         """The account's messages that match, newest first, without long contents."""
         conditions = (*self._conditions(), *self._by_index())
         query = Message.select(*CONTENT.columns).where(Message.account == account_id, *conditions)
         # Unarrived messages are outbound, so their identifiers are in the order of their times.
-        by_time = [self._created_at.desc()] if self._is_timed and not self._is_unarrived else []
-        newest_first = query.order_by(*by_time, Message.id.desc())
-        return fetch_page(newest_first, limit, offset, self._total(account_id))
+        is_by_time = self._is_timed and not self._is_unarrived
+        by_time = {"created_at": self._created_at} if is_by_time else {}
+        key = by_time | {"id": Message.id}
+        return fetch_page(query, limit, start, self._total(account_id), key=key)
 
     @property
     def _is_timed(self) -> bool:

@@ -17,7 +17,7 @@ from models import clock
 from models.accounts import secret
 from models.accounts.account import Account, ConsentScope, Owned
 from models.database import Prepared, fetch, is_in, reading, writing
-from models.page import Page, fetch_page
+from models.page import Page, Start, fetch_page
 
 # The ``number_id`` of a statement to all numbers of the account.
 EVERYWHERE = ""
@@ -210,7 +210,7 @@ class Suppression(Owned):
 
     @classmethod
     def search(
-        cls, account: Account, limit: int, offset: int, person: str | None, number_id: str | None
+        cls, account: Account, limit: int, start: Start, person: str | None, number_id: str | None
     ) -> Page[Self]:
         """The opt-outs in force, newest first. ``person`` is an identifier."""
         wanted = [cls.account == account.id, IS_IN_FORCE]
@@ -219,7 +219,7 @@ class Suppression(Owned):
             wanted.append(cls.id.in_(ids))
         if number_id is not None:
             wanted.append(cls.number_id == number_id)
-        return fetch_page(cls.select().where(*wanted).order_by(cls.id.desc()), limit, offset)
+        return fetch_page(cls.select().where(*wanted), limit, start)
 
 
 def salt(account: Account) -> None:

@@ -16,7 +16,7 @@ from models.accounts.account import Owned
 from models.database import Prepared, fetch, matching
 from models.long_text import LongText
 from models.numbers.number import Number, NumberStatus
-from models.page import Page, fetch_page
+from models.page import Page, Start, fetch_page
 from models.work import Work
 
 # As a literal, because SQLite uses a partial index only for a condition it can read.
@@ -169,10 +169,11 @@ class Template(Owned):
         return fetch(cls._having(business, **wanted))
 
     @classmethod
-    def search(cls, number: Number, limit: int, offset: int, **wanted: str | None) -> Page[Self]:
+    def search(cls, number: Number, limit: int, start: Start, **wanted: str | None) -> Page[Self]:
         """A page of the rows that ``rows_of`` finds, without long components."""
         query = cls._having(number, **wanted).select(*COMPONENTS.columns)
-        return fetch_page(query, limit, offset)
+        key = {"name": cls.name, "language": cls.language, "id": cls.id}
+        return fetch_page(query, limit, start, key=key, is_ascending=True)
 
     @classmethod
     def _having(cls, business: Number | TemplateList, **wanted: str | None) -> "ModelSelect[Self]":

@@ -68,6 +68,11 @@ class UsageTotal(BaseModel):
         return cls.select().where(*wanted).order_by(*(getattr(cls, name) for name in KEY))
 
     @classmethod
+    def key(cls) -> dict[str, Any]:
+        """The columns by which the rows of ``of_days`` are sorted, which are unique."""
+        return {name: getattr(cls, name) for name in KEY}
+
+    @classmethod
     def in_parts(cls, query: "ModelSelect[Self]") -> Iterator[Self]:
         """The rows of a query of ``of_days``, read in parts."""
         rows = fetch(query.limit(PART))

@@ -169,7 +169,7 @@ def test_a_large_page_is_written_in_parts_and_says_the_same(number: Number) -> N
     assert max(map(len, parts)) < 2 * in_parts.PART + SHORT
     read = json.loads(b"".join(parts))
     assert [each["body"]["body"] for each in read["data"]] == texts[::-1]
-    assert read["pagination"] == {"total": 5, "limit": 20, "offset": 0}
+    assert read["pagination"] == {"total": 5, "limit": 20, "offset": 0, "nextCursor": None}
 
 
 def test_no_part_is_made_before_the_client_has_taken_the_earlier_ones() -> None:

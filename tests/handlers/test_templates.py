@@ -88,7 +88,7 @@ def test_templates_are_read_once_and_listed_by_name_and_language(
 ) -> None:
     page = _list(number)
     assert _ids(page) == ["503", "501", "502"]
-    assert page["pagination"] == {"total": 3, "limit": 20, "offset": 0}
+    assert page["pagination"] == {"total": 3, "limit": 20, "offset": 0, "nextCursor": None}
     assert page["data"][2]["numberIds"] == [number.id]
     assert page["data"][2]["qualityScore"] == "GREEN"
     assert _ids(_list(number, limit=1, offset=1)) == ["501"]

@@ -11,7 +11,7 @@ from models.deliveries.claim import Terms, give_back
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.delivery_filter import DeliveryFilter
 from models.deliveries.webhook import Webhook
-from models.page import Page
+from models.page import Page, in_order
 from tests import factories
 from tests.conftest import Clock
 from tests.factories import claim_due
@@ -174,7 +174,7 @@ def test_a_page_of_deliveries_comes_from_an_index_in_its_order(
     queries: list[Any] = []
 
     def keep(query: Any, limit: int, offset: int, _total: int | None) -> Page[Delivery]:
-        queries.append(query.limit(limit).offset(offset))
+        queries.append(in_order(query, {"id": Delivery.id}).limit(limit).offset(offset))
         return Page([], 0, limit, offset)
 
     monkeypatch.setattr("models.deliveries.delivery_filter.fetch_page", keep)

@@ -25,7 +25,7 @@ from models.messages.message import (
 )
 from models.messages.message_filter import MessageFilter
 from models.numbers.number import Number
-from models.page import Page
+from models.page import Page, in_order
 from tests import factories
 from tests.conftest import Clock
 
@@ -162,8 +162,8 @@ def test_a_page_comes_from_an_index_in_its_order_whatever_the_status(
 ) -> None:
     plans: list[list[str]] = []
 
-    def keep(query: Any, limit: int, offset: int, _tallies: Any) -> Page[Message]:
-        plans.append(_plan(query.limit(limit).offset(offset)))
+    def keep(query: Any, limit: int, offset: int, _tallies: Any, *, key: Any) -> Page[Message]:
+        plans.append(_plan(in_order(query, key).limit(limit).offset(offset)))
         return Page([], 0, limit, offset)
 
     monkeypatch.setattr("models.messages.message_filter.fetch_page", keep)

@@ -131,6 +131,6 @@ def test_a_page_holds_the_accounts_own_numbers_newest_first(
 ) -> None:
     made = [factories.active_number(account, f"{i}") for i in range(3)]
     factories.active_number(rival, "9")
-    page = Number.page(account.id, limit=2, offset=1)
+    page = Number.page(account.id, limit=2, start=1)
     assert page.rows == [made[1], made[0]]
     assert (page.total, page.limit, page.offset) == (3, 2, 1)
