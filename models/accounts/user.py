@@ -7,7 +7,6 @@ Passwords are stored as argon2id hashes with the first parameters of OWASP's pas
 19 MiB, 2 passes, 1 lane.
 """
 
-import re
 import secrets
 import threading
 from collections.abc import Iterable
@@ -24,10 +23,9 @@ from models.accounts.account import Account, Owned
 from models.accounts.actor import Actor, ActorKind, present_actor
 from models.accounts.audit import Audit
 from models.accounts.password_strength import MAX_EARLIER, check_password
+from models.addresses import ascii_email
 from models.database import BaseModel, exclusively, fetch, writing
 
-# Text without blanks around one at sign. Whether mail arrives there is unknown.
-EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}")
 _hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 # The hash of a random password: checking an unknown user takes as long as checking a known one.
 _NOBODY = "$argon2id$v=19$m=19456,t=2,p=1$UliTmA7UkcGZhohD1xlwAw$NZMR2QvtGrflVCxDzX4Hr+KyH40HVpdezJViL8AfjUE"
@@ -248,8 +246,9 @@ def record_of_person(user: User, own: str, by_others: str) -> None:
 
 
 def normalise(email: str) -> str:
-    """An email in the form that is stored and compared."""
-    return email.strip().lower()
+    """An email in the form that is stored and compared: an internationalized domain in ASCII."""
+    found = email.strip().lower()
+    return found if found.isascii() else ascii_email(found) or found
 
 
 def new_password() -> str:

@@ -16,8 +16,9 @@ OWN = {"self", "cls"}
 BY_NAME = {"getattr", "setattr", "hasattr", "delattr"}
 # Documented names of Peewee's models, the module os, and named tuples.
 DOCUMENTED = {"_meta", "_exit", "_replace", "_asdict", "_current_frames"}
-# Peewee has no other hook to open a connection.
+# Peewee has no other hook to open a connection, Connexion none for repeated parameters.
 EXCEPTIONS = {
+    "gateway/api/checks.py": {"_resolve_param_duplicates"},
     "models/database/postgresql.py": {"_connect", "_connections", "_is_closed"},
     "models/database/sqlite.py": {"_connect"},
 }
