@@ -17,6 +17,14 @@ def load_contract() -> dict[str, Any]:
     return document
 
 
+def strict_text() -> str:
+    """The contract without the response for every other error: a status that it does not list is a fault."""
+    text = (ROOT / "openapi.yaml").read_text()
+    other = "        default: {$ref: '#/components/responses/UnexpectedError'}\n"
+    assert other in text
+    return text.replace(other, "")
+
+
 @cache
 def error_codes() -> dict[int, str]:
     """The error code of each status, from the examples of the contract's responses."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from contract_tests.contract import load_contract
+from contract_tests.contract import load_contract, strict_text
 from contract_tests.fuzz_report import Report
 from contract_tests.harness import ROOT
 from contract_tests.operations import ENDLESS
@@ -62,6 +62,10 @@ class Fuzzer:
     seed: int
     passes: int = field(default=0, init=False)
 
+    @property
+    def _contract(self) -> Path:
+        return self.folder / "openapi.yaml"
+
     def run(self) -> Report:
         """All phases, then passes with other seeds for what earlier passes left out.
 
@@ -70,6 +74,7 @@ class Fuzzer:
         to the operations of the chain.
         """
         report = Report()
+        self._contract.write_text(strict_text())
         self._pass(report, self.examples, ["--phases", "examples,coverage,fuzzing"])
         while not report.faults and (missing := self._missing(report)):
             if self.passes == MAX_PASSES + self.examples // 5:
@@ -99,7 +104,7 @@ class Fuzzer:
         number, self.passes = self.passes, self.passes + 1
         events, log = self.folder / f"pass{number}.ndjson", self.folder / f"pass{number}.log"
         command = [
-            *(str(Path(sys.executable).with_name("schemathesis")), "run", "openapi.yaml"),
+            *(str(Path(sys.executable).with_name("schemathesis")), "run", str(self._contract)),
             *("--max-examples", str(examples), "--seed", str(self.seed + number)),
             *("--report-ndjson-path", str(events), *options),
         ]

@@ -125,7 +125,7 @@ def _read(contract: Schema, base: str, path: str, method: str) -> Operation:
         body_examples={name: example["value"] for name, example in examples.items()},
         takes_form="multipart/form-data" in operation.get("requestBody", {}).get("content", {}),
         is_public=operation.get("security", contract["security"]) == [],
-        statuses=frozenset(int(status) for status in operation["responses"]),
+        statuses=frozenset(int(status) for status in operation["responses"] if status.isdigit()),
         allowed_methods=frozenset(allowed | ({"HEAD"} if "GET" in allowed else set())),
     )
 

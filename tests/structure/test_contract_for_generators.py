@@ -161,6 +161,12 @@ def test_every_response_has_the_headers_that_every_response_carries() -> None:
             assert ("WWW-Authenticate" in described["headers"]) == (status == "401")
 
 
+def test_every_operation_describes_the_errors_that_it_does_not_list() -> None:
+    described = {"$ref": "#/components/responses/UnexpectedError"}
+    for operation in OPERATIONS:
+        assert operation["responses"]["default"] == described, operation["operationId"]
+
+
 def test_the_texts_are_for_readers() -> None:
     assert len(CONTRACT["info"]["description"].splitlines()) <= 15
     assert "beyond the spec" not in contract.path().read_text().lower()
