@@ -245,6 +245,8 @@ class Network(Protocol):
     opt_out: str | None
     # The codes of errors of a send that show that its template is not as the gateway knows it.
     template_differs: frozenset[str]
+    # The codes of refusals of a send whose reason can pass, such as the state of a template or of the person.
+    passing_refusals: frozenset[str]
 
     async def send(self, sender: Sender, message: OutboundMessage) -> Acceptance:
         """Send a message."""

@@ -61,7 +61,14 @@ PAUSE_SECONDS = 0.2
 # How often a first transaction begins again that left nothing behind.
 TRIES = 3
 # Errors after which the message was certainly not sent, and a repetition may succeed: they release the key.
-NOT_SENT = network.NotReachedError, network.ThrottledError
+NOT_SENT = (
+    network.NotReachedError,
+    network.ThrottledError,
+    network.NumberLostError,
+    network.NumberBannedError,
+    network.NumberInDoubtError,
+    network.AccountActionError,
+)
 
 Result = TypeVar("Result")
 
@@ -445,6 +452,13 @@ def _record_success(
     return Answer(200, sent_response(write(accept, *keys)))
 
 
+def _may_succeed_later(number: Number, error: network.NetworkError) -> bool:
+    """Whether the message was certainly not sent, for a reason that is not in the message."""
+    if isinstance(error, network.RefusedError):
+        return error.code in network_of(number).passing_refusals
+    return isinstance(error, NOT_SENT)
+
+
 def _record_failure(number: Number, message: Message, error: network.NetworkError) -> Answer:
     """Record the error, and the number's status after it, in one transaction."""
     sending = Asked(
@@ -467,7 +481,7 @@ def _record_failure(number: Number, message: Message, error: network.NetworkErro
         fresh = Message.by_id(message.id)
         shown = None if is_ambiguous else failure_of([(error.code, error.reason)], [error.details])
         is_new = fresh is None or fresh.advance(status, at=clock.now(), error=shown)
-        if isinstance(error, NOT_SENT):
+        if _may_succeed_later(number, error):
             IdempotencyKey.release(message)
         else:
             IdempotencyKey.answer(message, answer.status, answer.body, answer.retry_after)

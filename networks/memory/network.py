@@ -78,6 +78,7 @@ class MemoryNetwork(Network):
     explanations = EXPLANATIONS
     opt_out = None
     template_differs = frozenset[str]()
+    passing_refusals = frozenset[str]()
 
     def __init__(self, deliver: Callable[[bytes], object] = lambda _: None) -> None:
         self.deliver = deliver

@@ -38,6 +38,15 @@ BY_STATUS: dict[int, type[network.NetworkError]] = {
 OPTED_OUT = "131050"
 # Parameters, name or language, text, and status of a template.
 TEMPLATE_DIFFERS = frozenset({"132000", "132001", "132005", "132012", "132015", "132016"})
+# Refusals that say nothing against the message, so the same one can be sent later. The reasons in order:
+# an experiment, a test number's list, the customer service window, too much marketing, an opt-out, and the
+# link of a file. Then a template that is not approved or paused, a blocked flow, and a changed identity.
+PASSING_REFUSALS = frozenset(
+    {
+        *("130472", "131030", "131047", "131049", OPTED_OUT, "131053"),
+        *("132001", "132015", "132068", "137000"),
+    }
+)
 # Each missing permission has a separate code in this range.
 PERMISSIONS = range(200, 300)
 

@@ -44,6 +44,7 @@ class Rules:
     explain = staticmethod(error_codes.explain)
     opt_out: str | None = error_codes.OPTED_OUT
     template_differs = error_codes.TEMPLATE_DIFFERS
+    passing_refusals = error_codes.PASSING_REFUSALS
     in_words = staticmethod(numbers.in_words)
     check_template = staticmethod(template_check.check)
     signup_problem = staticmethod(SIGNUP_PROBLEMS.get)
