@@ -103,7 +103,9 @@ class User(Owned):
     @classmethod
     def person(cls, email: str) -> list[Self]:
         """The users with this email and their accounts, oldest first. Empty for an unknown person."""
-        query = cls.select(cls, Account).join(Account).where(cls.email == normalise(email))
+        # 1.0.0 stored domains of other scripts as they were typed.
+        spellings = {normalise(email), email.strip().lower()}
+        query = cls.select(cls, Account).join(Account).where(cls.email.in_(spellings))
         return fetch(query.order_by(cls.id))
 
     @classmethod

@@ -225,3 +225,10 @@ def test_an_internationalized_domain_is_stored_in_ascii_so_that_one_mailbox_has_
 ):
     assert normalise(" Ana@B\u00fccher.Example ") == "ana@xn--bcher-kva.example"
     assert normalise("\u00e4@example.com") == "\u00e4@example.com"
+
+
+def test_a_user_whose_domain_1_0_0_stored_in_another_script_still_signs_in(user: User) -> None:
+    typed = "ana@b\u00fccher.example"
+    user.amend(email=typed)
+    assert [each.id for each in User.person(typed.upper())] == [user.id]
+    assert [each.id for each in User.person("ana@xn--bcher-kva.example")] == []
