@@ -11,7 +11,7 @@ EXTENSION = "x-pattern-error"
 SENTENCES = {
     r"^[^\x00]+$": TEXT,
     r"^[^\x00]*$": "The text contains the character NUL.",
-    r"^[^\x00-\x1F\x7F-\x9F]+$": "The text is empty, or contains a control character.",
+    r"^[^\x00-\x1F\x7F]+$": "The text is empty, or contains a control character of ASCII.",
     "^[!-~]+$": "Only printable ASCII characters without spaces are allowed.",
     "^[!-~]([ -~]*[!-~])?$": "Only printable ASCII characters are allowed, without a space at either end.",
     "^[A-Za-z0-9_-]{1,64}$": "An identifier has 1 to 64 letters of ASCII, digits, hyphens and underscores.",

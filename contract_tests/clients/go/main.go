@@ -235,6 +235,14 @@ func tell(event gateway.Event) told {
 		return told{happened.Event, happened.Data.Id, happened.Data.FromNumber}
 	case *gateway.MessageFailedEvent:
 		return told{happened.Event, happened.Data.Id, happened.Data.FromNumber}
+	case *gateway.MessageEchoedEvent:
+		return told{happened.Event, happened.Data.Id, happened.Data.FromNumber}
+	case *gateway.MessageEditedEvent:
+		return told{happened.Event, happened.Data.Id, happened.Data.FromNumber}
+	case *gateway.MessageDeletedEvent:
+		return told{happened.Event, happened.Data.Id, happened.Data.FromNumber}
+	case *gateway.CallUpdatedEvent:
+		return told{happened.Event, happened.Data.Id, happened.Data.FromNumber}
 	case *gateway.NumberActivatedEvent:
 		return told{happened.Event, happened.Data.Id, happened.Data.PhoneNumber}
 	case *gateway.NumberDisconnectedEvent:

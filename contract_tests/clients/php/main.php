@@ -28,6 +28,10 @@ const EVENTS = [
     'message.delivered' => Model\MessageDeliveredEvent::class,
     'message.read' => Model\MessageReadEvent::class,
     'message.failed' => Model\MessageFailedEvent::class,
+    'message.echoed' => Model\MessageEchoedEvent::class,
+    'message.edited' => Model\MessageEditedEvent::class,
+    'message.deleted' => Model\MessageDeletedEvent::class,
+    'call.updated' => Model\CallUpdatedEvent::class,
     'number.activated' => Model\NumberActivatedEvent::class,
     'number.disconnected' => Model\NumberDisconnectedEvent::class,
     'number.banned' => Model\NumberBannedEvent::class,
@@ -156,7 +160,7 @@ function tell(Model\ModelInterface $event): array
 {
     $about = $event->getData();
     $phone = match (true) {
-        $about instanceof Model\Message => $about->getFromNumber(),
+        $about instanceof Model\Message, $about instanceof Model\Call => $about->getFromNumber(),
         $about instanceof Model\Template => $about->getName(),
         $about instanceof Model\Contact => $about->getNumberId(),
         default => $about->getPhoneNumber(),

@@ -118,7 +118,7 @@ def tell(event)
   return [event.event, about.id, about.name] if about.is_a?(Template)
   return [event.event, about.id, about.number_id] if about.is_a?(Contact)
 
-  [event.event, about.id, about.is_a?(Message) ? about.from_number : about.phone_number]
+  [event.event, about.id, about.is_a?(Message) || about.is_a?(Call) ? about.from_number : about.phone_number]
 end
 
 # Verifies and parses the next delivery.

@@ -13,12 +13,16 @@ use serde_json::{from_str, from_value, json, Value};
 
 const RECIPIENT: &str = "15551234567";
 const PICTURE: &str = "https://example.com/parcel.png";
-const KINDS: [EventKind; 11] = [
+const KINDS: [EventKind; 15] = [
     EventKind::MessageReceived,
     EventKind::MessageSent,
     EventKind::MessageDelivered,
     EventKind::MessageRead,
     EventKind::MessageFailed,
+    EventKind::MessageEchoed,
+    EventKind::MessageEdited,
+    EventKind::MessageDeleted,
+    EventKind::CallUpdated,
     EventKind::NumberActivated,
     EventKind::NumberDisconnected,
     EventKind::NumberBanned,
@@ -159,7 +163,7 @@ fn template() -> TemplateContent {
 /// Uploads a picture, has the recipient send it, and downloads it.
 async fn exchange_picture(api: &Configuration, number: &ConnectedNumber, secret: &str) -> Result<String> {
     std::fs::write("parcel.png", "a picture")?;
-    let uploaded = media_api::upload_media(api, &number.id, "parcel.png".into()).await?;
+    let uploaded = media_api::upload_media(api, &number.id, "parcel.png".into(), None).await?;
     let image = json!({"id": uploaded.id});
     let inbound = json!({"to": number.phone_number, "from": RECIPIENT, "type": "image", "image": image});
     sandbox("inbound", inbound).await?;
@@ -173,7 +177,7 @@ async fn exchange_picture(api: &Configuration, number: &ConnectedNumber, secret:
 /// The event of the webhook's newest delivery, as the gateway stores it. `deliveries_api::get_delivery` cannot parse it,
 /// for the reason above `Happened`.
 async fn newest_payload(api: &Configuration, webhook: &str) -> Result<Value> {
-    let page = deliveries_api::list_webhook_deliveries(api, webhook, None, None, None, None, Some(1), None).await?;
+    let page = deliveries_api::list_webhook_deliveries(api, webhook, None, None, None, None, Some(1), None, None).await?;
     let url = format!("{}/deliveries/{}", api.base_path, page.data[0].id);
     let key = api.bearer_access_token.as_ref().ok_or("no key")?;
     let delivery: Value = api.client.get(url).bearer_auth(key).send().await?.json().await?;
@@ -207,6 +211,10 @@ enum Happened {
     Delivered(MessageDeliveredEvent),
     Read(MessageReadEvent),
     Failed(MessageFailedEvent),
+    Echoed(MessageEchoedEvent),
+    Edited(MessageEditedEvent),
+    Deleted(MessageDeletedEvent),
+    CallUpdated(CallUpdatedEvent),
     Activated(NumberActivatedEvent),
     Disconnected(NumberDisconnectedEvent),
     Banned(NumberBannedEvent),
@@ -222,6 +230,10 @@ fn parse(event: Value) -> Result<Happened> {
         "message.delivered" => Happened::Delivered(from_value(event)?),
         "message.read" => Happened::Read(from_value(event)?),
         "message.failed" => Happened::Failed(from_value(event)?),
+        "message.echoed" => Happened::Echoed(from_value(event)?),
+        "message.edited" => Happened::Edited(from_value(event)?),
+        "message.deleted" => Happened::Deleted(from_value(event)?),
+        "call.updated" => Happened::CallUpdated(from_value(event)?),
         "number.activated" => Happened::Activated(from_value(event)?),
         "number.disconnected" => Happened::Disconnected(from_value(event)?),
         "number.banned" => Happened::Banned(from_value(event)?),
@@ -242,6 +254,10 @@ fn tell(event: Happened) -> Value {
         Happened::Delivered(event) => message("message.delivered", &event.data),
         Happened::Read(event) => message("message.read", &event.data),
         Happened::Failed(event) => message("message.failed", &event.data),
+        Happened::Echoed(event) => message("message.echoed", &event.data),
+        Happened::Edited(event) => message("message.edited", &event.data),
+        Happened::Deleted(event) => message("message.deleted", &event.data),
+        Happened::CallUpdated(event) => json!(["call.updated", event.data.id, event.data.from_number]),
         Happened::Activated(event) => number("number.activated", &event.data),
         Happened::Disconnected(event) => number("number.disconnected", &event.data),
         Happened::Banned(event) => number("number.banned", &event.data),

@@ -9,6 +9,7 @@ import pytest
 
 from contract_tests.broken_bodies import Broken, all_broken
 from contract_tests.operations import all_operations
+from gateway.api import contract
 from gateway.api.pattern_errors import EXTENSION, SENTENCES
 from gateway.api.schema_errors import complaint, first_mistake
 
@@ -90,6 +91,13 @@ def test_every_pattern_of_a_request_has_a_sentence_for_errors() -> None:
         p for p, text in sentences.items() if not re.fullmatch(r"[A-Z].{10,150}[.]", text)
     ] == []
     assert SENTENCES.keys() - sentences.keys() == set()
+
+
+def test_every_pattern_compiles_in_ruby() -> None:
+    """Its escapes of bytes end at 7F, where other languages mean characters."""
+    every = [found["pattern"] for found in patterns(contract.load())]
+    assert len(every) > len(PATTERNED)
+    assert [pattern for pattern in every if re.search(r"\\x[89A-Fa-f]", pattern)] == []
 
 
 def test_a_mistake_that_the_outline_hides_is_found_by_the_whole_schema() -> None:

@@ -150,7 +150,7 @@ public class Main {
   private static String exchangePicture(ConnectedNumber number, String secret) throws Exception {
     var media = new MediaApi(API);
     Path picture = Files.writeString(Path.of("parcel.png"), "a picture");
-    UploadedMedia uploaded = media.uploadMedia(number.getId(), picture.toFile());
+    UploadedMedia uploaded = media.uploadMedia(number.getId(), picture.toFile(), null);
     sandbox("inbound", Map.of(
         "to", number.getPhoneNumber(), "from", RECIPIENT, "type", "image", "image", Map.of("id", uploaded.getId())));
     var inbound = (MessageReceivedEvent) next(secret).getActualInstance();
@@ -161,7 +161,7 @@ public class Main {
   /** The event of the webhook's newest delivery, as the gateway stores it. */
   private static List<String> newestPayload(String webhook) throws ApiException {
     var deliveries = new DeliveriesApi(API);
-    var page = deliveries.listWebhookDeliveries(webhook, null, null, null, null, 1, null);
+    var page = deliveries.listWebhookDeliveries(webhook, null, null, null, null, 1, null, null);
     return tell(deliveries.getDelivery(page.getData().get(0).getId()).getPayload());
   }
 
@@ -210,6 +210,10 @@ public class Main {
     if (happened instanceof MessageDeliveredEvent e) return of(e.getEvent(), e.getData());
     if (happened instanceof MessageReadEvent e) return of(e.getEvent(), e.getData());
     if (happened instanceof MessageFailedEvent e) return of(e.getEvent(), e.getData());
+    if (happened instanceof MessageEchoedEvent e) return of(e.getEvent(), e.getData());
+    if (happened instanceof MessageEditedEvent e) return of(e.getEvent(), e.getData());
+    if (happened instanceof MessageDeletedEvent e) return of(e.getEvent(), e.getData());
+    if (happened instanceof CallUpdatedEvent e) return of(e.getEvent(), e.getData());
     if (happened instanceof NumberActivatedEvent e) return of(e.getEvent(), e.getData());
     if (happened instanceof NumberDisconnectedEvent e) return of(e.getEvent(), e.getData());
     if (happened instanceof NumberBannedEvent e) return of(e.getEvent(), e.getData());
@@ -221,6 +225,10 @@ public class Main {
 
   private static List<String> of(Object kind, Message message) {
     return List.of(kind.toString(), message.getId(), message.getFromNumber());
+  }
+
+  private static List<String> of(Object kind, Call call) {
+    return List.of(kind.toString(), call.getId(), call.getFromNumber());
   }
 
   private static List<String> of(Object kind, ConnectedNumber number) {
