@@ -18,7 +18,8 @@ from benchmarks.receivers import Arrivals, Receiver
 
 STEPS = {b"message.sent", b"message.delivered", b"message.read"}
 _KIND = re.compile(rb'"event": ?"([^"]+)"')
-_IDENTIFIER = re.compile(rb'"id": ?"([^"]+)"')
+# That of the message, not of the event.
+_IDENTIFIER = re.compile(rb'"id": ?"(?!evt_)([^"]+)"')
 _TIMESTAMP = re.compile(rb'"timestamp": ?"([^"]+)"')
 _CREATED_AT = re.compile(rb'"createdAt": ?"([^"]+)"')
 

@@ -23,7 +23,8 @@ from functools import partial
 
 SLOW_SECONDS = 9
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
-_IDENTIFIER = re.compile(rb'"id": ?"([^"]+)"')
+# That of the message, not of the event.
+_IDENTIFIER = re.compile(rb'"id": ?"(?!evt_)([^"]+)"')
 
 
 @dataclass

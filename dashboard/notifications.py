@@ -11,8 +11,6 @@ from flask import Response, abort, request
 from dashboard.guard import DEVELOPERS, account
 from dashboard.site import PER_PAGE, FormError, blueprint, go, offset, show
 from models.accounts.invitation import LinkClosedError
-from models.accounts.user import normalise
-from models.addresses import MAX_EMAIL, is_email
 from models.errors import RateLimitedError, UnavailableError
 from models.reports.incident import AlertTarget, Incident
 from models.reports.recipient import Recipient
@@ -34,7 +32,7 @@ def notifications() -> Response:
 def save_notifications() -> Response:
     """Replace the recipients. Raises RateLimitedError."""
     target = AlertTarget.of(account().id)
-    emails = list(dict.fromkeys(map(normalise, request.form.get("emails", "").split())))
+    emails = list(dict.fromkeys(request.form.get("emails", "").lower().split()))
     try:
         _check(emails)
         url = _chosen_url(target)
@@ -96,8 +94,8 @@ def _check(emails: list[str]) -> None:
     if len(emails) > MAX_ADDRESSES:
         raise ValueError(f"{len(emails)} addresses are too many. Give at most {MAX_ADDRESSES}.")
     for email in emails:
-        if not is_email(email):
-            shown = email[:MAX_EMAIL]
+        if not mailing.is_address(email):
+            shown = email[: mailing.MAX_ADDRESS]
             raise ValueError(f"{shown} is not an email address. Correct or remove it.")
 
 

@@ -14,7 +14,6 @@ from typing import Any, cast
 
 from jsonschema_rs import Draft4Validator, ValidationError, ValidationErrorKind
 
-from gateway.api.parsers import KEYWORDS
 from gateway.api.pattern_errors import sentence_of
 
 Schema = dict[str, Any]
@@ -57,7 +56,7 @@ def validator_of(schema: Schema) -> Draft4Validator:
     already, so they would only take 10 MB of memory.
     """
     own = {name: part for name, part in schema.items() if name != "components"}
-    return Draft4Validator(own, mask=VALUE, keywords=KEYWORDS)
+    return Draft4Validator(own, mask=VALUE)
 
 
 def complaint(schema: Schema, value: Any, place: Place = ()) -> Complaint | None:
@@ -102,8 +101,6 @@ def _of_error(error: ValidationError, schema: Schema, place: Place) -> Complaint
             name = error.kind.unexpected[0]
         case ValidationErrorKind.Pattern():
             rule = f"{VALUE} does not match: {sentence_of(part)}{_correction(part, str(error.instance))}"
-        case ValidationErrorKind.Custom():
-            rule = f"{VALUE} does not match: {error.message}"
     return Complaint((*place, *error.instance_path), _with_value(rule, error.instance, part), name)
 
 

@@ -7,6 +7,7 @@ Passwords are stored as argon2id hashes with the first parameters of OWASP's pas
 19 MiB, 2 passes, 1 lane.
 """
 
+import re
 import secrets
 import threading
 from collections.abc import Iterable
@@ -23,9 +24,10 @@ from models.accounts.account import Account, Owned
 from models.accounts.actor import Actor, ActorKind, present_actor
 from models.accounts.audit import Audit
 from models.accounts.password_strength import MAX_EARLIER, check_password
-from models.addresses import ascii_email
 from models.database import BaseModel, exclusively, fetch, writing
 
+# Text without blanks around one at sign. Whether mail arrives there is unknown.
+EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}")
 _hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 # The hash of a random password: checking an unknown user takes as long as checking a known one.
 _NOBODY = "$argon2id$v=19$m=19456,t=2,p=1$UliTmA7UkcGZhohD1xlwAw$NZMR2QvtGrflVCxDzX4Hr+KyH40HVpdezJViL8AfjUE"
@@ -103,9 +105,7 @@ class User(Owned):
     @classmethod
     def person(cls, email: str) -> list[Self]:
         """The users with this email and their accounts, oldest first. Empty for an unknown person."""
-        # 1.0.0 stored domains of other scripts as they were typed.
-        spellings = {normalise(email), email.strip().lower()}
-        query = cls.select(cls, Account).join(Account).where(cls.email.in_(spellings))
+        query = cls.select(cls, Account).join(Account).where(cls.email == normalise(email))
         return fetch(query.order_by(cls.id))
 
     @classmethod
@@ -248,9 +248,8 @@ def record_of_person(user: User, own: str, by_others: str) -> None:
 
 
 def normalise(email: str) -> str:
-    """An email in the form that is stored and compared: an internationalized domain in ASCII."""
-    found = email.strip().lower()
-    return found if found.isascii() else ascii_email(found) or found
+    """An email in the form that is stored and compared."""
+    return email.strip().lower()
 
 
 def new_password() -> str:

@@ -16,6 +16,7 @@ from models.database import writing
 from models.deliveries.attempt import Outcome, record_outcomes
 from models.deliveries.claim import Terms
 from models.deliveries.delivery import Delivery
+from models.deliveries.event import identified
 from models.deliveries.webhook import Webhook
 from models.numbers.number import Number
 from services import message_status
@@ -153,7 +154,7 @@ def test_the_curl_script_sends_what_the_service_sends(
     assert b"200" in done.stdout
     [request] = receiver.at()
     at = int(request.headers["webhook-timestamp"])
-    assert request.body == payload.encode()
+    assert request.body == identified(event.id, payload).encode()
     assert request.headers["x-tenant"] == "****"
     assert request.headers["x-service-signature"] == signing.sign(hook.secret, request.body)
     expected = signing.sign_standard([hook.secret], event.id, at, request.body)

@@ -1,7 +1,6 @@
 """A send does what the table of its outcomes says: in the contract, docs/idempotency.md and ADR 5."""
 
 import asyncio
-import json
 import re
 from pathlib import Path
 
@@ -18,9 +17,13 @@ from services.sending import Answer
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/idempotency.md"
-COPIES = (ROOT / "openapi.yaml", ROOT / "docs/decisions/0005-idempotent-sending.md")
+# With the columns of each. Pages of the contract on phones have no room for what to do.
+COPIES = {
+    ROOT / "openapi.yaml": 3,
+    ROOT / "docs/decisions/0005-idempotent-sending.md": 4,
+}
 ROWS = re.findall(
-    r"^\| (The (?:network|number) .+?)\. \| (\d+)(?: `(\w+)`)? \| (stored|free) \| .+ \|$",
+    r"^\| (The (?:network|number) .+?)\. \| (\d+) \| (stored|free) \| .+ \|$",
     PAGE.read_text(),
     re.MULTILINE,
 )
@@ -48,8 +51,8 @@ ERRORS: dict[str, list[exceptions.NetworkError]] = {
     "The network gave no clear answer": [exceptions.AmbiguousError("timeout", "No answer.")],
 }
 CASES = [
-    (error, int(status), code, key == "stored")
-    for outcome, status, code, key in ROWS
+    (error, int(status), key == "stored")
+    for outcome, status, key in ROWS
     for error in ERRORS.get(outcome, [None])
 ]
 
@@ -69,18 +72,16 @@ def _send(
     return asyncio.run(sending.send(number.account_id, body, "key-1"))
 
 
-@pytest.mark.parametrize(("error", "status", "code", "is_stored"), CASES)
+@pytest.mark.parametrize(("error", "status", "is_stored"), CASES)
 def test_an_outcome_has_the_response_and_the_key_of_the_table(
     number: Number,
     monkeypatch: pytest.MonkeyPatch,
     error: exceptions.NetworkError | None,
     status: int,
-    code: str,
     is_stored: bool,  # noqa: FBT001 - a column of the table
 ) -> None:
     response = _send(number, monkeypatch, error)
     assert response.status == status
-    assert json.loads(response.body).get("error", {"code": ""})["code"] == code
     assert (IdempotencyKey.find(number.account_id, "key-1") is not None) == is_stored
 
 
@@ -89,9 +90,10 @@ def test_the_table_has_each_outcome_once_and_the_same_rows_everywhere() -> None:
     assert {*outcomes} == {"The network accepted the message", *ERRORS}
     assert len(outcomes) == len(ERRORS) + 1
     rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| The n")]
-    for copy in COPIES:
+    for copy, columns in COPIES.items():
+        expected = ["|".join(row.split("|")[: columns + 1]) + "|" for row in rows]
         lines = [line.strip() for line in copy.read_text().splitlines()]
-        assert [line for line in lines if line in rows] == rows
+        assert [line for line in lines if line in expected] == expected
 
 
 def test_the_page_lists_the_codes_of_states_that_can_change() -> None:

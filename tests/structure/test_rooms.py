@@ -48,7 +48,6 @@ OPENS_SOCKETS = {
     "gateway/cli/trigger.py": "controls the sandbox",
     "gateway/http/server.py": "listens for both families",
     "gateway/ops/watchdog.py": "tells systemd the state of the process",
-    "models/addresses.py": "reads IPv4 addresses, and connects to nothing",
     "models/database/redis_pool.py": "sets options of connections to Redis, and opens none",
     "models/database/resolver.py": "resolves names, and connects to nothing",
     "gateway/cli/up.py": "checks whether the ports of its parts are open",

@@ -15,6 +15,7 @@ from models.database import writing
 from models.deliveries.attempt import Attempt
 from models.deliveries.claim import MOST_BACK, Claim, Terms, claim_due
 from models.deliveries.delivery import Delivery, DeliveryState
+from models.deliveries.event import identified
 from models.deliveries.webhook import Webhook
 from tasks import deliver, queue
 from tasks.queue import huey
@@ -39,10 +40,10 @@ def _is_signed(request: Received, webhook_secret: str) -> bool:
 
 def test_a_due_delivery_is_signed_sent_and_recorded(account: Account, receiver: Receiver) -> None:
     webhook = factories.webhook(account, receiver.url())
-    [delivery] = factories.deliveries(account, webhook)
+    [delivery] = factories.deliveries(account, webhook, payload='{"a":1}')
     with running():
         [request] = receiver.wait()
-    assert request.body == b"{}"
+    assert request.body == identified(delivery.event_id, '{"a":1}').encode()
     assert _is_signed(request, webhook.secret)
     assert request.headers["x-service-event"] == "number.banned"
     assert request.headers["x-service-delivery"] == delivery.id

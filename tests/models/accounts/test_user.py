@@ -8,7 +8,7 @@ from models.accounts.account import Account
 from models.accounts.audit import Audit
 from models.accounts.password import replace_password
 from models.accounts.sign_in import Client, sign_in
-from models.accounts.user import EmailTakenError, User, hash_password, normalise
+from models.accounts.user import EmailTakenError, User, hash_password
 from models.accounts.user_session import (
     ADDRESS_LIMIT,
     ATTACKED_AT,
@@ -218,17 +218,3 @@ def test_sessions_and_attempts_are_removed_after_a_day(clock: Clock, user: User)
 @pytest.fixture(autouse=True)
 def _database(state: Stored) -> None:
     assert state.environment
-
-
-def test_an_internationalized_domain_is_stored_in_ascii_so_that_one_mailbox_has_one_spelling() -> (
-    None
-):
-    assert normalise(" Ana@B\u00fccher.Example ") == "ana@xn--bcher-kva.example"
-    assert normalise("\u00e4@example.com") == "\u00e4@example.com"
-
-
-def test_a_user_whose_domain_1_0_0_stored_in_another_script_still_signs_in(user: User) -> None:
-    typed = "ana@b\u00fccher.example"
-    user.amend(email=typed)
-    assert [each.id for each in User.person(typed.upper())] == [user.id]
-    assert [each.id for each in User.person("ana@xn--bcher-kva.example")] == []
