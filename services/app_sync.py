@@ -8,6 +8,7 @@ from typing import Any
 
 from gateway.settings import get_settings
 from models import clock
+from models.messages import app_message
 from models.messages.contact import Contact, Source
 from models.messages.message import Direction, Message, MessageStatus, Origin
 from models.numbers.number import Number
@@ -29,7 +30,7 @@ def record_message(number: Number, item: AppMessage, count: UsageCount) -> None:
         _follow(known, number, item, count)
         return
     contact = _contact(number, item, at)
-    message = Message.write_app(
+    message = app_message.write(
         number,
         item.other_party,
         item.content,
@@ -47,9 +48,9 @@ def record_message(number: Number, item: AppMessage, count: UsageCount) -> None:
 def _follow(message: Message, number: Number, item: AppMessage, count: UsageCount) -> None:
     """The content of a placeholder has come, or the owner's message itself after the history."""
     if not item.is_placeholder:
-        message.fill(item.type, item.content)
+        app_message.fill(message, item.type, item.content)
     if not item.is_history and message.origin == Origin.HISTORY:
-        message.leave_history(Origin.APP, opens_window=True)
+        app_message.leave_history(message, Origin.APP, opens_window=True)
         _emit(message, _contact(number, item, message.created_at), count)
 
 

@@ -6,6 +6,7 @@ Everything runs in the caller's transaction (services/ingestion.py).
 import logging
 
 from models import clock
+from models.messages import app_message
 from models.messages.callback import Callback, Reason, SetAside
 from models.messages.contact import Contact
 from models.messages.message import Direction, Message, Origin
@@ -95,8 +96,8 @@ def _receive(item: InboundMessage, count: UsageCount) -> Reason | None:
         message = corrections.apply_early(message, stored.early)
     else:
         message = Message.get_by_id(stored.id)
-        message.fill(item.type, item.content)
-        message.leave_history(None, opens_window=item.opens_window)
+        app_message.fill(message, item.type, item.content)
+        app_message.leave_history(message, None, opens_window=item.opens_window)
     at = message.created_at
     count.add(message)
     count.store(message)

@@ -3,7 +3,7 @@
 Everything runs in the caller's transaction.
 """
 
-from models.messages import search
+from models.messages import edits, search
 from models.messages.content import EMPTY
 from models.messages.message import Change, Message
 
@@ -27,7 +27,7 @@ def apply(message: Message) -> None:
     if message.change == Change.DELETED:
         _delete(message, original, at)
     elif original is not None:
-        original.mark_edited(message, at)
+        edits.mark_edited(original, message, at)
     if message.change == Change.EDITED and _is_deleted(message, original):
         # The edit arrived late. Its events have no content either.
         _empty(message.account_id, [message.id])
@@ -38,7 +38,7 @@ def _is_deleted(edit: Message, original: Message | None) -> bool:
     """Whether the author deleted the message that this one edits. That message may be unknown."""
     if original is not None:
         return original.deleted_at is not None
-    deletions = (each for each in Message.waiting_with(edit) if each.change == Change.DELETED)
+    deletions = (each for each in edits.waiting_with(edit) if each.change == Change.DELETED)
     return any(_is_same_author(each, edit) for each in deletions)
 
 
@@ -52,22 +52,22 @@ def _is_same_author(original: Message, message: Message) -> bool:
 
 def _delete(deletion: Message, original: Message | None, at: int) -> None:
     """Remove the content of a message and of its edits. The mark and the time remain."""
-    edits = _edits(deletion, original)
+    edited = _edits(deletion, original)
     if original is not None and (original.deleted_at is None or at < original.deleted_at):
         original.assign({"deleted_at": at})
-    _empty(deletion.account_id, [*edits, *([original.id] if original else [])])
+    _empty(deletion.account_id, [*edited, *([original.id] if original else [])])
 
 
 def _edits(deletion: Message, original: Message | None) -> list[str]:
     """The edits of the message that this one deletes, by the same author."""
     if deletion.contact_id is not None and deletion.quoted_wa_id is not None:
-        return Message.edits_of(deletion.contact_id, deletion.quoted_wa_id)
+        return edits.edits_by(deletion.contact_id, deletion.quoted_wa_id)
     last = None if original is None else Message.by_id(original.edit_id)
-    edits = Message.waiting_with(deletion) if last is None else Message.edits_like(last)
-    return [e.id for e in edits if e.change == Change.EDITED and _is_same_author(e, deletion)]
+    theirs = edits.waiting_with(deletion) if last is None else edits.edits_like(last)
+    return [e.id for e in theirs if e.change == Change.EDITED and _is_same_author(e, deletion)]
 
 
 def _empty(account_id: str, ids: list[str]) -> None:
     if ids:
-        Message.remove_content(ids)
+        edits.remove_content(ids)
         search.forget(account_id, ids)

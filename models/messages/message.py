@@ -23,14 +23,11 @@ from models import clock
 from models.accounts.account import Account
 from models.database import BaseModel, Prepared, fetch, is_in
 from models.long_text import LongText
-from models.messages.content import EMPTY, MOST_CONTENT, as_json
+from models.messages.content import MOST_CONTENT, as_json
 from models.numbers.number import Number
 
 # The most unsettled messages that one query returns.
 MOST_UNSETTLED = 10_000
-# A message of the app that is older gets an identifier of its own time. Less than the index of the search
-# waits for, and less than the tolerance of lists by time.
-LATE_MS = 30_000
 
 
 class Direction(StrEnum):
@@ -200,7 +197,7 @@ class Message(BaseModel):
         group_id: str | None = None,
     ) -> Self:
         """Store a message as ``pending`` inside the caller's transaction."""
-        return cls._write(
+        return cls.write(
             number,
             body,
             contact_id=contact_id,
@@ -247,7 +244,7 @@ class Message(BaseModel):
 
         ``known`` are ``network_at``, ``group_id``, ``opens_window`` and ``change``, if they are known.
         """
-        return cls._write(
+        return cls.write(
             number,
             body,
             contact_id=contact_id,
@@ -264,90 +261,12 @@ class Message(BaseModel):
         )
 
     @classmethod
-    def write_app(
-        cls,
-        number: Number,
-        other_party: str,
-        body: dict[str, Any],
-        *,
-        at: int,
-        quoted_wa_id: str | None,
-        **values: Any,
-    ) -> Self:
-        """Store a message of the network's own app inside the caller's transaction.
-
-        ``values`` are other columns, with ``direction``, ``origin`` and ``status``. A message of the history
-        has an identifier of its own time, and so does a late one. So it is in its place in every list.
-        """
-        is_inbound = values["direction"] == Direction.INBOUND
-        is_old = values["origin"] == Origin.HISTORY or at < clock.now() - LATE_MS
-        ends = (other_party, number.phone_number)
-        from_number, to_number = ends if is_inbound else ends[::-1]
-        message = cls._write(
-            number,
-            body,
-            id=clock.id_at("msg", at) if is_old else clock.new_id("msg"),
-            created_at=at,
-            from_number=from_number,
-            to_number=to_number,
-            opens_window=0 if is_inbound else None,
-            quoted_id=quoted_wa_id and cls.named(number, quoted_wa_id),
-            quoted_wa_id=quoted_wa_id,
-            is_backdated=1 if is_old else None,
-            **values,
-        )
-        if message.status not in FIRST.values():
-            _KEEP_STEP.execute(message.id, message.status, at, None, None, None)
-        return message
-
-    def fill(self, type_: str, body: dict[str, Any]) -> None:
-        """Replace a placeholder by its content, inside the caller's transaction."""
-        if self.is_placeholder and self.deleted_at is None:
-            self.assign({"type": type_, "body_json": as_json(body), "is_placeholder": None})
-
-    def leave_history(self, origin: Origin | None, *, opens_window: bool) -> None:
-        """The message itself has come after the history named it, inside the caller's transaction."""
-        self.assign({"origin": origin, "opens_window": None if opens_window else 0})
-
-    @classmethod
-    def _write(cls, number: Number, body: dict[str, Any], **values: Any) -> Self:
+    def write(cls, number: Number, body: dict[str, Any], **values: Any) -> Self:
+        """Store a message with these columns inside the caller's transaction."""
         given = {"id": clock.new_id("msg")} | values
         return cls.create(
             account=number.account_id, number=number.id, body_json=as_json(body), **given
         )
-
-    def mark_edited(self, edit: "Message", at: int) -> None:
-        """The author edited it with this message, in the caller's transaction. The latest edit counts."""
-        if self.edited_at is None or self.edited_at <= at:
-            self.assign({"edited_at": at, "edit_id": edit.id})
-
-    @classmethod
-    def edits_of(cls, contact_id: str, wa_message_id: str) -> list[str]:
-        """The edits of a person's message, by its network identifier, in the caller's transaction."""
-        theirs = cls.select(cls.id).where(IS_PERSONS, cls.contact_id == contact_id)
-        edits = theirs.where(cls.quoted_wa_id == wa_message_id, cls.change == Change.EDITED)
-        return [row.id for row in edits]
-
-    @classmethod
-    def waiting_with(cls, change: Self) -> list[Self]:
-        """All edits and deletions of a message that is not stored, in the caller's transaction.
-
-        ``change`` is one of them.
-        """
-        about = (cls.quoted_wa_id == change.quoted_wa_id) & (cls.number == change.number_id)
-        return list(cls.select().where(IS_EARLY, about))
-
-    @classmethod
-    def edits_like(cls, edit: Self) -> list[Self]:
-        """All edits of the message of this edit, in the caller's transaction."""
-        same = (cls.account == edit.account_id) & (cls.type == edit.type)
-        about = (cls.quoted_wa_id == edit.quoted_wa_id) & (cls.number == edit.number_id)
-        return list(cls.select().where(IS_RARE_TYPE, same, about))
-
-    @classmethod
-    def remove_content(cls, ids: Sequence[str]) -> None:
-        """Empty these messages inside the caller's transaction."""
-        cls.update(body_json=EMPTY).where(cls.id.in_(list(ids))).execute()
 
     def has_been(self, status: MessageStatus) -> bool:
         """Whether its history has this step."""
@@ -372,7 +291,8 @@ class Message(BaseModel):
         A step with a lower rank is stored in the history only. A repeated one keeps the earliest time.
         A ``pricing`` replaces that of the same status or a lower one. ``network_at`` is the network's time.
         """
-        code, text, errors = Failure(*error) if error else (None, None, None)
+        failure = Failure(*error) if error else None
+        code, text, errors = failure or (None, None, None)
         forwards = STATUS_RANK[status] > STATUS_RANK[self.status]
         changes: dict[str, str | int | None] = {}
         if wa_message_id and not self.wa_message_id:
@@ -391,9 +311,13 @@ class Message(BaseModel):
         if network_at is not None and (forwards or is_same):
             changes["network_at"] = network_at
         changes |= self._repricing(status, pricing)
-        _KEEP_STEP.execute(self.id, status, at, code, text, errors)
+        self.keep_step(status, at, failure)
         self.assign(changes)
         return forwards
+
+    def keep_step(self, status: str, at: int, failure: Failure | None = None) -> None:
+        """Store a step in the history. A repeated one keeps the earliest time."""
+        _KEEP_STEP.execute(self.id, status, at, *(failure or (None, None, None)))
 
     def placed(self, status: MessageStatus, at: int) -> int:
         """The time of a step as shown: not before the previous step, because the network rounds times."""
