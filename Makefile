@@ -38,9 +38,9 @@ OF_DATABASE := tests/models tests/tasks/test_ingest.py tests/tasks/test_sweep.py
 # These start servers for themselves, so they run once, with all the others.
 OF_SERVERS := $(addprefix tests/models/database/test_,encrypted_servers.py failover.py pipeline.py postgresql.py postgresql_lost.py \
 	redis_pool.py resolver.py session.py silence.py)
-OF_PROCESSES := contract_tests/test_two_workers.py contract_tests/test_idempotency.py
+OF_PROCESSES := contract_tests/test_two_workers.py contract_tests/relayed/test_idempotency.py
 # Texts, times, identifiers, lists, search, events and the doctor, over HTTP.
-OF_SETTINGS := $(addprefix contract_tests/,conformance callbacks test_idempotency.py test_events.py test_redelivery.py \
+OF_SETTINGS := $(addprefix contract_tests/,conformance callbacks relayed/test_idempotency.py test_events.py test_redelivery.py \
 	test_doctor.py cli dashboard/test_search_page.py dashboard/test_dashboard_times.py dashboard/test_message_pages.py)
 # $(call on,BACKEND,TESTS), $(call alone). Arguments that select no test are not an error.
 on = TEST_BACKEND=$(1) $(PYTEST) $(2) $(PYTEST_ARGS) || [ $$? -eq 5 ]

@@ -1,6 +1,6 @@
 """Idempotency of POST /messages/send: a repeated request never sends twice.
 
-Concurrent requests and an unreachable or silent network: contract_tests/test_idempotency.py.
+Concurrent requests and an unreachable or silent network: contract_tests/relayed/test_idempotency.py.
 """
 
 import secrets

@@ -18,7 +18,7 @@ from tooling.matrix.versions import BUILD, ROOT, MissingError, postgresql, pytho
 
 PYTHONS = ("3.11", "3.12", "3.13")
 POSTGRESQLS = ("13", "14", "15", "16", "17", "18")
-OF_SERVICE = ("contract_tests/test_idempotency.py", "contract_tests/test_clean_stop.py")
+OF_SERVICE = ("contract_tests/relayed/test_idempotency.py", "contract_tests/test_clean_stop.py")
 ALL = ("tests", "sandbox/tests", *OF_SERVICE)
 OF_DATABASE = (
     "tests/models",

@@ -1,7 +1,6 @@
 """After a crash, a killed process never sends twice, and its error reveals nothing."""
 
 import re
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
@@ -9,30 +8,10 @@ import requests
 
 from contract_tests.halting import halted
 from contract_tests.harness import WAIT_SECONDS, Customer, Gateway, wait_for
-from contract_tests.relay import Relay, accepted, behaving, relayed
+from contract_tests.relay import Relay, accepted, behaving
 
-Line = tuple[Gateway, Relay]
 ABSENT = re.compile("no such table|relation .* does not exist")
 LIMIT_HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
-
-
-@pytest.fixture(scope="module")
-def line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Line]:
-    """A running service whose connection to the network can be cut."""
-    with relayed(tmp_path_factory.mktemp("gateway")) as line:
-        yield line
-
-
-@pytest.fixture(scope="module")
-def gateway(line: Line) -> Gateway:
-    """The service."""
-    return line[0]
-
-
-@pytest.fixture(scope="module")
-def relay(line: Line) -> Relay:
-    """The relay."""
-    return line[1]
 
 
 def _kill_web(gateway: Gateway, waiting: "Future[requests.Response]") -> None:

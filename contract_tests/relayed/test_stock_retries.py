@@ -1,6 +1,6 @@
 """A usual client with urllib3's Retry sends one message for each key, and succeeds if the network accepts."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
@@ -9,27 +9,13 @@ from requests.adapters import HTTPAdapter
 from urllib3.util import Retry
 
 from contract_tests.harness import WAIT_SECONDS, Customer, Gateway
-from contract_tests.relay import Relay, accepted, behaving, relayed
+from contract_tests.relay import Relay, accepted, behaving
 
-Line = tuple[Gateway, Relay]
 Repair = Callable[[], None]
 # By the sandbox's knob more_fates.
 THROTTLED, UNPAID, BLOCKED, WINDOW = "15550100010", "15550100016", "15550100019", "15550100008"
 UNCLEAR_AND_LOST = "15550100018"
 REFUSED, UNCLEAR_AND_SENT = "15550100001", "15550100004"
-
-
-@pytest.fixture(scope="module")
-def line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Line]:
-    """A running service whose connection to the network can be cut."""
-    with relayed(tmp_path_factory.mktemp("gateway")) as line:
-        yield line
-
-
-@pytest.fixture(scope="module")
-def gateway(line: Line) -> Gateway:
-    """The service."""
-    return line[0]
 
 
 @pytest.fixture
@@ -90,9 +76,8 @@ def test_a_throttled_send_succeeds_after_the_given_time(
 
 
 def test_a_send_that_did_not_reach_the_network_succeeds_once_it_does(
-    line: Line, customer: Customer, pauses: _Pauses
+    gateway: Gateway, relay: Relay, customer: Customer, pauses: _Pauses
 ) -> None:
-    gateway, relay = line
     relay.cut()
     pauses.repair = relay.restore
     sent = _send(gateway, customer, "15551239001")

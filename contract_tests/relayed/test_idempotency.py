@@ -4,38 +4,16 @@ The contract's rules on the key are tested in conformance/test_conformance_idemp
 """
 
 import json
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
 import requests
 
 from contract_tests.harness import Customer, Gateway
 from contract_tests.raw_http import Request, all_at_once
-from contract_tests.relay import Relay, accepted, behaving, relayed
+from contract_tests.relay import Relay, accepted, behaving
 
 CONCURRENT = 50
 REPLAYED = "Idempotency-Replayed"
-Line = tuple[Gateway, Relay]
-
-
-@pytest.fixture(scope="module")
-def line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Line]:
-    """A running service whose connection to the network can be cut."""
-    with relayed(tmp_path_factory.mktemp("gateway")) as line:
-        yield line
-
-
-@pytest.fixture(scope="module")
-def gateway(line: Line) -> Gateway:
-    """The service."""
-    return line[0]
-
-
-@pytest.fixture(scope="module")
-def relay(line: Line) -> Relay:
-    """The relay."""
-    return line[1]
 
 
 def _is_replayed(answer: requests.Response) -> bool:
