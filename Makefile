@@ -54,7 +54,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: attacks audit trace erasures receivers odd-answers wrong-settings upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-peers bench-backlog bench-amplification bench-overview bench-search bench-suppressions help run test contract fuzz fuzz-stranger chaos kills failover matrix mutants check style types imports lint breaks release docs format lock clean chromium runtimes servers backends
+.PHONY: attacks audit trace erasures receivers odd-answers wrong-settings upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-peers bench-backlog bench-amplification bench-overview bench-search bench-suppressions help run test contract fuzz fuzz-stranger chaos kills failover matrix mutants check style types imports lint breaks release docs format lock sdk clean chromium runtimes servers backends
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -174,8 +174,9 @@ style: $(VENV)/.dev
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 
-types: $(VENV)/.dev
+types: $(VENV)/.dev node_modules/.installed
 	@$(BIN)/mypy $(CHECKED)
+	@$(NODE)/tsc --project sdk/typescript --noEmit
 
 imports: $(VENV)/.dev
 	@$(BIN)/lint-imports --no-logo
@@ -189,7 +190,7 @@ lint: node_modules/.installed ## Lint the contract, openapi.yaml
 # tooling/words.yml is the word list. .textlintrc.json limits the length of sentences. Findings name the original file.
 words: node_modules/.installed ## Lint the language of comments, messages, pages and documentation
 	@$(BIN)/python tooling/prose.py
-	@$(NODE)/textlint --format unix build/prose | sed -E 's#^.*/build/prose/##; s#^([^:]+\.(py|html|ya?ml))\.md:#\1:#'
+	@$(NODE)/textlint --format unix build/prose | sed -E 's#^.*/build/prose/##; s#^([^:]+\.(py|html|ya?ml|m?ts))\.md:#\1:#'
 
 breaks: $(VENV)/.dev ## Compare the contract with the latest release and list breaking changes
 	@$(BIN)/python -m tooling.contract_breaks
@@ -207,6 +208,9 @@ release: $(VENV)/.release ## Build wheel, sdist, SBOM and image definition of th
 # would not count as errors.
 docs: $(VENV)/.docs node_modules/.installed ## Build the documentation into build/docs
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+sdk: $(VENV)/.dev node_modules/.installed ## Generate the types of the SDKs from the contract
+	@$(BIN)/python -m tooling.sdk_typescript
 
 format: $(VENV)/.dev ## Format the code and apply ruff's fixes
 	@$(BIN)/ruff check --fix --exit-zero .

@@ -155,8 +155,30 @@ def contract(source: str) -> str:
     return lines.text()
 
 
+TOKENS = re.compile(
+    r"""/\*(?P<block>.*?)\*/|//(?P<line>[^\n]*)|(?P<text>"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`)|'(?:\\.|[^'\\\n])*'""",
+    re.DOTALL,
+)
+
+
+def typescript(source: str) -> str:
+    """Comments, and string literals of several words. Each literal is a sentence."""
+    lines = Lines(source.count("\n") + 1)
+    for token in TOKENS.finditer(source):
+        first = source.count("\n", 0, token.start()) + 1
+        if text := token["block"] or token["line"]:
+            lines.put(first, re.sub(r"^[ \t/]*\*? ?", "", text, flags=re.MULTILINE))
+        elif (text := (token["text"] or "")[1:-1]) and _is_text(text):
+            lines.put(first, re.sub(r"\$\{[^}]*\}", "X", text) + ("" if text[-1] in ".!?" else "."))
+    return lines.text()
+
+
+# Generated modules have the descriptions of the contract.
+GENERATED = "sdk/typescript/src/generated/"
 READERS: dict[str, Callable[[str], str]] = {
     ".py": python,
+    ".ts": typescript,
+    ".mts": typescript,
     ".html": page,
     ".yaml": contract,
     ".yml": contract,
@@ -172,7 +194,8 @@ def main() -> None:
     ).stdout
     for name in filter(None, names.split("\0")):
         file = ROOT / name
-        if file.suffix in READERS and file.is_file() and not file.is_symlink():
+        is_ours = file.is_file() and not file.is_symlink() and not name.startswith(GENERATED)
+        if file.suffix in READERS and is_ours:
             target = TARGET / f"{name}.md" if file.suffix != ".md" else TARGET / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(

@@ -57,3 +57,15 @@ def test_comments_docstrings_and_messages_keep_their_lines() -> None:
         "a name.",
         "",
     ]
+
+
+def test_comments_and_messages_of_typescript_keep_their_lines() -> None:
+    source = [
+        "/** A comment.",
+        " *",
+        " * Its second part. */",
+        'const url = "http://a"; // Why.',
+        "throw new Error(`The ${name} is empty`);",
+    ]
+    lines = prose.typescript("\n".join(source)).splitlines()
+    assert lines == ["A comment.", "", "Its second part.", "Why.", "The X is empty."]

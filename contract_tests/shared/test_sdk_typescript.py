@@ -1,0 +1,56 @@
+"""The SDK for TypeScript against the running service: strictly typed, it does a customer's whole job."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from contract_tests.clients import story
+from contract_tests.clients.sdk import compiled, program
+from contract_tests.clients.toolbox import tool_environment
+from contract_tests.harness import WAIT_SECONDS, Gateway
+from tooling.sdk_typescript import compile_to, operations
+
+
+@pytest.fixture(scope="module")
+def sdk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The compiled package."""
+    return compile_to(tmp_path_factory.mktemp("sdk") / "client")
+
+
+@pytest.fixture(scope="module")
+def programs(sdk: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The compiled programs of contract_tests/clients/sdk_typescript."""
+    folder = program(sdk, tmp_path_factory.mktemp("programs"))
+    assert compiled(folder) == ""
+    return folder
+
+
+def test_a_program_with_the_sdk_does_a_customers_whole_job(
+    programs: Path, gateway: Gateway
+) -> None:
+    told = story.tell(gateway, programs, ("node", "out/main.mjs"))
+    story.check(told, gateway)
+
+
+def test_each_operation_of_the_contract_has_a_method(programs: Path) -> None:
+    calls, requests = [], []
+    for operation in operations():
+        names = re.findall(r"{(\w+)}", operation.path)
+        calls.append([operation.name, dict.fromkeys(names, "a/b c") | {"limit": 1}])
+        path = re.sub(r"{\w+}", quote("a/b c", safe=""), operation.path)
+        requests.append(f"{operation.verb.upper()} http://gateway/api{path}?limit=1")
+    done = subprocess.run(
+        ["node", "out/operations.mjs"],
+        cwd=programs,
+        env=tool_environment(),
+        input=json.dumps(calls),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        timeout=WAIT_SECONDS,
+    )
+    assert json.loads(done.stdout) == requests
