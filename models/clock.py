@@ -271,7 +271,8 @@ def id_at(prefix: str, at: int) -> str:
 
 def new_ids(prefix: str, count: int) -> list[str]:
     """Up to 1,024 identifiers in ascending order. They cost less than one by one."""
-    first = new_id(prefix)[:-2]
+    # Not by the generator: within a millisecond it counts, and the next ones would be the same.
+    first = id_at(prefix, now())[:-2]
     pairs = product(_DIGITS, repeat=2)
     return [f"{first}{a}{b}" for a, b in islice(pairs, count)]
 

@@ -87,8 +87,9 @@ def test_an_opt_out_holds_for_all_numbers_and_so_does_its_end(
     assert sorted(updates()) == sorted(
         (each.id, out) for each in (here, there) for out in (True, False)
     )
-    actions = [row.action for row in Audit.select() if row.subject == there.id]
-    assert sorted(actions) == ["contact.opted_in", "contact.opted_out"]
+    rows = Audit.select().order_by(Audit.id)
+    actions = [row.action for row in rows if row.subject == there.id]
+    assert actions == ["contact.opted_out", "contact.opted_in"]
 
 
 def test_a_later_contact_of_another_number_is_opted_out(number: Number, second: Number) -> None:
@@ -118,6 +119,7 @@ def test_an_account_may_keep_the_consent_of_each_number(
     here, there = both
     opt(here, 1_000, out=True)
     assert [is_out(here), is_out(there)] == [True, False]
+    assert updates() == [(here.id, True)]
     opt(there, 2_000, out=False)
     assert is_out(here)
     opt(here, 2_000, out=False)
@@ -150,6 +152,30 @@ def test_a_late_opt_out_of_another_contact_of_the_person_changes_nothing(
     opt(here, 40_000, out=False)
     opt(there, 10_000, out=True)
     assert [is_out(here), is_out(there)] == [False, False]
+
+
+@pytest.mark.parametrize("out", [True, False])
+def test_a_repeated_statement_outdates_one_from_before_that_arrives_through_another_number(
+    both: tuple[Contact, Contact], *, out: bool
+) -> None:
+    here, there = both
+    for at in (10_000, 20_000, 90_000):
+        opt(here, at, out=out or at == 10_000)
+    opt(there, 50_000, out=not out)
+    assert [is_out(here), is_out(there)] == [out, out]
+    opt(there, 95_000, out=not out)
+    assert [is_out(here), is_out(there)] == [not out, not out]
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_of_two_statements_of_one_second_the_one_that_arrives_last_counts(
+    number: Number, *, first: bool
+) -> None:
+    contact = factories.contact(number, phone=PHONE)
+    opt(contact, 4_000, out=not first)
+    for out in (first, not first):
+        opt(contact, 5_000, out=out)
+    assert is_out(contact) == (not first)
 
 
 def test_an_opt_in_to_one_number_leaves_the_opt_out_of_the_others(
@@ -415,12 +441,16 @@ def test_of_merged_contacts_the_latest_statement_counts(number: Number) -> None:
     assert Suppression.select().where(Suppression.ended_at.is_null()).count() == 0
 
 
-def test_an_end_of_the_opt_out_keeps_no_identifier(account: Account) -> None:
+def test_an_end_of_the_opt_out_keeps_no_identifier(account: Account, number: Number) -> None:
     row, is_new = consent.suppress(account.id, PHONE, None, "asked by phone")
     assert is_new
     consent.end(account.id, row.id)
     ended = Suppression.get_by_id(row.id)
     assert (ended.is_out, ended.person, ended.reason) == (False, None, None)
+    consent.end(account.id, row.id)
+    assert Audit.select().where(Audit.action == "suppression.removed").count() == 1
+    assert not is_out(factories.contact(number, phone=PHONE))
+    assert Suppression.get_by_id(row.id).person is None
     again, is_new = consent.suppress(account.id, PHONE, None, None)
     assert (again.id, is_new, again.person) == (row.id, True, PHONE)
 
@@ -519,7 +549,13 @@ def test_an_erasure_of_somebody_who_opted_in_again_keeps_nothing(number: Number)
     contact = factories.contact(number, phone=PHONE)
     opt(contact, 1_000, out=True)
     opt(contact, 2_000, out=False)
+    other = factories.contact(number, phone=OTHER)
+    opt(other, 1_000, out=True)
+    opt(other, 2_000, out=False)
     Erasure.begin(Contact.get_by_id(contact.id))
+    [left] = Suppression.select()
+    assert left.said_at == 2_000
+    Erasure.begin(Contact.get_by_id(other.id))
     assert Suppression.select().count() == 0
 
 
@@ -535,6 +571,15 @@ def test_an_opt_out_that_only_a_contact_or_only_the_list_knows_is_refused_too(
     opt(contact, 3_000, out=True)
     contact.amend(opted_out_at=None)
     assert is_refused(contact)
+
+
+def test_consent_is_joined_only_if_the_account_has_not_parted_it_again(
+    account: Account, both: tuple[Contact, Contact]
+) -> None:
+    per_number(account)
+    opt(both[0], 1_000, out=True)
+    consent.join(account.id)
+    assert [is_out(each) for each in both] == [True, False]
 
 
 def test_joining_the_consent_of_numbers_applies_it_to_the_others(

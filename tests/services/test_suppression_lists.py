@@ -87,8 +87,9 @@ def test_of_two_lines_about_a_person_the_later_statement_counts(
         ("person,time\n15551234567,yesterday\n15551234567,2020-01-01\n", ["Line 2:", "Line 3:"]),
         ("person,time\n15551234567,2999-01-01T00:00:00Z\n", ["Line 2:"]),
         (f"person,reason\n15551234567,{'x' * 201}\n", ["Line 2:"]),
+        ("person,time\n15551234567,1970-01-01T00:00:00Z\n", ["Line 2:"]),
         ("person,numberId\n15551234567,num_1\n", ["Line 2:"]),
-        (f"person,reason\n15551234567,{'x' * 200_000}\n", ["Line"]),
+        (f"person,reason\n15551234567,{'x' * 200_000}\n", ["Line 1, or the next one"]),
         ("person\n" + "1\n" * 12, ["Line 2:", "Line 11:", " 2 more lines"]),
     ],
 )
@@ -102,6 +103,56 @@ def test_a_wrong_line_is_named_and_nothing_is_imported(
     # Errors are logged, and lines are about people.
     assert PHONE not in refused.value.message
     assert (stored(), Audit.select().count()) == ([], 0)
+
+
+def test_ten_wrong_lines_are_all_named(account: Account) -> None:
+    with pytest.raises(InvalidError) as refused:
+        load(account, "person\n" + "1\n" * 10)
+    assert "Line 11:" in refused.value.message
+    assert "more" not in refused.value.message
+
+
+def test_two_lists_are_imported_within_a_millisecond(account: Account, clock: Clock) -> None:
+    for person in (PHONE, OTHER):
+        assert load(account, f"person\n{person}\n").added == 1
+    assert [at for *_, at in stored()] == [clock.at, clock.at]
+
+
+def test_a_list_without_people_imports_nothing(account: Account) -> None:
+    assert load(account, "person\n\n") == (0, 0, 0)
+
+
+def test_a_time_may_be_of_a_clock_that_is_a_day_ahead(account: Account, clock: Clock) -> None:
+    ahead = timestamp(clock.at + 24 * 3_600_000)
+    assert load(account, f"person,time\n{PHONE},{ahead}\n").added == 1
+    assert load(account, f"person,time\n{OTHER},1970-01-01T00:00:00.001Z\n").added == 1
+    assert [at for *_, at in stored()] == [clock.at, 1]
+
+
+def test_a_reason_is_stored_without_the_mark_of_an_export(account: Account) -> None:
+    long = "x" * 200
+    reasons = {PHONE: "'=1+1", OTHER: "'tis enough", ID: "=1+1", "US.1002": "''a", "US.1003": long}
+    load(account, "\n".join(["person,reason", *map(",".join, reasons.items())]))
+    found = {person: reason for person, _, reason, *_ in stored()}
+    assert found == reasons | {PHONE: "=1+1"}
+
+
+def test_the_limit_counts_only_the_accounts_opt_outs_in_force(
+    account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(suppression_lists, "MOST_SUPPRESSIONS", 1)
+    load(Account.open("Other", "pro"), f"person\n{PHONE}\n")
+    row, _ = consent.suppress(account.id, PHONE, None, None)
+    consent.end(account.id, row.id)
+    assert load(account, f"person\n{OTHER}\n").added == 1
+
+
+def test_a_list_names_no_number_if_each_opt_out_holds_for_all(
+    account: Account, number: Number
+) -> None:
+    with pytest.raises(InvalidError):
+        load(account, f"person,numberId\n{PHONE},{number.id}\n")
+    assert stored() == []
 
 
 def test_a_file_of_another_encoding_is_refused(account: Account) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from models.accounts import opt_words
-from models.accounts.opt_words import LANGUAGES, is_among, languages_of, with_english
+from models.accounts.opt_words import LANGUAGES, is_among, languages_of, of_locales, with_english
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,27 @@ def test_a_word_is_found_without_case_invisible_marks_and_punctuation(text: str)
     assert languages_of(text, out=True) == {"en"}
 
 
+# The first and the last of each range of marks that no letter is next to.
+ENDS = (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180F, 0x2800, 0x3164, 0xFE00, 0xFE0F)
+
+
+@pytest.mark.parametrize("mark", [*ENDS, 0xE0100, 0xE01EF])
+def test_each_invisible_mark_may_be_inside_a_word(mark: int) -> None:
+    assert languages_of(f"st{chr(mark)}op", out=True) == {"en"}
+
+
+@pytest.mark.parametrize(
+    "letter", [0x17B3, 0x1161, 0x2801, 0x3163, 0x3165, 0xFDFF, 0xFE10, 0xE01F0]
+)
+def test_a_visible_neighbour_of_an_invisible_mark_makes_another_text(letter: int) -> None:
+    assert languages_of(f"st{chr(letter)}op", out=True) == frozenset()
+
+
+def test_a_text_of_200_characters_may_be_a_word() -> None:
+    assert languages_of("stop" + "!" * 196, out=True) == {"en"}
+    assert languages_of("stop" + "!" * 197, out=True) == frozenset()
+
+
 @pytest.mark.parametrize(
     "text", ["ABONEL\u0130KTEN \u00c7IK", "abonelikten \u00e7\u0131k", "Abonelikten \u00e7ik"]
 )
@@ -89,6 +110,10 @@ def test_an_own_word_may_consist_of_signs_alone() -> None:
     assert not is_among("✅", ["❌"])
     assert is_among("Fin.", ["fin"])
     assert not is_among("", ["\u200b"])
+
+
+def test_the_language_of_a_locale_is_its_first_two_letters() -> None:
+    assert set(of_locales(["pt_BR", "PT_pt", "zh_CN", "fil", "x"])) == {"pt", "zh"}
 
 
 def test_english_is_always_among_chosen_languages() -> None:
