@@ -8,6 +8,7 @@ that the value selects.
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import reduce
 from itertools import islice
 from typing import Any, cast
@@ -25,6 +26,8 @@ MAX_POINTER_CHARACTERS = 256
 GROUPING = str.maketrans("", "", " +-.()/")
 # How many unknown properties of an object are looked at, unless more are allowed.
 MAX_UNKNOWN = 10
+# The most properties that a message lists.
+MAX_KNOWN = 10
 # How many characters of a value a message repeats.
 MAX_VALUE = 60
 # What the validator writes for the value: a character that no message of it contains.
@@ -99,6 +102,7 @@ def _of_error(error: ValidationError, schema: Schema, place: Place) -> Complaint
             name = error.kind.property
         case ValidationErrorKind.AdditionalProperties():
             name = error.kind.unexpected[0]
+            rule += _known(part, name)
         case ValidationErrorKind.Pattern():
             rule = f"{VALUE} does not match: {sentence_of(part)}{_correction(part, str(error.instance))}"
     return Complaint((*place, *error.instance_path), _with_value(rule, error.instance, part), name)
@@ -124,6 +128,22 @@ def _correction(part: Schema, text: str) -> str:
     correct = "".join(text.translate(GROUPING).split())
     is_valid = correct.isdecimal() and validator_of(part).is_valid(correct)
     return f" Write {json.dumps(correct)}." if is_valid else ""
+
+
+def _known(part: Schema, unknown: str) -> str:
+    """The property that an unknown name probably means, otherwise all properties if they are few."""
+    names = {_letters(name): name for name in part.get("properties", {})}
+    near = get_close_matches(_letters(unknown[:MAX_VALUE]), names, n=1)
+    if near:
+        return f'. Did you mean "{names[near[0]]}"?'
+    if not 0 < len(names) <= MAX_KNOWN:
+        return ""
+    return f". Known are {', '.join(names.values())}."
+
+
+def _letters(name: str) -> str:
+    """A name without case and underscores: responses have ``numberId`` for the ``number_id`` of a request."""
+    return name.replace("_", "").lower()
 
 
 def _without_unions(schema: Schema) -> Schema:
