@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from contract_tests.waiting import wait_for
 from models.accounts.account import Account
 from models.database import database
 from models.database.postgresql import LostError
@@ -59,10 +60,9 @@ def test_it_waits_until_what_was_claimed_has_ended(
 
     waiting = threading.Thread(target=run)
     waiting.start()
+    wait_for(lambda: not Webhook.select().where(Webhook.active).exists(), "the change")
     waiting.join(0.1)
     assert waiting.is_alive()
-    found = Webhook.by_id(webhook.id)
-    assert found is None or not found.active, "the change is there already"
     record_outcomes(map(factories.success, claimed), lambda _: None, 10)
     waiting.join(LONG / 2)
     assert not waiting.is_alive()
@@ -74,7 +74,7 @@ def test_it_waits_no_longer_than_an_attempt_takes_to_begin(
     """A receiver may hang for much longer."""
     assert len(claim_due(10, Terms(10, 30_000))) == 1
     took = _took(lambda: switch_off(webhook))
-    assert service.BEGUN_SECONDS < took < service.BEGUN_SECONDS + 1
+    assert service.BEGUN_SECONDS < took < LONG / 2
 
 
 def test_it_waits_for_no_other_webhook(
