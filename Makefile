@@ -320,7 +320,7 @@ toolchains:
 	ruby -rtyphoeus -e 0 2>/dev/null || missing="$$missing ruby ruby-typhoeus"; \
 	[ -z "$$missing" ] || tooling/system-packages $$missing
 	@for tool in go cargo; do command -v $$tool >/dev/null || { \
-	echo "Missing: $$tool. Install Go 1.23 or newer and a current Rust, then run this again." >&2; exit 1; }; done
+	echo "Missing: $$tool. Install Go 1.26 or newer and a current Rust, then run this again." >&2; exit 1; }; done
 
 # The servers that tests and benchmarks start. Debian keeps postgres off the PATH, so `command -v` does not find it.
 servers:

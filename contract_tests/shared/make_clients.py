@@ -6,6 +6,7 @@ build/clients, for people to read and for cargo's incremental builds.
 
 import json
 import shutil
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,17 @@ COMMANDS = {
     "ruby": ["exec ruby main.rb"],
     "typescript-axios": ["node_modules/.bin/tsc --project .", "exec node out/main.js"],
 }
+OAPI_CODEGEN = "go tool oapi-codegen -generate types,client -package gateway"
+# Other generators: the command that generates, and those that build and run the program. `go tool` runs the
+# version of go.mod.
+OTHERS = {
+    "oapi-codegen": (
+        f"mkdir gateway && {OAPI_CODEGEN} -o gateway/client.go {CONTRACT}",
+        "go vet ./...",
+        "go build -o program .",
+        "exec ./program",
+    ),
+}
 
 # The programs of docs/clients.md that send: the file, the build commands, and the command to run.
 DOCUMENTED = {
@@ -68,7 +80,7 @@ DOCUMENTED = {
 
 
 def new_folder(name: str) -> Path:
-    """An empty folder, or one with the program of that name and the packages of node."""
+    """An empty folder, or one with the program of that name, the packages of node and the story in Go."""
     folder, program = BUILD / name, PROGRAMS / name.replace("-", "_")
     shutil.rmtree(folder, ignore_errors=True)
     if program.exists():
@@ -76,6 +88,8 @@ def new_folder(name: str) -> Path:
     else:
         folder.mkdir(parents=True)
     (folder / "node_modules").symlink_to(NODE_MODULES)
+    if (folder / "go.mod").exists():
+        shutil.copytree(PROGRAMS / "go_story", folder / "story")
     return folder
 
 
@@ -92,6 +106,24 @@ def run(command: str, folder: Path) -> str:
     done = toolbox.run("bash", "-c", command, cwd=folder, CARGO_TARGET_DIR=str(CARGO_TARGET))
     assert done.returncode == 0, done.stdout
     return done.stdout
+
+
+def do_the_whole_job(folder: Path, commands: Sequence[str], gateway: Gateway) -> None:
+    """Build a program, and compare its story. It gets events of a later release as examples."""
+    *build, start = commands
+    for command in build:
+        run(command, folder)
+    later = folder / "later.jsonl"
+    events = map(with_more_properties, examples(suffix="Event"))
+    later.write_text("".join(f"{json.dumps(event)}\n" for event in events))
+    told = story.tell(
+        gateway,
+        folder,
+        ["bash", "-c", start],
+        EVENTS=str(later),
+        CARGO_TARGET_DIR=str(CARGO_TARGET),
+    )
+    story.check(told, gateway)
 
 
 def examples(prefix: str = "", suffix: str = "") -> list[dict[str, Any]]:
@@ -117,21 +149,17 @@ def test_a_program_on_a_generated_client_does_the_whole_job(
     generator: str, gateway: Gateway
 ) -> None:
     folder, _ = generated(generator)
-    *build, start = COMMANDS[generator]
-    for command in build:
-        run(command, folder)
-    later = folder / "later.jsonl"
-    later.write_text(
-        "".join(f"{json.dumps(with_more_properties(e))}\n" for e in examples(suffix="Event"))
-    )
-    told = story.tell(
-        gateway,
-        folder,
-        ["bash", "-c", start],
-        EVENTS=str(later),
-        CARGO_TARGET_DIR=str(CARGO_TARGET),
-    )
-    story.check(told, gateway)
+    do_the_whole_job(folder, COMMANDS[generator], gateway)
+
+
+@pytest.mark.parametrize("generator", OTHERS)
+def test_another_generator_takes_the_contract_without_a_word(
+    generator: str, gateway: Gateway
+) -> None:
+    folder = new_folder(generator)
+    generate, *commands = OTHERS[generator]
+    assert run(generate, folder) == ""
+    do_the_whole_job(folder, commands, gateway)
 
 
 @pytest.mark.parametrize("generator", DOCUMENTED)
