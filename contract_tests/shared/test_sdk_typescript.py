@@ -6,37 +6,20 @@ import subprocess
 from pathlib import Path
 from urllib.parse import quote
 
-import pytest
-
 from contract_tests.clients import story
-from contract_tests.clients.sdk import compiled, program
 from contract_tests.clients.toolbox import tool_environment
 from contract_tests.harness import WAIT_SECONDS, Gateway
-from tooling.sdk_typescript import compile_to, operations
-
-
-@pytest.fixture(scope="module")
-def sdk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The compiled package."""
-    return compile_to(tmp_path_factory.mktemp("sdk") / "client")
-
-
-@pytest.fixture(scope="module")
-def programs(sdk: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The compiled programs of contract_tests/clients/sdk_typescript."""
-    folder = program(sdk, tmp_path_factory.mktemp("programs"))
-    assert compiled(folder) == ""
-    return folder
+from tooling.sdk_typescript import operations
 
 
 def test_a_program_with_the_sdk_does_a_customers_whole_job(
-    programs: Path, gateway: Gateway
+    sdk_programs: Path, gateway: Gateway
 ) -> None:
-    told = story.tell(gateway, programs, ("node", "out/main.mjs"))
+    told = story.tell(gateway, sdk_programs, ("node", "out/main.mjs"))
     story.check(told, gateway)
 
 
-def test_each_operation_of_the_contract_has_a_method(programs: Path) -> None:
+def test_each_operation_of_the_contract_has_a_method(sdk_programs: Path) -> None:
     calls, requests = [], []
     for operation in operations():
         names = re.findall(r"{(\w+)}", operation.path)
@@ -45,7 +28,7 @@ def test_each_operation_of_the_contract_has_a_method(programs: Path) -> None:
         requests.append(f"{operation.verb.upper()} http://gateway/api{path}?limit=1")
     done = subprocess.run(
         ["node", "out/operations.mjs"],
-        cwd=programs,
+        cwd=sdk_programs,
         env=tool_environment(),
         input=json.dumps(calls),
         stdout=subprocess.PIPE,

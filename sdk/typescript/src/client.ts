@@ -39,8 +39,8 @@ type Page<T> = { data: T[]; after?: Cursor; nextCursor?: Cursor; pagination?: { 
 const platform: Fetch = (url, init) => fetch(url, init);
 const DEFAULTS = { retries: 5, attemptTimeoutMs: 45_000, timeoutMs: 120_000, fetch: platform };
 const SILENCE_MS = 45_000;
-// After this time a lost connection is no repeated failure.
-const STABLE_MS = 10_000;
+// After STABLE_MS, a lost connection is no repeated failure. LONGEST_PAUSE_MS is the most of a Retry-After.
+const [STABLE_MS, LONGEST_PAUSE_MS] = [10_000, 300_000];
 // Identifiers to leave out known events: those of ten minutes with 160 events a second.
 const REMEMBERED = 100_000;
 
@@ -63,7 +63,7 @@ export class Client {
     const isRepeatable = key !== undefined || init.method === "GET";
     for (let failures = 0; ; failures++) {
       try {
-        const limits = { signal, timeoutMs: Math.min(attemptTimeoutMs, end - performance.now()) };
+        const limits = { signal, timeoutMs: Math.max(0, Math.min(attemptTimeoutMs, end - performance.now())) };
         const found = attempt(fetch, url, init, limits, (response) => resultOf(response, result));
         for await (const each of found) return each as Result<K>;
       } catch (error) {
@@ -122,7 +122,7 @@ export class Client {
           [from.since, from.after] = [from.since ?? error.details.since, undefined];
           options.onGap?.(error);
         }
-        await sleep(pause, options.signal);
+        await sleep(Math.min(pause, LONGEST_PAUSE_MS), options.signal);
       }
     }
   }
@@ -174,11 +174,9 @@ function newKey(): string {
 }
 
 function bodyOf(body: object, headers: Headers): BodyInit {
-  if ("file" in body && body.file instanceof Blob) {
-    const form = new FormData();
-    form.append("file", body.file);
-    return form;
-  }
+  const form = new FormData();
+  if ("file" in body && body.file instanceof Blob) form.append("file", body.file);
+  if (form.has("file")) return form;
   headers.set("Content-Type", "application/json");
   return JSON.stringify(body);
 }

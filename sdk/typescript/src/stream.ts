@@ -33,14 +33,15 @@ export async function* blocksOf(response: Response, alive: () => void): AsyncGen
 async function* linesOf(response: Response, alive: () => void): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder();
   const reader = response.body?.getReader();
-  let rest = "";
+  let [rest, isCut] = ["", false];
   for (;;) {
     const { done = true, value } = (await reader?.read()) ?? {};
     if (done) return;
     alive();
-    // A CR at the end may be half of a CRLF.
-    const lines = (rest + decoder.decode(value, { stream: true })).split(/\r\n|\n|\r(?!$)/);
-    rest = lines.pop() ?? "";
+    const text = decoder.decode(value, { stream: true });
+    // The LF of a CRLF may come later than its CR.
+    const lines = (rest + (isCut ? text.replace(/^\n/, "") : text)).split(/\r\n|\n|\r/);
+    [rest, isCut] = [lines.pop() ?? "", text ? text.endsWith("\r") : isCut];
     if (rest.length > LONGEST_BLOCK) throw unexpected(response, "a line that is too long");
     yield* lines;
   }
