@@ -13,12 +13,13 @@ CLIENTS := contract_tests/clients
 VENDORED := dashboard/static/vendored
 # Runs pip and shows its progress.
 PIP := $(BIN)/python tooling/install.py
-# The two distributions of this repository.
-PROJECTS := pyproject.toml sandbox/pyproject.toml
-EDITABLE := --no-deps --no-build-isolation --editable . --editable ./sandbox
+# The Python distributions of this repository.
+PROJECTS := pyproject.toml sandbox/pyproject.toml sdk/python/pyproject.toml
+EDITABLE := --no-deps --no-build-isolation --editable . --editable ./sandbox --editable ./sdk/python
 
 # The existing packages and tests. A missing one is no error.
-PACKAGES := $(wildcard gateway handlers services resources models tasks networks webhooks dashboard sandbox/sandbox)
+PACKAGES := $(wildcard gateway handlers services resources models tasks networks webhooks dashboard sandbox/sandbox \
+	sdk/python/messaging_gateway_client)
 TESTS := $(wildcard tests contract_tests sandbox/tests)
 CHECKED := $(PACKAGES) $(TESTS) $(wildcard benchmarks)
 
@@ -54,7 +55,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: attacks audit trace erasures receivers odd-answers wrong-settings upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-peers bench-backlog bench-amplification bench-overview bench-search bench-suppressions help run test contract fuzz fuzz-stranger chaos kills failover matrix mutants check style types imports lint breaks release docs format lock sdk clean chromium runtimes servers backends
+.PHONY: attacks audit trace erasures receivers odd-answers wrong-settings upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-peers bench-backlog bench-amplification bench-overview bench-search bench-suppressions help run test contract fuzz fuzz-stranger chaos kills failover matrix mutants check style types imports lint sdk sdk-check breaks release docs format lock clean chromium runtimes servers backends
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -168,7 +169,7 @@ bench-suppressions: $(VENV)/.dev | servers ## Measure the import and the check o
 bench-search: $(VENV)/.dev | servers ## Measure the search of the dashboard (BENCH_MESSAGES=1000000)
 	@$(BIN)/python -m benchmarks search
 
-check: style types imports lint breaks words docs ## Check style, types, imports, the contract, the language and the documentation
+check: style types imports lint sdk-check breaks words docs ## Check style, types, imports, the contract, the language and the documentation
 
 style: $(VENV)/.dev
 	@$(BIN)/ruff check .
@@ -192,6 +193,9 @@ words: node_modules/.installed ## Lint the language of comments, messages, pages
 	@$(BIN)/python tooling/prose.py
 	@$(NODE)/textlint --format unix build/prose | sed -E 's#^.*/build/prose/##; s#^([^:]+\.(py|html|ya?ml|m?ts))\.md:#\1:#'
 
+sdk-check: $(VENV)/.dev
+	@$(BIN)/python -m tooling.sdk_python --check
+
 breaks: $(VENV)/.dev ## Compare the contract with the latest release and list breaking changes
 	@$(BIN)/python -m tooling.contract_breaks
 
@@ -209,7 +213,8 @@ release: $(VENV)/.release ## Build wheel, sdist, SBOM and image definition of th
 docs: $(VENV)/.docs node_modules/.installed ## Build the documentation into build/docs
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-sdk: $(VENV)/.dev node_modules/.installed ## Generate the types of the SDKs from the contract
+sdk: $(VENV)/.dev node_modules/.installed ## Generate the types and operations of the SDKs from the contract
+	@$(BIN)/python -m tooling.sdk_python
 	@$(BIN)/python -m tooling.sdk_typescript
 
 format: $(VENV)/.dev ## Format the code and apply ruff's fixes

@@ -50,6 +50,7 @@ SHARING = (
     "contract_tests/connect/",
     "contract_tests/dashboard/",
     "contract_tests/phone/",
+    "contract_tests/sdk/",
     "contract_tests/shared/",
     "contract_tests/third_party/",
 )

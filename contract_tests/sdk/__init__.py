@@ -1,0 +1,1 @@
+"""The SDKs against the running service. The modules share it."""
