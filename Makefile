@@ -10,6 +10,8 @@ BIN := $(VENV)/bin
 PEERS := benchmarks/peers/.venv
 NODE := node_modules/.bin
 CLIENTS := contract_tests/clients
+# The folders with npm packages of their own.
+OF_CLIENTS := $(addprefix $(CLIENTS)/,node openapi_zod_client)
 VENDORED := dashboard/static/vendored
 # Runs pip and shows its progress.
 PIP := $(BIN)/python tooling/install.py
@@ -139,8 +141,8 @@ odd-answers: $(VENV)/.dev ## Compare how curl and Go read the odd responses of t
 	@$(BIN)/pytest --timeout=300 contract_tests/third_party/make_odd_answers.py $(PYTEST_ARGS)
 
 # The first build downloads packages from the registries of each language, so it takes long.
-clients: $(VENV)/.dev node_modules/.installed $(CLIENTS)/node/node_modules/.installed | toolchains ## Generate clients in eleven languages, build them, drive most of them
-	@$(BIN)/pytest --verbose --timeout=1800 --durations=10 contract_tests/shared/make_clients.py $(PYTEST_ARGS)
+clients: $(VENV)/.dev node_modules/.installed $(OF_CLIENTS:%=%/node_modules/.installed) | toolchains ## Generate clients in eleven languages, build them, drive most of them
+	@$(BIN)/pytest --verbose --timeout=1800 --durations=10 $(addprefix contract_tests/shared/make_,clients.py node_clients.py) $(PYTEST_ARGS)
 
 bench: $(VENV)/.dev $(PEERS)/.installed | servers ## Compare the performance with baselines and peers (ARGS="sending callbacks", BENCH_ROUNDS=3)
 	@$(BIN)/python -m benchmarks $(ARGS)
@@ -235,11 +237,11 @@ lock: $(VENV)/bin/uv ## Update the lock files (LOCK_ARGS=--upgrade takes the new
 	@$(COMPILE) --group release --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-release.lock
 	@$(COMPILE) --constraint requirements.lock benchmarks/peers/requirements.in $(LOCK_ARGS) --output-file benchmarks/peers/requirements.lock
 	@$(BIN)/npm install --package-lock-only --ignore-scripts --silent
-	@cd $(CLIENTS)/node && npm install --package-lock-only --ignore-scripts --silent
+	@for folder in $(OF_CLIENTS); do (cd $$folder && npm install --package-lock-only --ignore-scripts --silent); done
 	@cd tooling/matrix && npm install --package-lock-only --ignore-scripts --silent
 
 clean: ## Remove installed packages and caches; data in var/ stays
-	@rm -rf $(VENV) $(PEERS) $(VENDORED) node_modules $(CLIENTS)/node/node_modules build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf $(VENV) $(PEERS) $(VENDORED) node_modules $(CLIENTS)/*/node_modules build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Each stamp below marks its step as done, so that a second run skips it.
@@ -303,9 +305,9 @@ $(VENDORED): package-lock.json tooling/vendor.py | $(VENV)/bin/python
 	@touch $@
 
 # The TypeScript packages and the grammar that only `make clients` needs.
-$(CLIENTS)/node/node_modules/.installed: $(CLIENTS)/node/package-lock.json $(CLIENTS)/node/package.json .npmrc | $(VENV)/.dev
-	@echo "Installing $(CLIENTS)/node/package-lock.json" >&2
-	@cd $(CLIENTS)/node && npm ci --ignore-scripts --loglevel=error
+$(OF_CLIENTS:%=%/node_modules/.installed): %/node_modules/.installed: %/package-lock.json %/package.json .npmrc | $(VENV)/.dev
+	@echo "Installing $*/package-lock.json" >&2
+	@cd $* && npm ci --ignore-scripts --loglevel=error
 	@touch $@
 
 chromium:

@@ -84,10 +84,11 @@ def new_folder(name: str) -> Path:
     folder, program = BUILD / name, PROGRAMS / name.replace("-", "_")
     shutil.rmtree(folder, ignore_errors=True)
     if program.exists():
-        shutil.copytree(program, folder)
+        shutil.copytree(program, folder, ignore=shutil.ignore_patterns("node_modules"))
     else:
         folder.mkdir(parents=True)
-    (folder / "node_modules").symlink_to(NODE_MODULES)
+    own = program / "node_modules"
+    (folder / "node_modules").symlink_to(own if own.exists() else NODE_MODULES)
     if (folder / "go.mod").exists():
         shutil.copytree(PROGRAMS / "go_story", folder / "story")
     return folder

@@ -14,8 +14,8 @@ ROW = re.compile(r"^\| (?P<name>[\w@/-]+) \| [\w ]+ \| (?P<version>\d[\d.]*) \|"
 def npm() -> dict[str, str]:
     """The versions of packages that a package.json names."""
     versions: dict[str, str] = {}
-    for folder in (ROOT, CLIENTS / "node"):
-        package = json.loads((folder / "package.json").read_text())
+    for file in (ROOT / "package.json", *CLIENTS.glob("*/package.json")):
+        package = json.loads(file.read_text())
         versions |= package.get("dependencies", {}) | package.get("devDependencies", {})
     return versions
 
