@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from connexion import request
 from starlette.responses import Response
 
 from handlers.in_parts import in_parts
+from handlers.stored_answers import response_of
 from handlers.times import parse_time
 from models.accounts.account import owned
 from models.database import reading
@@ -26,15 +26,11 @@ def _object(message: Message) -> dict[str, Any]:
     return message_json(message, contact, is_whole=True)
 
 
-async def send_message(user: str, payload: dict[str, Any]) -> Response:
+async def send_message(
+    user: str, payload: dict[str, Any], idempotency_key: str | None = None
+) -> Response:
     """POST /messages/send."""
-    answer = await sending.send(user, payload, request.headers.get("Idempotency-Key"))
-    headers = {}
-    if answer.retry_after is not None:
-        headers["Retry-After"] = str(answer.retry_after)
-    if answer.is_replayed:
-        headers["Idempotency-Replayed"] = "true"
-    return Response(answer.body, answer.status, headers, media_type="application/json")
+    return response_of(await sending.send(user, payload, idempotency_key))
 
 
 def list_messages(  # noqa: PLR0913, PLR0917 - the parameters of the contract

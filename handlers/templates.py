@@ -1,15 +1,17 @@
 """Tag templates of the contract: the message templates of a number's business account."""
 
 from functools import partial
-from typing import Any
+from typing import Any, overload
 
 from starlette.responses import Response
 
 from handlers.in_parts import in_parts
+from handlers.stored_answers import response_of
 from models.database import read
 from resources.page import page_pieces
 from resources.template import template_object
 from services import templates
+from services.repeating import Once
 
 # The network's names of the options of a template.
 OPTIONS = {
@@ -39,12 +41,23 @@ async def list_templates(  # noqa: PLR0913, PLR0917 - the parameters of the cont
     return await read(partial(in_parts, pieces))
 
 
+@overload
 async def create_template(
     user: str, number_id: str, payload: dict[str, Any]
-) -> tuple[dict[str, Any], int]:
+) -> tuple[dict[str, Any], int]: ...
+@overload
+async def create_template(
+    user: str, number_id: str, payload: dict[str, Any], idempotency_key: str
+) -> Response: ...
+async def create_template(
+    user: str, number_id: str, payload: dict[str, Any], idempotency_key: str | None = None
+) -> tuple[dict[str, Any], int] | Response:
     """POST /numbers/{number_id}/templates."""
     submitted = {key: payload[key] for key in ("name", "language", "category", "components")}
     submitted |= _options(payload)
+    if idempotency_key is not None:
+        once = Once.of(user, "createTemplate", idempotency_key, [number_id, payload])
+        return response_of(await templates.create_template_once(submitted, number_id, once))
     template, number_ids = await templates.create_template(user, number_id, submitted)
     return template_object(template, number_ids), 201
 

@@ -1,10 +1,11 @@
 """Tag webhooks of the contract."""
 
 from functools import partial
-from typing import Any
+from typing import Any, overload
 
 from starlette.responses import Response
 
+from handlers.stored_answers import response_of
 from models.accounts.account import owned
 from models.database import read
 from models.deliveries.webhook import Webhook
@@ -12,6 +13,8 @@ from models.errors import ConflictError, InvalidError, NotFoundError
 from resources.page import page_object
 from resources.webhook import test_result_object, webhook_object
 from services import webhooks as service
+from services.repeating import Once
+from services.webhook_creation import create_once
 from webhooks.address import AddressRefusedError
 from webhooks.kinds import EventKind
 
@@ -48,9 +51,22 @@ def _checked(user: str, body: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-def create_webhook(user: str, payload: dict[str, Any]) -> tuple[dict[str, Any], int]:
+@overload
+def create_webhook(user: str, payload: dict[str, Any]) -> tuple[dict[str, Any], int]: ...
+@overload
+def create_webhook(user: str, payload: dict[str, Any], idempotency_key: str) -> Response: ...
+def create_webhook(
+    user: str, payload: dict[str, Any], idempotency_key: str | None = None
+) -> tuple[dict[str, Any], int] | Response:
     """POST /webhooks."""
-    webhook = service.create(user, **{"number_ids": []} | _checked(user, payload))
+
+    def checked() -> dict[str, Any]:
+        return {"number_ids": []} | _checked(user, payload)
+
+    if idempotency_key is not None:
+        once = Once.of(user, "createWebhook", idempotency_key, payload)
+        return response_of(create_once(once, checked))
+    webhook = service.create(user, **checked())
     return webhook_object(webhook, secret=webhook.secret), 201
 
 

@@ -57,6 +57,17 @@ class Asked:
     later: str = "Try again later."
 
 
+# Errors after which certainly nothing was done, and a repetition may succeed: they free an Idempotency-Key.
+NOT_DONE = (
+    network.NotReachedError,
+    network.ThrottledError,
+    network.NumberLostError,
+    network.NumberBannedError,
+    network.NumberInDoubtError,
+    network.AccountActionError,
+    network.TemplateExistsError,
+)
+
 # The error of the domain and its text for each error. ``error`` ends with a full stop.
 ANSWERS: dict[type[network.NetworkError], tuple[type[DomainError], str]] = {
     network.RefusedError: (InvalidError, "The messaging network refused the {thing}: {error}"),
@@ -127,6 +138,13 @@ def answer_to(
         message_id=message_id,
         network_words=network_words(error.details),
     )
+
+
+def may_succeed_later(number: Number, error: network.NetworkError) -> bool:
+    """Whether certainly nothing was done, for a reason that is not in the request."""
+    if isinstance(error, network.RefusedError):
+        return error.code in network_of(number).passing_refusals
+    return isinstance(error, NOT_DONE)
 
 
 def failure_of(

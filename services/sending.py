@@ -5,13 +5,11 @@ database connection. If the process dies in between, the claim remains, and a cl
 """
 
 import asyncio
-import hashlib
 import itertools
 import logging
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -46,30 +44,26 @@ from services import (
     templates,
 )
 from services.message_status import record_acceptance
-from services.network_failures import Asked, active_number, answer_to, failure_of, sender_of
+from services.network_failures import (
+    Asked,
+    active_number,
+    answer_to,
+    failure_of,
+    may_succeed_later,
+    sender_of,
+)
 from services.network_failures import note as note_error
+from services.repeating import RETRY_AFTER_RUNNING, REUSED, Answer, fingerprint_of
 
 logger = logging.getLogger(__name__)
 
-RETRY_AFTER_RUNNING = 2
 RETRY_AFTER_PRESSURE = 5
-REUSED = "This Idempotency-Key was used with another request body. Use a new key."
 ERASED = "The message of this Idempotency-Key was erased with its contact. Nothing was sent. Use a new key."
 # How long a client waits while it is unknown if the message is stored. A single look may take longer.
 PATIENCE_SECONDS = 8.0
 PAUSE_SECONDS = 0.2
 # How often a first transaction begins again that left nothing behind.
 TRIES = 3
-# Errors after which the message was certainly not sent, and a repetition may succeed: they release the key.
-NOT_SENT = (
-    network.NotReachedError,
-    network.ThrottledError,
-    network.NumberLostError,
-    network.NumberBannedError,
-    network.NumberInDoubtError,
-    network.AccountActionError,
-)
-
 Result = TypeVar("Result")
 
 # The pauses between two tries to record an outcome: they double, up to the second value.
@@ -77,19 +71,6 @@ FIRST_PAUSE_SECONDS, MOST_PAUSE_SECONDS = 0.5, 8.0
 
 # Sends whose outcome is not recorded yet.
 _under_way: set[asyncio.Task[Any]] = set()
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The answer to a send: the contract's status and JSON text. The one to a key is stored.
-
-    ``is_replayed``: the send itself was answered before.
-    """
-
-    status: int
-    body: str
-    retry_after: int | None = None
-    is_replayed: bool = False
 
 
 class _KeyTakenError(Exception):
@@ -122,7 +103,7 @@ class _UndecidedError(Exception):
 
 async def send(account_id: str, body: dict[str, Any], key: str | None) -> Answer:
     """Send a message, or replay the response to its key. Raises DomainError."""
-    fingerprint = hashlib.sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    fingerprint = fingerprint_of(body)
     try:
         check_size(as_stored(body), f"/{body['type']}")
         if (limit := get_settings().due_limit) and await pressure.is_above(limit):
@@ -452,13 +433,6 @@ def _record_success(
     return Answer(200, sent_response(write(accept, *keys)))
 
 
-def _may_succeed_later(number: Number, error: network.NetworkError) -> bool:
-    """Whether the message was certainly not sent, for a reason that is not in the message."""
-    if isinstance(error, network.RefusedError):
-        return error.code in network_of(number).passing_refusals
-    return isinstance(error, NOT_SENT)
-
-
 def _record_failure(number: Number, message: Message, error: network.NetworkError) -> Answer:
     """Record the error, and the number's status after it, in one transaction."""
     sending = Asked(
@@ -481,7 +455,7 @@ def _record_failure(number: Number, message: Message, error: network.NetworkErro
         fresh = Message.by_id(message.id)
         shown = None if is_ambiguous else failure_of([(error.code, error.reason)], [error.details])
         is_new = fresh is None or fresh.advance(status, at=clock.now(), error=shown)
-        if _may_succeed_later(number, error):
+        if may_succeed_later(number, error):
             IdempotencyKey.release(message)
         else:
             IdempotencyKey.answer(message, answer.status, answer.body, answer.retry_after)

@@ -9,8 +9,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+import orjson
+
 from models import clock
-from models.database import commit, read
+from models.database import commit, exclusively, read
 from models.errors import (
     ConflictError,
     DomainError,
@@ -24,10 +26,12 @@ from models.messages.template import Template, TemplateList
 from models.numbers.number import Number
 from models.page import Page, Start
 from networks.exceptions import ContentError, NotOfferedError
-from networks.interface import Templates
+from networks.interface import TemplateDefinition, Templates
 from networks.registry import network_of, offered
+from resources.template import template_object
 from services import consent, template_copy, template_reads
 from services.network_failures import Asked, active_number, answer_to, asking
+from services.repeating import Answer, KeyTakenError, Once, claimed
 
 MARKETING = "MARKETING"
 UNKNOWN_CATEGORY = (
@@ -77,16 +81,60 @@ async def create_template(
 
     ``submitted`` has name, language, category and components. Raises DomainError.
     """
+    return await _submit(await _able_to_submit(account_id, number_id, submitted), submitted)
+
+
+async def create_template_once(submitted: Mapping[str, Any], number_id: str, once: Once) -> Answer:
+    """``create_template`` for a request with an Idempotency-Key. Raises DomainError."""
+    if known := await read(once.known):
+        return once.replay(known, CREATING)
+    try:
+        number = await _able_to_submit(once.account_id, number_id, submitted)
+    except DomainError:
+        # Another request with the key may have created the template meanwhile.
+        if known := await read(once.known):
+            return once.replay(known, CREATING)
+        raise
+    try:
+        return _created(*await _submit(number, submitted, once))
+    except KeyTakenError as taken:
+        return once.replay(taken.known, CREATING)
+
+
+async def _able_to_submit(account_id: str, number_id: str, submitted: Mapping[str, Any]) -> Number:
+    """The number, if its business account has no such template. Raises DomainError."""
     check_size(submitted["components"], "/components")
     number = await _up_to_date(account_id, number_id)
     name, language = submitted["name"], submitted["language"]
     known = await read(partial(Template.find, number, name, language))
     if known is not None and await template_reads.read_again(number, name):
         await read(partial(_refuse_known, number, name, language))
-    async with asking(Templates, number, CREATING) as (network, sender):
+    return number
+
+
+async def _submit(
+    number: Number, submitted: Mapping[str, Any], once: Once | None = None
+) -> tuple[Template, list[str]]:
+    """Call the network. Raises DomainError, and KeyTakenError if another request has the key of ``once``."""
+    async with (
+        asking(Templates, number, CREATING) as (network, sender),
+        claimed(once, number, CREATING),
+    ):
         made = await network.create_template(sender, number.waba_id, dict(submitted))
-    template = await commit(partial(template_copy.add, number, made))
-    return template, await read(partial(template_copy.number_ids_of, number))
+    return await commit(partial(_add, number, made, once))
+
+
+def _created(template: Template, number_ids: list[str]) -> Answer:
+    return Answer(201, orjson.dumps(template_object(template, number_ids)).decode())
+
+
+@exclusively
+def _add(number: Number, made: TemplateDefinition, once: Once | None) -> tuple[Template, list[str]]:
+    """Store a new template, and the answer to its key."""
+    template, number_ids = template_copy.add(number, made), template_copy.number_ids_of(number)
+    if once is not None:
+        once.answer(_created(template, number_ids))
+    return template, number_ids
 
 
 async def update_template(

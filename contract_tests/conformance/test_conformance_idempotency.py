@@ -1,4 +1,4 @@
-"""Idempotency of POST /messages/send: a repeated request never sends twice.
+"""Idempotency: a repeated request never sends twice, and never creates a second webhook or template.
 
 Concurrent requests and an unreachable or silent network: contract_tests/relayed/test_idempotency.py.
 """
@@ -192,12 +192,49 @@ def test_a_key_expires_after_24_hours(
     assert len(sandbox.accepted(to)) == 2
 
 
-def test_only_sending_accepts_the_key(api: Api) -> None:
-    """'Only this endpoint accepts the header': other endpoints ignore it."""
+def test_a_webhook_is_created_once(api: Api) -> None:
+    """'With an Idempotency-Key, a repeated request returns the stored response, with its secret'."""
     headers = {"Idempotency-Key": new_key()}
     body = {"url": "https://example.com/hook", "events": ["number.banned"]}
-    made = [api.call("POST", "/webhooks", 201, json=body, headers=headers) for _ in range(2)]
-    assert len({answer.json()["id"] for answer in made}) == 2
+
+    def create(status: int = 201, **changes: object) -> requests.Response:
+        return api.call("POST", "/webhooks", status, json=body | changes, headers=headers)
+
+    first, before = create(), len(api.get("/webhooks?limit=100")["data"])
+    check_replay(first, create())
+    create(409, events=["message.sent"])
+    assert len(api.get("/webhooks?limit=100")["data"]) == before
+    api.call("DELETE", f"/webhooks/{first.json()['id']}", 204)
+    create(409)
+
+
+def test_a_template_is_created_once(api: Api, sandbox: Sandbox, number: dict[str, str]) -> None:
+    """'With an Idempotency-Key, a repeated request returns the stored response, and submits nothing'."""
+    headers, path = {"Idempotency-Key": new_key()}, f"/numbers/{number['id']}/templates"
+    text = {"type": "BODY", "text": "It has shipped."}
+    body = {
+        "name": f"order_{secrets.token_hex(6)}",
+        "language": "en_US",
+        "category": "UTILITY",
+        "components": [text],
+    }
+    with sandbox.behaving(template_review="none"):
+        first = api.call("POST", path, 201, json=body, headers=headers)
+    check_replay(first, api.call("POST", path, 201, json=body, headers=headers))
+    api.call("POST", path, 409, json=body | {"language": "de"}, headers=headers)
+    listed = api.get(f"{path}?name={body['name']}")["data"]
+    assert [each["id"] for each in listed] == [first.json()["id"]]
+    # Without the key it is another request.
+    exists = api.call("POST", path, 409, json=body)
+    assert exists.json()["error"]["details"] == {"field": "/name"}
+
+
+def test_other_operations_ignore_the_key(api: Api) -> None:
+    """'All other operations ignore the header': clients may send it with each request."""
+    headers = {"Idempotency-Key": new_key()}
+    body = {"url": "https://example.com/hook", "events": ["number.banned"]}
+    path = f"/webhooks/{api.post('/webhooks', 201, json=body)['id']}"
+    made = [api.call("POST", f"{path}/rotate-secret", 200, headers=headers) for _ in range(2)]
+    assert len({answer.json()["secret"] for answer in made}) == 2
     assert all(REPLAYED not in answer.headers for answer in made)
-    for answer in made:
-        api.call("DELETE", f"/webhooks/{answer.json()['id']}", 204, headers=headers)
+    api.call("DELETE", path, 204, headers=headers)

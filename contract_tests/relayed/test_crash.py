@@ -87,6 +87,55 @@ def test_a_kill_before_the_networks_request_never_sends_with_the_same_key(
     assert len(accepted(gateway, recipient)) == 1
 
 
+def test_a_kill_during_the_creation_of_a_template_never_submits_it_again(
+    gateway: Gateway, relay: Relay, customer: Customer
+) -> None:
+    path, headers = f"/numbers/{customer.number['id']}/templates", {"Idempotency-Key": "killed"}
+    body = {
+        "name": "order_killed",
+        "language": "en_US",
+        "category": "UTILITY",
+        "components": [{"type": "BODY", "text": "It has shipped."}],
+    }
+
+    def create() -> requests.Response:
+        return customer.request("POST", path, json=body, headers=headers)
+
+    customer.request("GET", path)
+    relay.swallow()
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(create)
+            assert relay.swallowed.wait(WAIT_SECONDS)
+            _kill_web(gateway, waiting)
+    finally:
+        relay.restore()
+    for _ in range(3):
+        _check_unsettled(create())
+    assert customer.request("GET", f"{path}?name=order_killed").json()["data"] == []
+
+
+def test_a_kill_during_the_creation_of_a_webhook_leaves_one_webhook_at_most(
+    gateway: Gateway, customer: Customer
+) -> None:
+    headers = {"Idempotency-Key": "killed"}
+    body = {"url": "https://example.com/hook", "events": ["number.banned"]}
+
+    def create() -> requests.Response:
+        return customer.request("POST", "/webhooks", json=body, headers=headers)
+
+    with ThreadPoolExecutor(4) as pool:
+        waiting = [pool.submit(create) for _ in range(4)]
+        gateway.kill("web")
+        for each in waiting:
+            each.exception()
+    gateway.wait_for_web()
+    answer = create()
+    assert answer.status_code == 201, answer.text
+    listed = customer.request("GET", "/webhooks").json()["data"]
+    assert [each["id"] for each in listed] == [answer.json()["id"]]
+
+
 @pytest.mark.parametrize("table", ["number", "api_key"])
 def test_a_crash_gives_a_generic_error_and_the_service_recovers(
     gateway: Gateway, customer: Customer, table: str

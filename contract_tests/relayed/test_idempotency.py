@@ -6,6 +6,7 @@ The contract's rules on the key are tested in conformance/test_conformance_idemp
 import json
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 import requests
 
 from contract_tests.harness import Customer, Gateway
@@ -104,3 +105,42 @@ def test_a_key_whose_request_may_have_reached_the_network_never_sends_again(
     assert (repeated.status_code, repeated.text) == (500, lost.text)
     assert _is_replayed(repeated)
     assert accepted(gateway, recipient) == []
+
+
+TEMPLATE = {
+    "name": "order_sent_once",
+    "language": "en_US",
+    "category": "UTILITY",
+    "components": [{"type": "BODY", "text": "It has shipped."}],
+}
+
+
+@pytest.mark.parametrize("what", ["webhooks", "templates"])
+def test_50_concurrent_requests_with_one_key_create_one_of_it(
+    gateway: Gateway, customer: Customer, what: str
+) -> None:
+    hook = {"url": "https://example.com/hook", "events": ["number.banned"]}
+    templates = f"/numbers/{customer.number['id']}/templates"
+    path, listing, body = {
+        "webhooks": ("/webhooks", "/webhooks", hook),
+        "templates": (templates, f"{templates}?name={TEMPLATE['name']}", TEMPLATE),
+    }[what]
+    request = Request(
+        b"POST",
+        f"/api{path}".encode(),
+        (
+            (b"Host", b"127.0.0.1"),
+            (b"Authorization", b"Bearer " + customer.key.encode()),
+            (b"Content-Type", b"application/json"),
+            (b"Idempotency-Key", b"concurrent"),
+        ),
+        json.dumps(body).encode(),
+    )
+    with behaving(gateway, latency_ms=100):
+        answers = all_at_once(gateway.port, request, CONCURRENT)
+    made = [a for a in answers if a.status == 201]
+    assert len({a.body for a in made}) == 1
+    assert [REPLAYED.lower() in a.headers for a in made].count(False) == 1
+    assert {a.json["error"]["code"] for a in answers if a not in made} <= {"CONFLICT"}
+    listed = customer.request("GET", listing).json()["data"]
+    assert [each["id"] for each in listed] == [made[0].json["id"]]

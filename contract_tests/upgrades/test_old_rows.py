@@ -9,7 +9,7 @@ from contract_tests.harness import ROOT, Customer
 from contract_tests.releases import rows
 from contract_tests.releases.build import build
 from contract_tests.upgrades.service import services
-from services.sending import REUSED
+from services.repeating import REUSED
 
 # What is looked for in the answer.
 READS = {

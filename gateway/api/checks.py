@@ -34,6 +34,7 @@ from networks.nesting import MOST_LEVELS, is_too_deep
 MEDIA_TYPE = "application/json"
 FORM_TYPE = "multipart/form-data"
 UTF_8 = {"utf-8", "utf8"}
+IDEMPOTENCY_KEY = "idempotency-key"
 MAX_MESSAGE_CHARACTERS = 300
 MAX_QUERY_PARAMETERS = 100
 # How much of an unknown parameter's name an error repeats.
@@ -63,7 +64,8 @@ class Routing(RoutingMiddleware):
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Called:
         """Make Connexion pass the caller to the handler, as ``user`` and ``key_id``. Raises Unauthorized.
 
-        The caller is also the actor of the request, in its own context.
+        So it passes a header ``idempotency_key``, which Parameters validates before the call. The caller is
+        also the actor of the request, in its own context.
         """
         if scope["type"] == "http" and scope[KEY].public:
             present_actor.set(_actor(scope, None))
@@ -73,6 +75,8 @@ class Routing(RoutingMiddleware):
                 raise Unauthorized(_why(scope, caller))
             # A page calls without a key, and has set the actor.
             given = {"user": caller.account.id, "key_id": caller.key.id if caller.key else ""}
+            if (key := Headers(scope=scope).get(IDEMPOTENCY_KEY)) is not None:
+                given["idempotency_key"] = key
             ConnexionRequest(scope).context.update(given)
             if caller.key:
                 present_actor.set(_actor(scope, caller.key))

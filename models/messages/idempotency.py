@@ -2,10 +2,12 @@
 
 A row without a response is a claim. No other request takes it over, because the network may have received
 the message (ADR 5). The response of an accepted message is built from the
-message, so only other responses are stored here.
+message, so only other responses are stored here. The rows of operations other than the send have no message,
+and keys that begin with their operation (services.repeating).
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from peewee import BigAutoField, BigIntegerField, ForeignKeyField, IntegerField, TextField
 
@@ -21,7 +23,7 @@ SERVER_ERROR = 500
 class IdempotencyKey(BaseModel):
     """The request that first carried ``key`` in this account, and its error response if it has one.
 
-    If its message was erased, a row has neither a message nor a response. Its key never sends again.
+    If its message was erased, the row of a send has neither a message nor a response. Its key sends no more.
     """
 
     message_id: str | None
@@ -70,8 +72,17 @@ class IdempotencyKey(BaseModel):
         cls, account_id: str, key: str, fingerprint: str, message: Message
     ) -> "IdempotencyKey | None":
         """Claim a key inside the caller's transaction. Returns the row that already has it, or None."""
-        values = account_id, key, fingerprint, message.id, message.created_at
-        if _CLAIM.execute(*values, clock.certain() - WINDOW_MS).count:
+        return cls._claim(account_id, key, fingerprint, message.id, message.created_at)
+
+    @classmethod
+    def claim_alone(cls, account_id: str, key: str, fingerprint: str) -> "IdempotencyKey | None":
+        """Like ``claim``, for a request that writes no message."""
+        return cls._claim(account_id, key, fingerprint, None, clock.now())
+
+    @classmethod
+    def _claim(cls, account_id: str, key: str, *values: Any) -> "IdempotencyKey | None":
+        expired = clock.certain() - WINDOW_MS
+        if _CLAIM.execute(account_id, key, *values, expired).count:
             return None
         return _BY_KEY.first(account_id, key)
 
@@ -88,6 +99,19 @@ class IdempotencyKey(BaseModel):
     def release(cls, message: Message) -> None:
         """Delete the claim of ``message``: the network certainly did not send it."""
         cls.delete().where(cls.message == message.id).execute()
+
+    @classmethod
+    def answer_alone(
+        cls, account_id: str, key: str, status: int, body: str, retry_after: int | None = None
+    ) -> None:
+        """Keep the response of a request that wrote no message, in the caller's transaction."""
+        kept = cls.update(response_status=status, response_body=body, retry_after=retry_after)
+        kept.where(cls.account == account_id, cls.key == key).execute()
+
+    @classmethod
+    def release_alone(cls, account_id: str, key: str) -> None:
+        """Delete the claim of a request that wrote no message: certainly nothing was done."""
+        cls.delete().where(cls.account == account_id, cls.key == key).execute()
 
     @classmethod
     def erase(cls, message_ids: Sequence[str]) -> None:

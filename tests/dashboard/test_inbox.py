@@ -28,7 +28,7 @@ from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message
 from models.messages.template import Template
 from models.numbers.number import Number, NumberStatus
-from services.sending import REUSED
+from services.repeating import REUSED
 from tests import factories
 from tests.conftest import Clock
 from tests.dashboard.conftest import Submit, Visit

@@ -26,6 +26,7 @@ from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message
 from models.numbers.number import Number
 from services import sending, templates
+from services.repeating import Answer
 from services.webhooks import headers_of
 from tests import factories
 from tests.asgi import content_of, parts_of
@@ -46,7 +47,7 @@ def _of_size(size: int) -> dict[str, str]:
     return {"body": LETTER * (padded // 2) + "x" * (padded % 2)}
 
 
-def _send(number: Number, content: dict[str, str]) -> sending.Answer:
+def _send(number: Number, content: dict[str, str]) -> Answer:
     body = {"number_id": number.id, "to": "15551234567", "type": "text", "text": content}
     return asyncio.run(sending.send(number.account_id, body, "key-1"))
 

@@ -13,7 +13,7 @@ from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.whatsapp.rules import Rules
 from services import sending
-from services.sending import Answer
+from services.repeating import Answer
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/idempotency.md"

@@ -24,7 +24,7 @@ from networks.registry import described
 from networks.whatsapp.rules import Rules
 from services import sending
 from services.message_status import SentMessages, record_status
-from services.sending import Answer
+from services.repeating import Answer
 from tests import factories
 
 ACTIVE, BANNED, DISCONNECTED = NumberStatus.ACTIVE, NumberStatus.BANNED, NumberStatus.DISCONNECTED

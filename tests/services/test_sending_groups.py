@@ -13,7 +13,7 @@ from models.numbers.number import Number
 from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.whatsapp.rules import Rules
 from services import groups, sending, template_reads
-from services.sending import Answer
+from services.repeating import Answer
 from tests import factories
 from tests.fake_templates import Network, definition, known
 from tests.tasks.callbacks import ingest_now, messages, status_of, text

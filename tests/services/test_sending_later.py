@@ -11,7 +11,7 @@ from models.database import UnsureError, outage
 from models.errors import DomainError
 from models.numbers.number import Number
 from services import sending
-from services.sending import Answer
+from services.repeating import Answer
 from tests import factories
 from tests.fake_network import accept_all
 

@@ -16,7 +16,7 @@ from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.whatsapp.rules import Rules
 from services import sending, telemetry
-from services.sending import Answer
+from services.repeating import Answer
 
 Answers = Callable[[Acceptance | Exception], None]
 ACCEPTED = Acceptance("wamid.1")

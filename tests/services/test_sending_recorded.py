@@ -24,7 +24,7 @@ from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.whatsapp.rules import Rules
 from services import contacts, sending
 from services.message_status import record_acceptance
-from services.sending import Answer
+from services.repeating import Answer
 from tasks.queue import huey
 from tests import factories
 from tests.another_writer import another_writer

@@ -14,7 +14,7 @@ from models.messages.callback import Callback
 from models.messages.message import Message
 from models.numbers.number import Number
 from services import sending
-from services.sending import Answer
+from services.repeating import Answer
 from tests import factories
 from tests.conftest import Configure
 from tests.fake_network import accept_all

@@ -14,7 +14,7 @@ from models.messages.message import Message
 from models.numbers.number import Number
 from models.reports.usage import UsageTotal, day_of
 from services import sending, storage
-from services.sending import Answer
+from services.repeating import Answer
 from tests.conftest import Clock, Configure
 from tests.fake_network import accept_all
 from tests.tasks.callbacks import ingest_now, messages, text

@@ -16,7 +16,7 @@ from models.messages.message import Message
 from models.numbers.number import Number
 from networks.interface import OutboundMessage
 from services import sending
-from services.sending import Answer
+from services.repeating import Answer
 from tests.fake_network import accept_all
 
 ANOTHER = "another-key-as-long-as-a-real-one-is"

@@ -47,6 +47,8 @@ from webhooks.signing import HEADER, sign
 ROOT = Path(__file__).resolve().parents[2]
 CONTRACT = contract.load()
 SCHEMAS: dict[str, Any] = CONTRACT["components"]["schemas"]
+# Connexion passes no headers.
+KEY = "Idempotency-Key"
 PUBLIC = {"getSignupLink", "completeSignup"}
 OPERATIONS: dict[str, dict[str, Any]] = {
     item[method]["operationId"]: item[method]
@@ -117,11 +119,16 @@ def test_a_handler_takes_the_caller_exactly_where_a_key_is_asked_for(operation_i
 
 
 @pytest.mark.parametrize("path", CONTRACT["paths"])
-def test_a_handler_takes_every_parameter_of_path_and_query(path: str) -> None:
+def test_a_handler_takes_every_parameter_of_path_and_query_and_the_idempotency_key(
+    path: str,
+) -> None:
     item = CONTRACT["paths"][path]
     for operation in (item[method] for method in item if method.upper() in METHODS):
         given = map(_resolved, item.get("parameters", []) + operation.get("parameters", []))
-        names = {pythonic(each["name"]) for each in given if each["in"] != "header"}
+        named = [each["name"] for each in given if each["in"] != "header" or each["name"] == KEY]
+        names = {
+            pythonic(name.lower().replace("-", "_") if name == KEY else name) for name in named
+        }
         arguments = inspect.signature(handler_of(operation["operationId"])).parameters
         assert names == arguments.keys() - {"user", "key_id", "payload"}
 

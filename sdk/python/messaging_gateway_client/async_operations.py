@@ -243,7 +243,12 @@ class AsyncOperations:
         )
 
     async def create_template(
-        self, number_id: str, body: types.CreateTemplateRequest, *, timeout: float | None = None
+        self,
+        number_id: str,
+        body: types.CreateTemplateRequest,
+        *,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
     ) -> types.Template:
         """Create a template."""
         found: types.Template = await self._json(
@@ -251,6 +256,7 @@ class AsyncOperations:
                 "POST",
                 "/numbers/{number_id}/templates",
                 path_values={"number_id": number_id},
+                headers={"Idempotency-Key": idempotency_key},
                 body=body,
                 seconds=timeout,
             )
@@ -662,11 +668,21 @@ class AsyncOperations:
         return self._items(Request("GET", "/webhooks", query={"limit": limit}, seconds=timeout))
 
     async def create_webhook(
-        self, body: types.CreateWebhookRequest, *, timeout: float | None = None
+        self,
+        body: types.CreateWebhookRequest,
+        *,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
     ) -> types.Webhook:
         """Create a webhook."""
         found: types.Webhook = await self._json(
-            Request("POST", "/webhooks", body=body, seconds=timeout)
+            Request(
+                "POST",
+                "/webhooks",
+                headers={"Idempotency-Key": idempotency_key},
+                body=body,
+                seconds=timeout,
+            )
         )
         return found
 

@@ -239,7 +239,12 @@ class Operations:
         )
 
     def create_template(
-        self, number_id: str, body: types.CreateTemplateRequest, *, timeout: float | None = None
+        self,
+        number_id: str,
+        body: types.CreateTemplateRequest,
+        *,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
     ) -> types.Template:
         """Create a template."""
         found: types.Template = self._json(
@@ -247,6 +252,7 @@ class Operations:
                 "POST",
                 "/numbers/{number_id}/templates",
                 path_values={"number_id": number_id},
+                headers={"Idempotency-Key": idempotency_key},
                 body=body,
                 seconds=timeout,
             )
@@ -650,10 +656,22 @@ class Operations:
         return self._items(Request("GET", "/webhooks", query={"limit": limit}, seconds=timeout))
 
     def create_webhook(
-        self, body: types.CreateWebhookRequest, *, timeout: float | None = None
+        self,
+        body: types.CreateWebhookRequest,
+        *,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
     ) -> types.Webhook:
         """Create a webhook."""
-        found: types.Webhook = self._json(Request("POST", "/webhooks", body=body, seconds=timeout))
+        found: types.Webhook = self._json(
+            Request(
+                "POST",
+                "/webhooks",
+                headers={"Idempotency-Key": idempotency_key},
+                body=body,
+                seconds=timeout,
+            )
+        )
         return found
 
     def get_webhook(self, webhook_id: str, *, timeout: float | None = None) -> types.Webhook:

@@ -41,7 +41,8 @@ public class Main {
   public static void main(String[] arguments) throws Exception {
     API.setBearerToken(System.getenv("API_KEY"));
     var kinds = List.of(EventKind.values());
-    var webhook = WEBHOOKS.createWebhook(new CreateWebhookRequest().url(System.getenv("RECEIVER_URL")).events(kinds));
+    var webhook = WEBHOOKS.createWebhook(
+        new CreateWebhookRequest().url(System.getenv("RECEIVER_URL")).events(kinds), null);
     ConnectedNumber number = connect();
     var received = receive(webhook.getSecret(), 1);
     String first = send(text(number.getId()), "order-4711");

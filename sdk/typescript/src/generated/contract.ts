@@ -204,6 +204,11 @@ export interface paths {
          *     `header_handle`, or `body_text_named_params` and `header_text_named_params`. These and other properties of a
          *     component are passed to the platform. All components together have at most 65,536 bytes as JSON in UTF-8 without
          *     blanks.
+         *
+         *     With an `Idempotency-Key`, a repeated request within 24 hours returns the stored response, with the header
+         *     `Idempotency-Replayed: true`, and submits nothing. The same key with another body or number gets 409. While the
+         *     first request is running the response is 409 with `Retry-After`. Stored are a created template, a refusal of its
+         *     content, and an unknown outcome (500): list the templates then. After all other errors the key is free.
          */
         post: operations["createTemplate"];
         /**
@@ -620,6 +625,11 @@ export interface paths {
          *
          *     An account has at most 20 webhooks on the plan Starter and 100 on the plan Pro, disabled ones included.
          *     The operator can set other limits. Above its limit an account gets 409.
+         *
+         *     With an `Idempotency-Key`, a repeated request within 24 hours returns the stored response, with its secret and the
+         *     header `Idempotency-Replayed: true`, and creates nothing. The same key with another body gets 409. So does a
+         *     repetition after the webhook was deleted, or its secret was rotated twice. A request that gets an error leaves
+         *     its key free.
          */
         post: operations["createWebhook"];
         delete?: never;
@@ -3997,7 +4007,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description The account has as many webhooks as its plan allows. */
+        /** @description The account has as many webhooks as its plan allows. Or the Idempotency-Key was used with another body, or its webhook was deleted or has another secret by now. */
         WebhookLimitConflict: {
             headers: {
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -4069,6 +4079,49 @@ export interface components {
                 "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                 "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The request fails validation, or the messaging network refused the template (then with `details.networkCode`). */
+        TemplateRefused: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The number is not active, or a template of this name and language exists already. Or the Idempotency-Key was used with another request, or its first request is still running (then with `Retry-After`). */
+        TemplateCreationConflict: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                "Retry-After": components["headers"]["Retry-After-Conflict"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description Server error. The template was certainly not created, or its outcome is unknown: then list the templates before you create it again. */
+        TemplateFailed: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                 [name: string]: unknown;
             };
             content: {
@@ -4383,7 +4436,7 @@ export interface components {
          */
         Slug: string;
         /**
-         * @description A unique string of 1 to 255 visible ASCII characters. It is valid for 24 hours within the account. Use a new one for each message.
+         * @description A unique string of 1 to 255 visible ASCII characters. It is valid for 24 hours within the account and the operation. Use a new one for each message, webhook or template.
          * @example order-4711-confirmation
          */
         IdempotencyKey: string;
@@ -4968,7 +5021,13 @@ export interface operations {
     createTemplate: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description A unique string of 1 to 255 visible ASCII characters. It is valid for 24 hours within the account and the operation. Use a new one for each message, webhook or template.
+                 * @example order-4711-confirmation
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /**
                  * @description Identifier of the number.
@@ -4991,24 +5050,25 @@ export interface operations {
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Template"];
                 };
             };
-            400: components["responses"]["ValidationError"];
+            400: components["responses"]["TemplateRefused"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["TemplateConflict"];
+            409: components["responses"]["TemplateCreationConflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
+            500: components["responses"]["TemplateFailed"];
             503: components["responses"]["ServiceUnavailable"];
             default: components["responses"]["UnexpectedError"];
         };
@@ -5164,7 +5224,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A unique string of 1 to 255 visible ASCII characters. It is valid for 24 hours within the account. Use a new one for each message.
+                 * @description A unique string of 1 to 255 visible ASCII characters. It is valid for 24 hours within the account and the operation. Use a new one for each message, webhook or template.
                  * @example order-4711-confirmation
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -5947,7 +6007,13 @@ export interface operations {
     createWebhook: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description A unique string of 1 to 255 visible ASCII characters. It is valid for 24 hours within the account and the operation. Use a new one for each message, webhook or template.
+                 * @example order-4711-confirmation
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -5964,6 +6030,7 @@ export interface operations {
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {

@@ -38,7 +38,7 @@ export interface Methods {
   /** List templates. */
   listTemplates(args: Path<"listTemplates"> & Query<"listTemplates">, options?: CallOptions): Promise<Schemas["TemplatePage"]>;
   /** Create a template. */
-  createTemplate(args: Path<"createTemplate"> & { body: Schemas["CreateTemplateRequest"] }, options?: CallOptions): Promise<Schemas["Template"]>;
+  createTemplate(args: Path<"createTemplate"> & { idempotencyKey?: string } & { body: Schemas["CreateTemplateRequest"] }, options?: CallOptions): Promise<Schemas["Template"]>;
   /** Delete a template. */
   deleteTemplate(args: Path<"deleteTemplate"> & Query<"deleteTemplate">, options?: CallOptions): Promise<void>;
   /** Edit a template. */
@@ -76,7 +76,7 @@ export interface Methods {
   /** List webhooks. */
   listWebhooks(args?: Query<"listWebhooks">, options?: CallOptions): Promise<Schemas["WebhookPage"]>;
   /** Create a webhook. */
-  createWebhook(args: { body: Schemas["CreateWebhookRequest"] }, options?: CallOptions): Promise<Schemas["Webhook"]>;
+  createWebhook(args: { idempotencyKey?: string } & { body: Schemas["CreateWebhookRequest"] }, options?: CallOptions): Promise<Schemas["Webhook"]>;
   /** Read a webhook. */
   getWebhook(args: Path<"getWebhook">, options?: CallOptions): Promise<Schemas["Webhook"]>;
   /** Change a webhook. */
@@ -119,7 +119,7 @@ export const OPERATIONS = {
   blockPeople: ["POST", "/numbers/{number_id}/blocked", "json", 0],
   unblockPerson: ["DELETE", "/numbers/{number_id}/blocked/{person}", "none", 0],
   listTemplates: ["GET", "/numbers/{number_id}/templates", "json", 0],
-  createTemplate: ["POST", "/numbers/{number_id}/templates", "json", 0],
+  createTemplate: ["POST", "/numbers/{number_id}/templates", "json", 1],
   deleteTemplate: ["DELETE", "/numbers/{number_id}/templates", "none", 0],
   updateTemplate: ["PATCH", "/numbers/{number_id}/templates/{template_id}", "json", 0],
   refreshTemplates: ["POST", "/numbers/{number_id}/templates/refresh", "none", 0],
@@ -138,7 +138,7 @@ export const OPERATIONS = {
   exportSuppressions: ["GET", "/suppressions/export", "text", 0],
   deleteSuppression: ["DELETE", "/suppressions/{suppression_id}", "none", 0],
   listWebhooks: ["GET", "/webhooks", "json", 0],
-  createWebhook: ["POST", "/webhooks", "json", 0],
+  createWebhook: ["POST", "/webhooks", "json", 1],
   getWebhook: ["GET", "/webhooks/{webhook_id}", "json", 0],
   updateWebhook: ["PATCH", "/webhooks/{webhook_id}", "json", 0],
   deleteWebhook: ["DELETE", "/webhooks/{webhook_id}", "none", 0],
