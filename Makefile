@@ -142,7 +142,7 @@ odd-answers: $(VENV)/.dev ## Compare how curl and Go read the odd responses of t
 
 # The first build downloads packages from the registries of each language, so it takes long.
 clients: $(VENV)/.dev node_modules/.installed $(OF_CLIENTS:%=%/node_modules/.installed) | toolchains ## Generate clients in eleven languages, build them, drive most of them
-	@$(BIN)/pytest --verbose --timeout=1800 --durations=10 $(addprefix contract_tests/shared/make_,clients.py node_clients.py) $(PYTEST_ARGS)
+	@$(BIN)/pytest --verbose --timeout=1800 --durations=10 $(addprefix contract_tests/shared/make_,clients.py node_clients.py sdk_typescript.py) $(PYTEST_ARGS)
 
 bench: $(VENV)/.dev $(PEERS)/.installed | servers ## Compare the performance with baselines and peers (ARGS="sending callbacks", BENCH_ROUNDS=3)
 	@$(BIN)/python -m benchmarks $(ARGS)
@@ -206,7 +206,7 @@ audit: $(VENV)/.audit node_modules/.installed ## Look up known vulnerabilities o
 	@$(BIN)/python -m tooling.audit $(ARGS)
 
 # Installing the wheel takes a minute, so `make test` does not include it.
-release: $(VENV)/.release ## Build wheel, sdist, SBOM and image definition of this commit into dist/, and check them
+release: $(VENV)/.release node_modules/.installed ## Build wheel, sdist, SBOM and image definition of this commit into dist/, and check them
 	@$(BIN)/python -m tooling.release
 	@$(BIN)/pytest --timeout=900 contract_tests/make_release.py $(PYTEST_ARGS)
 

@@ -25,13 +25,30 @@ from contract_tests.test_first_run import curl_line, run_curl
 from tooling.package import NAME, VERSION, build, commit_time, package_files
 from tooling.release import CONTAINERFILE, DIST
 from tooling.sbom import BUNDLED
+from tooling.sdk_typescript import pack
 
 FILE_NAME = f"{NAME.replace('-', '_')}-{VERSION}"
 WHEEL = DIST / f"{FILE_NAME}-py3-none-any.whl"
 SDIST = DIST / f"{FILE_NAME}.tar.gz"
 SBOM = DIST / f"{NAME}-{VERSION}.cdx.json"
 SANDBOX = DIST / f"whatsapp_sandbox-{VERSION}-py3-none-any.whl"
-OTHERS = {SANDBOX.name, SBOM.name, "requirements.txt", "Containerfile", "SHA256SUMS"}
+SDK_TYPESCRIPT = DIST / f"messaging-gateway-client-{VERSION}.tgz"
+OTHERS = {
+    SANDBOX.name,
+    SDK_TYPESCRIPT.name,
+    SBOM.name,
+    "requirements.txt",
+    "Containerfile",
+    "SHA256SUMS",
+}
+SEND = """
+import { Client } from "@messaging-gateway/client";
+
+const client = new Client({ baseUrl: "%s", apiKey: "%s" });
+const text = { body: "Hello" };
+const sent = await client.sendMessage({ body: { number_id: "%s", to: "15551234567", type: "text", text } });
+process.stdout.write(sent.id);
+"""
 
 
 class InstalledRun(FirstRun):
@@ -105,7 +122,8 @@ def _vendored() -> set[str]:
 def test_a_second_build_gives_the_same_bytes(tmp_path: Path) -> None:
     build(ROOT, tmp_path, "wheel", "sdist", made_at=commit_time())
     build(ROOT / "sandbox", tmp_path, "wheel", made_at=commit_time())
-    for first in (WHEEL, SDIST, SANDBOX):
+    pack(tmp_path)
+    for first in (WHEEL, SDIST, SANDBOX, SDK_TYPESCRIPT):
         assert (tmp_path / first.name).read_bytes() == first.read_bytes(), first.name
 
 
@@ -168,3 +186,27 @@ def test_two_commands_produce_the_first_event(with_sandbox: Path, tmp_path: Path
 def _events_of(customer: Customer, message_id: str) -> set[str]:
     events = customer.request("GET", "/events").json()["data"]
     return {event["event"] for event in events if event["data"]["id"] == message_id}
+
+
+def test_a_program_with_the_installed_sdk_for_typescript_sends(
+    with_sandbox: Path, tmp_path: Path
+) -> None:
+    installed, served = tmp_path / "installed", tmp_path / "served"
+    for folder in (installed, served):
+        folder.mkdir()
+    npm = [str(ROOT / ".venv" / "bin" / "npm"), "install", "--offline", "--ignore-scripts"]
+    subprocess.run([*npm, SDK_TYPESCRIPT], cwd=installed, check=True, capture_output=True)
+    run = InstalledRun(served, with_sandbox)
+    run.start()
+    try:
+        customer = run.demo()
+        (installed / "send.mjs").write_text(
+            SEND % (customer.api, customer.key, customer.number["id"])
+        )
+        node = [str(ROOT / ".venv" / "bin" / "node"), "send.mjs"]
+        sent = subprocess.run(node, cwd=installed, check=True, capture_output=True, text=True)
+        assert (
+            customer.request("GET", f"/messages/{sent.stdout}").json()["toNumber"] == "15551234567"
+        )
+    finally:
+        run.end(signal.SIGTERM)

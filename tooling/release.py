@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tooling.package import NAME, ROOT, VERSION, build, commit_time, git
 from tooling.sbom import sbom
+from tooling.sdk_typescript import pack
 
 DIST = ROOT / "dist"
 CONTAINERFILE = ROOT / "deploy" / "Containerfile"
@@ -64,6 +65,7 @@ def main() -> None:
     build(ROOT, DIST, "wheel", "sdist", made_at=commit_time())
     (wheel,) = DIST.glob("*.whl")
     build(ROOT / "sandbox", DIST, "wheel", made_at=commit_time())
+    pack(DIST)
     (DIST / f"{NAME}-{VERSION}.cdx.json").write_text(sbom(commit_time()))
     (DIST / "requirements.txt").write_text(requirements(wheel))
     (DIST / "Containerfile").write_text(containerfile(wheel))

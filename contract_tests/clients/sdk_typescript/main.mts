@@ -211,5 +211,5 @@ async function story(): Promise<object> {
   };
 }
 
-process.stdout.write(JSON.stringify(await story()));
-process.stdin.destroy();
+// Deno would wait for the end of stdin.
+process.stdout.write(JSON.stringify(await story()), () => process.exit());
