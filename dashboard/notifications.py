@@ -11,6 +11,7 @@ from flask import Response, abort, request
 from dashboard.guard import DEVELOPERS, account
 from dashboard.site import PER_PAGE, FormError, blueprint, go, offset, show
 from models.accounts.invitation import LinkClosedError
+from models.addresses import MAX_EMAIL, is_email
 from models.errors import RateLimitedError, UnavailableError
 from models.reports.incident import AlertTarget, Incident
 from models.reports.recipient import Recipient
@@ -94,8 +95,8 @@ def _check(emails: list[str]) -> None:
     if len(emails) > MAX_ADDRESSES:
         raise ValueError(f"{len(emails)} addresses are too many. Give at most {MAX_ADDRESSES}.")
     for email in emails:
-        if not mailing.is_address(email):
-            shown = email[: mailing.MAX_ADDRESS]
+        if not is_email(email):
+            shown = email[:MAX_EMAIL]
             raise ValueError(f"{shown} is not an email address. Correct or remove it.")
 
 

@@ -11,6 +11,7 @@ from dashboard.site import PER_PAGE, FormError, blueprint, confirm, go, mine, of
 from models.accounts.invitation import Invitation
 from models.accounts.user import EmailTakenError, LastOwnerError, Role, User, normalise
 from models.accounts.user_session import TooManyAttemptsError
+from models.addresses import is_email
 from models.errors import ConflictError
 from services import accounts, mailing, members
 from webhooks.mail import MailError
@@ -43,7 +44,7 @@ def users() -> Response:
 def invite() -> Response:
     """Mail an invitation."""
     email, role = normalise(request.form.get("email", "")), _role()
-    if not mailing.is_address(email):
+    if not is_email(email):
         raise FormError("This is not an email address. Correct it.")
     with _mailing(users):
         try:

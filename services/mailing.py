@@ -6,11 +6,11 @@ address and account.
 """
 
 import logging
-import re
 
 from gateway.settings import get_settings
 from models.accounts.mail import Mail, Purpose
 from models.accounts.secret import SecretUnreadableError
+from models.addresses import mailable
 from models.clock import DAY_MS
 from models.database import progress, writing
 from models.errors import RateLimitedError
@@ -18,9 +18,6 @@ from webhooks.mail import MailError, send_mail
 
 logger = logging.getLogger(__name__)
 
-# The addresses that a mail goes to: others may name several recipients in the header To.
-ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*", re.ASCII)
-MAX_ADDRESS = 254
 SECONDS = 20.0
 NO_MAIL = "The service has no mail server (GATEWAY_SMTP_URL)."
 # Longer than one mail takes.
@@ -39,11 +36,6 @@ def is_possible() -> bool:
     return bool(get_settings().smtp_url.get_secret_value())
 
 
-def is_address(text: str) -> bool:
-    """Whether a mail can go to this address. Whether it arrives is unknown."""
-    return len(text) <= MAX_ADDRESS and ADDRESS.fullmatch(text) is not None
-
-
 def send(to: str, title: str, text: str, unsubscribe: str | None = None) -> None:
     """Send one mail. It may take a minute, so hold no transaction. Raises MailError.
 
@@ -51,7 +43,8 @@ def send(to: str, title: str, text: str, unsubscribe: str | None = None) -> None
     """
     if not is_possible():
         raise MailError(NO_MAIL)
-    if not is_address(to):
+    # A text that is none might name several recipients in the header To.
+    if (address := mailable(to)) is None:
         raise MailError(f"{to} is not an email address that mail can go to.")
     settings = get_settings()
     server, subject = settings.smtp_url.get_secret_value(), f"[Messaging Gateway] {title}"
@@ -60,7 +53,7 @@ def send(to: str, title: str, text: str, unsubscribe: str | None = None) -> None
         "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
     }
     end = headers if unsubscribe else {}
-    send_mail(server, settings.smtp_from, to, subject, text, SECONDS, end)
+    send_mail(server, settings.smtp_from, address, subject, text, SECONDS, end)
 
 
 def send_due() -> None:

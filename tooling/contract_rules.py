@@ -31,7 +31,11 @@ OPAQUE = ("type", "format", "pattern", "multipleOf", "not")
 # `false` says the same as no keyword.
 FLAGS = ("uniqueItems", "exclusiveMinimum", "exclusiveMaximum")
 # Patterns of requests that accept all that those of the latest release do. A test draws examples of them.
-_CHANGED = ("WebhookUrl", "MediaLink", "CompleteSignupRequest/properties/phone_number_id")
+_CHANGED = (
+    *("WebhookUrl", "MediaLink", "CompleteSignupRequest/properties/phone_number_id"),
+    *(f"UpdateProfileRequest/properties/{name}" for name in ("email", "websites/items")),
+    "CtaUrlParameters/properties/url",
+)
 WIDER = {f"#/components/schemas/{name}/pattern" for name in _CHANGED}
 
 

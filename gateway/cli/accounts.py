@@ -18,13 +18,13 @@ from models.accounts.account import (
 )
 from models.accounts.password_strength import WeakPasswordError, check_password
 from models.accounts.user import (
-    EMAIL,
     EmailTakenError,
     Role,
     User,
     new_password,
     normalise,
 )
+from models.addresses import is_email
 from models.errors import ConflictError
 from services import accounts as service
 from services import members
@@ -233,12 +233,14 @@ def revoke(key_id: str) -> dict[str, Any]:
 
 
 def _check_email(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
-    if not EMAIL.fullmatch(normalise(value)):
-        raise click.BadParameter("is not an email address.")
+    if not is_email(normalise(value)):
+        raise click.BadParameter(f"{value!r} is not an email address such as ana@example.com.")
     return value
 
 
-email_argument: Callable[[Any], Any] = click.argument("email", callback=_check_email)
+new_email_argument: Callable[[Any], Any] = click.argument("email", callback=_check_email)
+# An existing user may have been created under another rule.
+email_argument: Callable[[Any], Any] = click.argument("email")
 password_option: Callable[[Any], Any] = click.option(
     "--password-stdin", is_flag=True, help="Take the password from standard input."
 )
@@ -262,7 +264,7 @@ def _rendered(user: User, shown: dict[str, str]) -> dict[str, Any]:
 
 
 @users.command()
-@email_argument
+@new_email_argument
 @click.option("--account", "account_id", required=True, help="The account they sign in to.")
 @click.option(
     "--role",

@@ -7,7 +7,6 @@ Passwords are stored as argon2id hashes with the first parameters of OWASP's pas
 19 MiB, 2 passes, 1 lane.
 """
 
-import re
 import secrets
 import threading
 from collections.abc import Iterable
@@ -24,10 +23,9 @@ from models.accounts.account import Account, Owned
 from models.accounts.actor import Actor, ActorKind, present_actor
 from models.accounts.audit import Audit
 from models.accounts.password_strength import MAX_EARLIER, check_password
+from models.addresses import spellings
 from models.database import BaseModel, exclusively, fetch, writing
 
-# Text without blanks around one at sign. Whether mail arrives there is unknown.
-EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}")
 _hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 # The hash of a random password: checking an unknown user takes as long as checking a known one.
 _NOBODY = "$argon2id$v=19$m=19456,t=2,p=1$UliTmA7UkcGZhohD1xlwAw$NZMR2QvtGrflVCxDzX4Hr+KyH40HVpdezJViL8AfjUE"
@@ -96,7 +94,7 @@ class User(Owned):
             return cls.create(
                 id=clock.new_id("usr"),
                 account=account,
-                email=normalise(email),
+                email=known[0].email if known else normalise(email),
                 created_at=clock.now(),
                 role=role,
                 **{**password_values(hashed, is_initial=is_initial), **own},
@@ -105,7 +103,9 @@ class User(Owned):
     @classmethod
     def person(cls, email: str) -> list[Self]:
         """The users with this email and their accounts, oldest first. Empty for an unknown person."""
-        query = cls.select(cls, Account).join(Account).where(cls.email == normalise(email))
+        query = (
+            cls.select(cls, Account).join(Account).where(cls.email.in_(spellings(normalise(email))))
+        )
         return fetch(query.order_by(cls.id))
 
     @classmethod

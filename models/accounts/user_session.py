@@ -19,6 +19,7 @@ from models.accounts.actor import present_actor
 from models.accounts.audit import Audit
 from models.accounts.client_address import one_client
 from models.accounts.user import OfUser, User, normalise
+from models.addresses import spellings
 from models.database import BaseModel, fetch, writing
 
 LIFETIME_MS = 12 * 3_600_000
@@ -130,7 +131,8 @@ class SignInAttempt(BaseModel):
 
 def _subjects(email: str, address: str) -> list[str]:
     """The subjects of an attempt: the pair, the email, the address."""
-    email, place = normalise(email), one_client(address)
+    # Browsers send a domain in ASCII that was typed in another script.
+    email, place = spellings(normalise(email))[0], one_client(address)
     parts = f"pair {place} {email}", f"email {email}", f"address {place}"
     return [secret.digest(part) for part in parts]
 

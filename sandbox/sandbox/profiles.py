@@ -50,7 +50,7 @@ CHECKS: dict[str, Check] = {
     "about": text(139, refusal=graph_errors.parameter),
     "address": text(MOST, least=0, refusal=graph_errors.parameter),
     "description": text(512, least=0, refusal=graph_errors.parameter),
-    "email": matching(r"|(?=.{3,128}\Z)[^@\s]+@[^@\s]+[.][^@\s]+", "an email address"),
+    "email": matching(r"|(?=.{3,128}\Z)[^@\t-\r ]+@[^@\t-\r ]+", "an email address"),
     "websites": array(_website, 2, least=0),
     "vertical": _vertical,
 }

@@ -19,7 +19,7 @@ Check = Callable[[str, Any], None]
 Refusal = Callable[[str], GraphError]
 
 # Blanks are those of ASCII. Engines of regular expressions differ in others, and clients check with theirs.
-LINK = re.compile(r"https?://[^\t-\r /?#]+[^\t-\r ]*")
+LINK = re.compile(r"(?i:https?)://[^\t-\r /?#]+[^\t-\r ]*")
 MAX_LINK = 8192
 # Above it JavaScript rounds.
 MOST_EXACT = 2**53

@@ -226,3 +226,9 @@ def test_the_operator_turns_two_factor_off_and_is_on_record(account: Account) ->
         ("operator", "user.two_factor_disabled", user.id),
         ("operator", "user.password_reset", user.id),
     ]
+
+
+def test_an_email_that_only_1_0_0_accepted_is_still_found(account: Account) -> None:
+    enrol(account, "a..b@x", PASSWORD)
+    assert _run("create", "c..d@x", "--account", account.id).exit_code == 2
+    assert _run("reset-password", "a..b@x").exit_code == 0

@@ -51,6 +51,34 @@ def test_a_password_that_1_0_0_accepted_still_signs_in(user: User) -> None:
     assert not User.authenticate(user.email, long[:-1])
 
 
+@pytest.mark.parametrize(
+    "email", ["ada@b\u00fccher.example", "\u00e4da@x", "a..b@x_y", "ada@xn--a"]
+)
+def test_an_email_that_1_0_0_accepted_still_signs_in(user: User, email: str) -> None:
+    user.amend_person(email=email)
+    assert User.authenticate(email.upper(), PASSWORD) == [user]
+
+
+@pytest.mark.parametrize(
+    ("typed", "sent"),
+    [
+        ("b\u00fccher.example", "xn--bcher-kva.example"),
+        ("xn--bcher-kva.example", "B\u00dcCHER.example"),
+    ],
+)
+def test_a_person_is_one_in_both_spellings_of_a_domain(
+    account: Account, typed: str, sent: str
+) -> None:
+    """Browsers send the one in ASCII for the other."""
+    first = enrol(account, f"ada@{typed}", PASSWORD)
+    assert User.person(f"Ada@{sent}") == [first]
+    second = enrol(Account.open("Other", "pro"), f"ada@{sent}", PASSWORD)
+    assert second.email == first.email
+    for _ in range(PAIR_LIMIT):
+        SignInAttempt.begin(f"ada@{typed}", ADDRESS)
+    assert _seconds_to_wait(f"ada@{sent}", ADDRESS)
+
+
 def test_an_email_is_one_whatever_its_case(user: User, account: Account) -> None:
     assert User.person(" ADA@example.COM ") == [user]
     with pytest.raises(EmailTakenError):
