@@ -35,6 +35,7 @@ MEDIA_TYPE = "application/json"
 FORM_TYPE = "multipart/form-data"
 UTF_8 = {"utf-8", "utf8"}
 IDEMPOTENCY_KEY = "idempotency-key"
+SAFE = {"GET", "HEAD"}
 MAX_MESSAGE_CHARACTERS = 300
 MAX_QUERY_PARAMETERS = 100
 # How much of an unknown parameter's name an error repeats.
@@ -249,6 +250,12 @@ class Parameters:
             if place == "header" and len(headers.getlist(name)) > 1:
                 raise BadRequestProblem(f"Header parameter {name} is given more than once.")
             _check_parameter(parameter, values[place].get(name))
+        takes_key = any(p["name"].lower() == IDEMPOTENCY_KEY for p in self._parameters)
+        if scope["method"] not in SAFE and IDEMPOTENCY_KEY in headers and not takes_key:
+            # Ignored, it would promise what no one keeps.
+            raise BadRequestProblem(
+                "The header Idempotency-Key has no effect here. Nothing was done. Repeat without it."
+            )
 
 
 def _check_parameter(parameter: dict[str, Any], text: str | None) -> None:

@@ -315,6 +315,19 @@ def test_any_other_idempotency_key_is_refused(value: str) -> None:
         _check_parameters(idempotency_key=value)
 
 
+@pytest.mark.parametrize("method", ["POST", "PATCH", "DELETE"])
+def test_a_change_that_takes_no_idempotency_key_refuses_one(method: str) -> None:
+    others = [each for each in PARAMETERS if each["name"] != "Idempotency-Key"]
+    reading, changing = (
+        {**http_scope(each, headers={"Idempotency-Key": "a"}), "path_params": {"id": "msg_1"}}
+        for each in ("GET", method)
+    )
+    Parameters(others).validate(reading)
+    Parameters(PARAMETERS).validate(changing)
+    with pytest.raises(BadRequestProblem, match="Idempotency-Key has no effect"):
+        Parameters(others).validate(changing)
+
+
 def test_a_header_that_comes_twice_is_refused() -> None:
     scope = http_scope(headers={"Idempotency-Key": "a"})
     scope["headers"] *= 2

@@ -4436,7 +4436,7 @@ export interface components {
          */
         Slug: string;
         /**
-         * @description A unique string of 1 to 255 visible ASCII characters. It is valid for 24 hours within the account and the operation. Use a new one for each message, webhook or template.
+         * @description A unique string of 1 to 255 visible ASCII characters. It is valid for 24 hours within the account and the operation. Use a new one for each message, webhook or template. Changes that do not take it refuse it with 400.
          * @example order-4711-confirmation
          */
         IdempotencyKey: string;
@@ -5023,7 +5023,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A unique string of 1 to 255 visible ASCII characters. It is valid for 24 hours within the account and the operation. Use a new one for each message, webhook or template.
+                 * @description A unique string of 1 to 255 visible ASCII characters. It is valid for 24 hours within the account and the operation. Use a new one for each message, webhook or template. Changes that do not take it refuse it with 400.
                  * @example order-4711-confirmation
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -5224,7 +5224,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A unique string of 1 to 255 visible ASCII characters. It is valid for 24 hours within the account and the operation. Use a new one for each message, webhook or template.
+                 * @description A unique string of 1 to 255 visible ASCII characters. It is valid for 24 hours within the account and the operation. Use a new one for each message, webhook or template. Changes that do not take it refuse it with 400.
                  * @example order-4711-confirmation
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -6009,7 +6009,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A unique string of 1 to 255 visible ASCII characters. It is valid for 24 hours within the account and the operation. Use a new one for each message, webhook or template.
+                 * @description A unique string of 1 to 255 visible ASCII characters. It is valid for 24 hours within the account and the operation. Use a new one for each message, webhook or template. Changes that do not take it refuse it with 400.
                  * @example order-4711-confirmation
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
