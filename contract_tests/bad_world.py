@@ -201,7 +201,9 @@ class World:
         requests.post(url, json=inbound, timeout=5).raise_for_status()
 
         def delivered() -> str | None:
-            page = customer.request("GET", f"/webhooks/{webhook}/deliveries?state=delivered").json()
+            page = customer.request(
+                "GET", f"/webhooks/{webhook}/deliveries?status=delivered"
+            ).json()
             return page["data"][0]["id"] if page["data"] else None
 
         return {"webhook_id": webhook, "delivery_id": wait_for(delivered, "a delivery")}

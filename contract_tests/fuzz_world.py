@@ -67,7 +67,7 @@ def _resources(customer: Customer, receiver: Receiver, name: str) -> dict[str, s
     receiver.wait_kind("message.failed", path)
 
     def delivered() -> str | None:
-        page = customer.request("GET", f"/webhooks/{webhook['id']}/deliveries?state=delivered")
+        page = customer.request("GET", f"/webhooks/{webhook['id']}/deliveries?status=delivered")
         found: list[dict[str, Any]] = page.json()["data"]
         return found[0]["id"] if found else None
 

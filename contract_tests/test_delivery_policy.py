@@ -190,7 +190,7 @@ def test_each_attempt_has_exactly_the_documented_headers(
         }
     assert first.body == second.body
     shown = customer.request("GET", f"/deliveries/{delivery['id']}").json()["payload"]
-    [recorded] = customer.request("GET", "/events?kind=message.sent").json()["data"]
+    [recorded] = customer.request("GET", "/events?event=message.sent").json()["data"]
     assert first.event == shown == {name: recorded[name] for name in shown}
     assert [*shown] == ["id", "event", "timestamp", "data"]
     assert shown["id"] == delivery["eventId"]

@@ -85,7 +85,7 @@ def test_events_exist_without_a_webhook_and_fit_the_contract(customer: Customer)
 
 def test_a_webhook_receives_the_same_events(gateway: Gateway, customer: Customer) -> None:
     assert customer.send(A_RECIPIENT).status_code == 200
-    [record] = wait_for(lambda: _page(customer, kind="message.sent")["data"], "the event")
+    [record] = wait_for(lambda: _page(customer, event="message.sent")["data"], "the event")
     [(payload,)] = gateway.stored.rows("SELECT payload FROM event WHERE id = ?", record["id"])
     assert json.loads(payload) == {n: record[n] for n in ("event", "timestamp", "data")}
 
@@ -93,14 +93,14 @@ def test_a_webhook_receives_the_same_events(gateway: Gateway, customer: Customer
 def test_filters_select_kinds_numbers_and_times(customer: Customer) -> None:
     assert customer.send(A_RECIPIENT).status_code == 200
     wait_for(lambda: len(_page(customer)["data"]) == 4, "all events")
-    both = _page(customer, kind="message.read,number.activated")
-    assert _page(customer, kind=["message.read", "number.activated"])["data"] == both["data"]
+    both = _page(customer, event="message.read,number.activated")
+    assert _page(customer, event=["message.read", "number.activated"])["data"] == both["data"]
     assert [r["event"] for r in both["data"]] == ["number.activated", "message.read"]
     assert len(_page(customer, numberId=customer.number["id"])["data"]) == 4
     assert len(_page(customer, since="2026-01-01T00:00:00Z")["data"]) == 4
     assert _page(customer, since="2100-01-01T00:00:00Z")["data"] == []
     # It continues after the event that was read.
-    assert _page(customer, kind="number.banned")["nextCursor"] == _page(customer)["nextCursor"]
+    assert _page(customer, event="number.banned")["nextCursor"] == _page(customer)["nextCursor"]
 
 
 @pytest.mark.parametrize("path", ["/events", "/events/stream"])
@@ -165,7 +165,7 @@ def test_a_stream_starts_with_new_events(gateway: Gateway, customer: Customer) -
 
 
 def test_a_stream_has_the_filters_of_the_list(gateway: Gateway, customer: Customer) -> None:
-    with opened(customer, "0-", kind="number.activated,message.read") as response:
+    with opened(customer, "0-", event="number.activated,message.read") as response:
         came = events(response)
         assert next(came)["event"] == "number.activated"
         assert customer.send(A_RECIPIENT).status_code == 200

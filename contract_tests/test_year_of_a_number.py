@@ -54,7 +54,7 @@ class _Year:
 
     def waiting(self, state: str = "pending") -> int:
         """The number of the webhook's deliveries in this state."""
-        found = self.get(f"/webhooks/{self.webhook_id}/deliveries?state={state}&limit=1")
+        found = self.get(f"/webhooks/{self.webhook_id}/deliveries?status={state}&limit=1")
         return int(found["pagination"]["total"])
 
     def is_status(self, status: str) -> bool:

@@ -4,6 +4,7 @@ from typing import Any
 
 import orjson
 
+from handlers.renamed import renamed
 from handlers.times import parse_time
 from models.accounts.account import no_access, owned
 from models.deliveries.attempt import Attempt
@@ -32,12 +33,14 @@ def list_webhook_deliveries(  # noqa: PLR0913, PLR0917 - the parameters of the c
     since: str | None = None,
     until: str | None = None,
     after: str | None = None,
+    status: str | None = None,
 ) -> dict[str, Any]:
     """GET /webhooks/{webhook_id}/deliveries."""
+    status = renamed("Query parameters", "status", status, "state", state)
     owned(Webhook, webhook_id, user)
     wanted = DeliveryFilter(
         [webhook_id],
-        states=None if state is None else [state],
+        states=None if status is None else [status],
         kind=event,
         since=parse_time("Query parameter since", since, "/since"),
         until=parse_time("Query parameter until", until, "/until"),
@@ -67,10 +70,12 @@ def redeliver_webhook_deliveries(
     """POST /webhooks/{webhook_id}/redeliver."""
     since = parse_time("Request body, since", payload.get("since"), "/since")
     until = parse_time("Request body, until", payload.get("until"), "/until")
+    given = "statuses", payload.get("statuses"), "states", payload.get("states")
+    statuses = renamed("Request body,", *given)
     webhook = owned(Webhook, webhook_id, user)
     chosen = redeliver.redeliver_many(
         webhook,
-        states=payload.get("states", UNDELIVERED),
+        states=UNDELIVERED if statuses is None else statuses,
         include_delivered=payload.get("includeDelivered", False),
         since=since,
         until=until,

@@ -9,6 +9,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from handlers.in_parts import in_parts
+from handlers.renamed import renamed
 from handlers.times import parse_time
 from models.clock import timestamp
 from models.database import read
@@ -38,7 +39,7 @@ class EventStream(StreamingResponse):
             await super().__call__(scope, receive, send)
 
 
-def list_events(
+def list_events(  # noqa: PLR0913, PLR0917 - the parameters of the contract
     user: str,
     limit: int,
     after: str | None = None,
@@ -46,9 +47,11 @@ def list_events(
     number_id: str | None = None,
     since: str | None = None,
     offset: int = 0,  # noqa: ARG001 - the contract allows only 0
+    event: list[str] | None = None,
+    until: str | None = None,
 ) -> Response:
     """GET /events."""
-    wanted = _wanted(user, kind, number_id, since)
+    wanted = _wanted(user, _events(event, kind), number_id, since, until)
     place = START if after is None else _place(after, "Query parameter after", "/after")
     events, end = _read(wanted, place, limit, "/after")
     records = (event_record(event, end.history) for event in events)
@@ -63,10 +66,11 @@ async def stream_events(
     kind: list[str] | None = None,
     number_id: str | None = None,
     since: str | None = None,
+    event: list[str] | None = None,
 ) -> EventStream:
     """GET /events/stream."""
     last = request.headers.get("Last-Event-ID")
-    begin = partial(_begin, user, last, after, kind, number_id, since)
+    begin = partial(_begin, user, last, after, _events(event, kind), number_id, since)
     wanted, place = await read(begin)
     return EventStream(Stream(wanted, place, key_id))
 
@@ -95,14 +99,23 @@ def _read(wanted: Wanted, place: Place, limit: int, field: str | None) -> tuple[
         raise ConflictError(text, field=field, since=since) from None
 
 
+def _events(event: list[str] | None, kind: list[str] | None) -> list[str] | None:
+    return renamed("Query parameters", "event", event, "kind", kind)
+
+
 def _wanted(
-    account_id: str, kinds: list[str] | None, number_id: str | None, since: str | None
+    account_id: str,
+    kinds: list[str] | None,
+    number_id: str | None,
+    since: str | None,
+    until: str | None = None,
 ) -> Wanted:
     """The filters of a request. Raises DomainError."""
     if number_id is not None:
         number_id = Number.owned(number_id, account_id, "/numberId").id
     moment = parse_time("Query parameter since", since, "/since")
-    return Wanted(account_id, None if kinds is None else tuple(kinds), number_id, moment)
+    end = parse_time("Query parameter until", until, "/until")
+    return Wanted(account_id, None if kinds is None else tuple(kinds), number_id, moment, end)
 
 
 def _place(cursor: str, name: str, field: str | None = None) -> Place:

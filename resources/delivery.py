@@ -15,6 +15,8 @@ def delivery_object(delivery: Delivery) -> dict[str, Any]:
         "webhookId": delivery.webhook_id,
         "eventId": delivery.event_id,
         "event": delivery.event_kind,
+        "status": delivery.state,
+        # The earlier name.
         "state": delivery.state,
         "attemptCount": delivery.finished_attempts,
         "nextAttemptAt": moment(due),

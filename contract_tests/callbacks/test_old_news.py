@@ -73,6 +73,6 @@ def test_after_all_of_it_the_platform_was_asked_and_the_number_has_never_left(
         return bool(number["qualityRating"] == "YELLOW")
 
     wait_for(is_checked, "a check of the number")
-    lost = "kind=number.disconnected,number.banned"
+    lost = "event=number.disconnected,number.banned"
     assert customer.request("GET", f"/events?{lost}").json()["data"] == []
     _is_in_service(customer)

@@ -103,7 +103,7 @@ class Reader:
 
     def _delivered(self) -> bool:
         [webhook] = self.customer.request("GET", "/webhooks").json()["data"]
-        path = f"/webhooks/{webhook['id']}/deliveries?state=delivered"
+        path = f"/webhooks/{webhook['id']}/deliveries?status=delivered"
         return len(self.customer.request("GET", path).json()["data"]) == 1
 
     def _run(self, folder: Path, command: Command, **environment: str) -> str:

@@ -58,7 +58,7 @@ def test_ten_discarded_events_in_a_row_deactivate_the_webhook(hooks: Hooks, writ
     assert hook.read()["active"] is True
     write(1)
     wait_inactive(hook)
-    assert len(hook.deliveries(state="failed")) == TEN
+    assert len(hook.deliveries(status="failed")) == TEN
     # Each failure is a delivery with all its retries.
     assert len(hook.requests) == TEN * 4
 
@@ -92,7 +92,7 @@ def test_an_inactive_webhook_gets_nothing_until_it_is_activated_and_redelivered(
     switch.status = 200
     write(3)
     control.wait(TEN + 3)
-    skipped = hook.deliveries(state="skipped")
+    skipped = hook.deliveries(status="skipped")
     assert len(skipped) == 3
     assert {d["attemptCount"] for d in skipped} == {0}
     hook.api.call("POST", f"/webhooks/{hook.id}/redeliver", 409, json={})
@@ -103,7 +103,7 @@ def test_an_inactive_webhook_gets_nothing_until_it_is_activated_and_redelivered(
     write(1)
     hook.wait_states("delivered", 1)
     assert len(hook.requests) == asked + 1
-    assert len(hook.deliveries(state="skipped")) == 3
+    assert len(hook.deliveries(status="skipped")) == 3
     # By default failed and skipped deliveries.
     assert redeliver(hook) == TEN + 3
     hook.wait_states("delivered", TEN + 4)
@@ -138,7 +138,7 @@ def test_deactivation_skips_pending_deliveries(hooks: Hooks, write: Write) -> No
     hook = hooks("message.received", reply=always(500))
     write(2 * TEN)
     wait_inactive(hook)
-    wait_for(lambda: hook.deliveries(state="pending") == [], "an end of the waiting deliveries")
+    wait_for(lambda: hook.deliveries(status="pending") == [], "an end of the waiting deliveries")
     states = {d["state"] for d in hook.deliveries()}
     assert states <= {"failed", "skipped"}
     asked = len(hook.requests)
@@ -157,8 +157,8 @@ def test_disabling_a_webhook_stops_its_deliveries(hooks: Hooks, write: Write) ->
     assert [d["state"] for d in hook.deliveries()] == ["skipped", "skipped"]
     assert hook.requests == []
     activate(hook)
-    assert redeliver(hook, states=["failed"]) == 0
-    assert redeliver(hook, states=["skipped"]) == 2
+    assert redeliver(hook, statuses=["failed"]) == 0
+    assert redeliver(hook, statuses=["skipped"]) == 2
     hook.wait(2)
 
 
@@ -189,7 +189,7 @@ def test_only_deliveries_of_the_given_period_are_redelivered(hooks: Hooks, write
     assert [d["id"] for d in hook.deliveries(until=border)] == [older["id"]]
     assert hook.deliveries(event="message.read") == []
     assert redeliver(hook, includeDelivered=True, since=border, until=border) == 0
-    assert redeliver(hook, states=["delivered"], until=border) == 0
+    assert redeliver(hook, statuses=["delivered"], until=border) == 0
     assert redeliver(hook, includeDelivered=True, until=border) == 1
     hook.wait(3)
     assert hook.requests[2].event == hook.requests[0].event

@@ -162,7 +162,7 @@ def test_a_failing_receiver_delays_no_other(
         for _ in range(15):
             sandbox.write(number["phoneNumber"], new_recipient())
         healthy.wait(15)
-        assert hanging.deliveries(state="delivered") == []
+        assert hanging.deliveries(status="delivered") == []
     finally:
         released.set()
     hanging.wait_states("delivered", 15)

@@ -134,7 +134,7 @@ class Hook:
         """Wait until ``count`` deliveries are in this state."""
 
         def probe() -> list[dict[str, Any]]:
-            found = self.deliveries(state=state)
+            found = self.deliveries(status=state)
             return found if len(found) >= count else []
 
         return wait_for(probe, f"{count} deliveries {state}")

@@ -59,14 +59,19 @@ def create_webhook(
 
 @deliveries.command("list")
 @webhook_option()
-@click.option("--state", type=click.Choice([str(s) for s in DeliveryState]), help="In this state.")
+@click.option(
+    "--status",
+    "--state",
+    type=click.Choice([str(s) for s in DeliveryState]),
+    help="With this status; --state is its earlier name.",
+)
 @click.option("--event", type=click.Choice([str(k) for k in EventKind]), help="Of this event.")
 @since_option()
 @until_option()
-@prints("id", "createdAt", "state", "event")
+@prints("id", "createdAt", "status", "event")
 def list_deliveries(
     webhook_id: str | None,
-    state: str | None,
+    status: str | None,
     event: str | None,
     since: int | None,
     until: int | None,
@@ -77,7 +82,7 @@ def list_deliveries(
         chosen = [found(Webhook.by_id(webhook_id), "webhook", webhook_id).id]
     rows: list[Delivery] = []
     for i in range(0, len(chosen), MOST_AT_ONCE):
-        part, states = chosen[i : i + MOST_AT_ONCE], [state] if state else None
+        part, states = chosen[i : i + MOST_AT_ONCE], [status] if status else None
         rows += (
             DeliveryFilter(part, states, event, since=since, until=until).newest(MAX_LISTED).rows
         )
@@ -103,12 +108,13 @@ def show_delivery(delivery_id: str, *, as_json: bool) -> None:
 @since_option(required=True)
 @until_option()
 @click.option(
+    "--status",
     "--state",
     "states",
     type=click.Choice(FINAL_STATES),
     multiple=True,
     default=[str(s) for s in UNDELIVERED],
-    help="Only deliveries in these states; default: failed and skipped.",
+    help="Only with these statuses; default: failed and skipped.",
 )
 @click.option("--include-delivered", is_flag=True, help="Also those that have arrived.")
 @json_option
@@ -126,7 +132,7 @@ def redeliver_deliveries(
     Shows how many were attempted. Ctrl-C ends only this display: the worker continues.
     """
     if DeliveryState.DELIVERED in states and not include_delivered:
-        raise click.UsageError("--state delivered needs --include-delivered.")
+        raise click.UsageError("--status delivered needs --include-delivered.")
     open_state()
     webhook = found(Webhook.by_id(webhook_id), "webhook", webhook_id)
     try:

@@ -101,7 +101,7 @@ class Events:
         url = f"{self.api.rstrip('/')}/events/stream"
         # requests leaves out what is None.
         query = {
-            "kind": ",".join(self.kinds) or None,
+            "event": ",".join(self.kinds) or None,
             "numberId": self.number_id or None,
             "since": self.since or None,
         }

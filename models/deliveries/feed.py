@@ -112,12 +112,16 @@ def _exchanged(event_id: str, digits: dict[int, int]) -> str:
 
 @dataclass(frozen=True)
 class Wanted:
-    """The filters of an account's events. None means no filter. ``since`` is the earliest creation."""
+    """The filters of an account's events. None means no filter.
+
+    Events were created from ``since`` to before ``until``.
+    """
 
     account_id: str
     kinds: tuple[str, ...] | None = None
     number_id: str | None = None
     since: int | None = None
+    until: int | None = None
 
     @repeated
     def read(self, after: Place, limit: int) -> tuple[list[Event], Place]:
@@ -170,6 +174,8 @@ class Wanted:
             conditions.append(_concerns(self.number_id))
         if self.since is not None:
             conditions.append(Event.created_at >= self.since)
+        if self.until is not None:
+            conditions.append(Event.created_at < self.until)
         return conditions
 
     def _start(self) -> tuple[int, str]:

@@ -177,7 +177,7 @@ async fn exchange_picture(api: &Configuration, number: &ConnectedNumber, secret:
 /// The event of the webhook's newest delivery, as the gateway stores it. `deliveries_api::get_delivery` cannot parse it,
 /// for the reason above `Happened`.
 async fn newest_payload(api: &Configuration, webhook: &str) -> Result<Value> {
-    let page = deliveries_api::list_webhook_deliveries(api, webhook, None, None, None, None, Some(1), None, None).await?;
+    let page = deliveries_api::list_webhook_deliveries(api, webhook, None, None, None, None, Some(1), None, None, None).await?;
     let url = format!("{}/deliveries/{}", api.base_path, page.data[0].id);
     let key = api.bearer_access_token.as_ref().ok_or("no key")?;
     let delivery: Value = api.client.get(url).bearer_auth(key).send().await?.json().await?;

@@ -768,6 +768,7 @@ class AsyncOperations:
         limit: int | None = None,
         offset: int | None = None,
         after: str | None = None,
+        status: types.DeliveryState | None = None,
         timeout: float | None = None,
     ) -> types.DeliveryPage:
         """List deliveries of a webhook."""
@@ -784,6 +785,7 @@ class AsyncOperations:
                     "limit": limit,
                     "offset": offset,
                     "after": after,
+                    "status": status,
                 },
                 seconds=timeout,
             )
@@ -799,6 +801,7 @@ class AsyncOperations:
         since: str | datetime | None = None,
         until: str | datetime | None = None,
         limit: int | None = None,
+        status: types.DeliveryState | None = None,
         timeout: float | None = None,
     ) -> AsyncIterator[types.Delivery]:
         """List deliveries of a webhook: the items of all pages."""
@@ -813,6 +816,7 @@ class AsyncOperations:
                     "since": since,
                     "until": until,
                     "limit": limit,
+                    "status": status,
                 },
                 seconds=timeout,
             )
@@ -870,6 +874,8 @@ class AsyncOperations:
         since: str | datetime | None = None,
         limit: int | None = None,
         offset: int | None = None,
+        event: Collection[types.EventKind] | None = None,
+        until: str | datetime | None = None,
         timeout: float | None = None,
     ) -> types.EventPage:
         """List events."""
@@ -884,6 +890,8 @@ class AsyncOperations:
                     "since": since,
                     "limit": limit,
                     "offset": offset,
+                    "event": event,
+                    "until": until,
                 },
                 seconds=timeout,
             )
@@ -897,6 +905,8 @@ class AsyncOperations:
         number_id: str | None = None,
         since: str | datetime | None = None,
         limit: int | None = None,
+        event: Collection[types.EventKind] | None = None,
+        until: str | datetime | None = None,
         timeout: float | None = None,
     ) -> AsyncIterator[types.EventRecord]:
         """List events: the items of all pages."""
@@ -904,7 +914,14 @@ class AsyncOperations:
             Request(
                 "GET",
                 "/events",
-                query={"kind": kind, "numberId": number_id, "since": since, "limit": limit},
+                query={
+                    "kind": kind,
+                    "numberId": number_id,
+                    "since": since,
+                    "limit": limit,
+                    "event": event,
+                    "until": until,
+                },
                 seconds=timeout,
             )
         )
@@ -917,6 +934,7 @@ class AsyncOperations:
         kind: Collection[types.EventKind] | None = None,
         number_id: str | None = None,
         since: str | datetime | None = None,
+        event: Collection[types.EventKind] | None = None,
         timeout: float | None = None,
     ) -> AsyncDownload:
         """Stream events."""
@@ -924,7 +942,13 @@ class AsyncOperations:
             Request(
                 "GET",
                 "/events/stream",
-                query={"after": after, "kind": kind, "numberId": number_id, "since": since},
+                query={
+                    "after": after,
+                    "kind": kind,
+                    "numberId": number_id,
+                    "since": since,
+                    "event": event,
+                },
                 headers={"Last-Event-ID": last_event_id},
                 seconds=timeout,
                 usual_seconds=math.inf,

@@ -756,6 +756,7 @@ class Operations:
         limit: int | None = None,
         offset: int | None = None,
         after: str | None = None,
+        status: types.DeliveryState | None = None,
         timeout: float | None = None,
     ) -> types.DeliveryPage:
         """List deliveries of a webhook."""
@@ -772,6 +773,7 @@ class Operations:
                     "limit": limit,
                     "offset": offset,
                     "after": after,
+                    "status": status,
                 },
                 seconds=timeout,
             )
@@ -787,6 +789,7 @@ class Operations:
         since: str | datetime | None = None,
         until: str | datetime | None = None,
         limit: int | None = None,
+        status: types.DeliveryState | None = None,
         timeout: float | None = None,
     ) -> Iterator[types.Delivery]:
         """List deliveries of a webhook: the items of all pages."""
@@ -801,6 +804,7 @@ class Operations:
                     "since": since,
                     "until": until,
                     "limit": limit,
+                    "status": status,
                 },
                 seconds=timeout,
             )
@@ -858,6 +862,8 @@ class Operations:
         since: str | datetime | None = None,
         limit: int | None = None,
         offset: int | None = None,
+        event: Collection[types.EventKind] | None = None,
+        until: str | datetime | None = None,
         timeout: float | None = None,
     ) -> types.EventPage:
         """List events."""
@@ -872,6 +878,8 @@ class Operations:
                     "since": since,
                     "limit": limit,
                     "offset": offset,
+                    "event": event,
+                    "until": until,
                 },
                 seconds=timeout,
             )
@@ -885,6 +893,8 @@ class Operations:
         number_id: str | None = None,
         since: str | datetime | None = None,
         limit: int | None = None,
+        event: Collection[types.EventKind] | None = None,
+        until: str | datetime | None = None,
         timeout: float | None = None,
     ) -> Iterator[types.EventRecord]:
         """List events: the items of all pages."""
@@ -892,7 +902,14 @@ class Operations:
             Request(
                 "GET",
                 "/events",
-                query={"kind": kind, "numberId": number_id, "since": since, "limit": limit},
+                query={
+                    "kind": kind,
+                    "numberId": number_id,
+                    "since": since,
+                    "limit": limit,
+                    "event": event,
+                    "until": until,
+                },
                 seconds=timeout,
             )
         )
@@ -905,6 +922,7 @@ class Operations:
         kind: Collection[types.EventKind] | None = None,
         number_id: str | None = None,
         since: str | datetime | None = None,
+        event: Collection[types.EventKind] | None = None,
         timeout: float | None = None,
     ) -> Download:
         """Stream events."""
@@ -912,7 +930,13 @@ class Operations:
             Request(
                 "GET",
                 "/events/stream",
-                query={"after": after, "kind": kind, "numberId": number_id, "since": since},
+                query={
+                    "after": after,
+                    "kind": kind,
+                    "numberId": number_id,
+                    "since": since,
+                    "event": event,
+                },
                 headers={"Last-Event-ID": last_event_id},
                 seconds=timeout,
                 usual_seconds=math.inf,

@@ -2628,12 +2628,13 @@ DeliveryState = Literal["pending", "delivered", "failed", "skipped"]
 
 
 class Delivery(TypedDict):
-    """The delivery of one event to one webhook."""
+    """The delivery of one event to one webhook. `state` is deprecated: it is the earlier name of `status`, with the same value, until 2.0."""
 
     id: Identifier
     webhookId: Identifier
     eventId: Identifier
     event: EventKind
+    status: DeliveryState
     state: DeliveryState
     attemptCount: int
     """Number of attempts."""
@@ -2664,12 +2665,13 @@ class Attempt(TypedDict):
 
 
 class DeliveryDetail(TypedDict):
-    """A delivery with its event and its attempts."""
+    """A delivery with its event and its attempts. `state` is deprecated, as in `Delivery`."""
 
     id: Identifier
     webhookId: Identifier
     eventId: Identifier
     event: EventKind
+    status: DeliveryState
     state: DeliveryState
     attemptCount: int
     """Number of attempts."""
@@ -2752,8 +2754,10 @@ class RedeliverRequest(TypedDict, total=False):
     """Only deliveries created at this time or later."""
     until: str
     """Only deliveries created before this time."""
+    statuses: list[DeliveryState]
+    """Only deliveries with one of these statuses. The default is `failed` and `skipped`. `pending` adds none, and `delivered` adds none without `includeDelivered`."""
     states: list[DeliveryState]
-    """Only deliveries in these states. The default is `failed` and `skipped`. `pending` adds none, and `delivered` adds none without `includeDelivered`."""
+    """The earlier name of `statuses`. It works until 2.0."""
     includeDelivered: bool
     """Also the deliveries that have arrived. Without it, none of them is sent again."""
 

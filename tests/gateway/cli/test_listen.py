@@ -119,7 +119,7 @@ def test_tail_prints_a_line_for_each_event() -> None:
         assert program.process.stdout is not None
         lines = [program.process.stdout.readline() for _ in range(2)]
         status, _, said = program.stop()
-        assert "kind=message.received%2Cmessage.read" in fake.connections[0].path
+        assert "event=message.received%2Cmessage.read" in fake.connections[0].path
     assert lines[0] == "09:30:00  message.received     15551234567  Number 1 \N{SNOWMAN}\n"
     assert (status, said) == (0, "Connected.\nStopped.\n")
 

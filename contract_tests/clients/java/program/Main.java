@@ -162,7 +162,7 @@ public class Main {
   /** The event of the webhook's newest delivery, as the gateway stores it. */
   private static List<String> newestPayload(String webhook) throws ApiException {
     var deliveries = new DeliveriesApi(API);
-    var page = deliveries.listWebhookDeliveries(webhook, null, null, null, null, 1, null, null);
+    var page = deliveries.listWebhookDeliveries(webhook, null, null, null, null, 1, null, null, null);
     return tell(deliveries.getDelivery(page.getData().get(0).getId()).getPayload());
   }
 

@@ -3355,12 +3355,13 @@ export interface components {
          * @enum {string}
          */
         DeliveryState: "pending" | "delivered" | "failed" | "skipped";
-        /** @description The delivery of one event to one webhook. */
+        /** @description The delivery of one event to one webhook. `state` is deprecated: it is the earlier name of `status`, with the same value, until 2.0. */
         Delivery: {
             id: components["schemas"]["Identifier"];
             webhookId: components["schemas"]["Identifier"];
             eventId: components["schemas"]["Identifier"];
             event: components["schemas"]["EventKind"];
+            status: components["schemas"]["DeliveryState"];
             state: components["schemas"]["DeliveryState"];
             /**
              * Format: int32
@@ -3409,12 +3410,13 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description A delivery with its event and its attempts. */
+        /** @description A delivery with its event and its attempts. `state` is deprecated, as in `Delivery`. */
         DeliveryDetail: {
             id: components["schemas"]["Identifier"];
             webhookId: components["schemas"]["Identifier"];
             eventId: components["schemas"]["Identifier"];
             event: components["schemas"]["EventKind"];
+            status: components["schemas"]["DeliveryState"];
             state: components["schemas"]["DeliveryState"];
             /**
              * Format: int32
@@ -3522,7 +3524,12 @@ export interface components {
              * @description Only deliveries created before this time.
              */
             until?: string;
-            /** @description Only deliveries in these states. The default is `failed` and `skipped`. `pending` adds none, and `delivered` adds none without `includeDelivered`. */
+            /** @description Only deliveries with one of these statuses. The default is `failed` and `skipped`. `pending` adds none, and `delivered` adds none without `includeDelivered`. */
+            statuses?: components["schemas"]["DeliveryState"][];
+            /**
+             * @deprecated
+             * @description The earlier name of `statuses`. It works until 2.0.
+             */
             states?: components["schemas"]["DeliveryState"][];
             /**
              * @description Also the deliveries that have arrived. Without it, none of them is sent again.
@@ -4373,7 +4380,21 @@ export interface components {
          */
         EventsAfter: components["schemas"]["EventCursor"];
         /**
-         * @description Only events of these kinds, separated by commas: `kind=message.read,message.failed`. The parameter may also be repeated: `kind=message.read&kind=message.failed`. No other parameter may.
+         * @description Only events of these kinds, separated by commas: `event=message.read,message.failed`. The parameter may also be repeated: `event=message.read&event=message.failed`. No other parameter may.
+         * @example [
+         *       "message.received",
+         *       "message.failed"
+         *     ]
+         */
+        EventsEvent: components["schemas"]["EventKinds"];
+        /**
+         * @description Only events that the gateway stored before this time.
+         * @example 2026-11-21T00:00:00.000Z
+         */
+        EventsUntil: string;
+        /**
+         * @deprecated
+         * @description The earlier name of `event`, with the same values. It works until 2.0.
          * @example [
          *       "message.received",
          *       "message.failed"
@@ -6276,7 +6297,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Only deliveries in this state.
+                 * @deprecated
+                 * @description The earlier name of `status`. It works until 2.0.
                  * @example failed
                  */
                 state?: components["schemas"]["DeliveryState"];
@@ -6310,6 +6332,11 @@ export interface operations {
                  * @example WyJudW1iZXIiLCJudW1fMDFKRDVaOEs0VDlRVzNYN1ZCMk42TTFSMFAiXQ
                  */
                 after?: components["parameters"]["After"];
+                /**
+                 * @description Only deliveries with this status.
+                 * @example failed
+                 */
+                status?: components["schemas"]["DeliveryState"];
             };
             header?: never;
             path: {
@@ -6492,7 +6519,8 @@ export interface operations {
                  */
                 after?: components["parameters"]["EventsAfter"];
                 /**
-                 * @description Only events of these kinds, separated by commas: `kind=message.read,message.failed`. The parameter may also be repeated: `kind=message.read&kind=message.failed`. No other parameter may.
+                 * @deprecated
+                 * @description The earlier name of `event`, with the same values. It works until 2.0.
                  * @example [
                  *       "message.received",
                  *       "message.failed"
@@ -6519,6 +6547,19 @@ export interface operations {
                  * @example 0
                  */
                 offset?: components["parameters"]["OffsetZero"];
+                /**
+                 * @description Only events of these kinds, separated by commas: `event=message.read,message.failed`. The parameter may also be repeated: `event=message.read&event=message.failed`. No other parameter may.
+                 * @example [
+                 *       "message.received",
+                 *       "message.failed"
+                 *     ]
+                 */
+                event?: components["parameters"]["EventsEvent"];
+                /**
+                 * @description Only events that the gateway stored before this time.
+                 * @example 2026-11-21T00:00:00.000Z
+                 */
+                until?: components["parameters"]["EventsUntil"];
             };
             header?: never;
             path?: never;
@@ -6563,7 +6604,8 @@ export interface operations {
                  */
                 after?: components["parameters"]["EventsAfter"];
                 /**
-                 * @description Only events of these kinds, separated by commas: `kind=message.read,message.failed`. The parameter may also be repeated: `kind=message.read&kind=message.failed`. No other parameter may.
+                 * @deprecated
+                 * @description The earlier name of `event`, with the same values. It works until 2.0.
                  * @example [
                  *       "message.received",
                  *       "message.failed"
@@ -6580,6 +6622,14 @@ export interface operations {
                  * @example 2026-11-20T00:00:00.000Z
                  */
                 since?: components["parameters"]["EventsSince"];
+                /**
+                 * @description Only events of these kinds, separated by commas: `event=message.read,message.failed`. The parameter may also be repeated: `event=message.read&event=message.failed`. No other parameter may.
+                 * @example [
+                 *       "message.received",
+                 *       "message.failed"
+                 *     ]
+                 */
+                event?: components["parameters"]["EventsEvent"];
             };
             header?: {
                 /**
