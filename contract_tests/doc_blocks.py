@@ -24,6 +24,8 @@ RUN_BY = {
     ("docs/receiving.md", "go"): "contract_tests/shared/test_doc_signatures.py",
     ("docs/receiving.md", "php"): "contract_tests/shared/test_doc_signatures.py",
     ("docs/receiving.md", "ruby"): "contract_tests/shared/test_doc_signatures.py",
+    ("docs/sdk-typescript.md", "ts"): "contract_tests/shared/test_sdk_typescript_docs.py",
+    ("docs/sdk-typescript.md", "js"): "contract_tests/shared/make_sdk_typescript.py",
     ("docs/events.md", "python"): "contract_tests/test_events.py",
     ("docs/testing.md", "bash"): "contract_tests/stranger.py",
 }

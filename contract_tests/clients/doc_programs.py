@@ -93,6 +93,18 @@ class Reader:
             )
             wait_for(self._delivered, "an event that is answered with 2xx")
 
+    def check_following(self, folder: Path, command: Command, place: str) -> None:
+        """The program prints an event after it has stored the place where it begins."""
+        with self._running(folder, command) as logs:
+            wait_for((folder / place).exists, "a stored place", START_SECONDS)
+            to = self.customer.number["phoneNumber"]
+            self.gateway.sandbox_call("inbound", to=to, text="Hello", **{"from": RECIPIENT})
+            wait_for(lambda: f"from {RECIPIENT}" in logs[0].read_text(), "an event that is printed")
+
+    def run(self, folder: Path, command: Command) -> list[str]:
+        """The lines that a program prints which has the customer's key."""
+        return self._run(folder, command, API_KEY=self.customer.key).splitlines()
+
     def _refuses(self) -> bool:
         event = {"event": "message.received"}
         try:
@@ -123,7 +135,8 @@ class Reader:
     def _running(self, folder: Path, command: Command) -> Iterator[tuple[Path, Path]]:
         """Run a receiver. Returns the files of its stdout and its stderr."""
         log, errors = folder / "receiver.log", folder / "receiver.err"
-        environment = {"WEBHOOK_SECRET": self.secret, "PYTHONPATH": "client"}
+        secrets = {"WEBHOOK_SECRET": self.secret, "API_KEY": self.customer.key}
+        environment = secrets | {"PYTHONPATH": "client"}
         # Two files, because a log line of one thread could split a line that another prints.
         with log.open("w") as printed, errors.open("w") as said:
             process = subprocess.Popen(
