@@ -10,6 +10,7 @@ BIN := $(VENV)/bin
 PEERS := benchmarks/peers/.venv
 NODE := node_modules/.bin
 CLIENTS := contract_tests/clients
+CLIENT_TESTS := clients.py node_clients.py python_clients.py sdk_typescript.py
 # The folders with npm packages of their own.
 OF_CLIENTS := $(addprefix $(CLIENTS)/,node openapi_zod_client)
 VENDORED := dashboard/static/vendored
@@ -141,8 +142,9 @@ odd-answers: $(VENV)/.dev ## Compare how curl and Go read the odd responses of t
 	@$(BIN)/pytest --timeout=300 contract_tests/third_party/make_odd_answers.py $(PYTEST_ARGS)
 
 # The first build downloads packages from the registries of each language, so it takes long.
-clients: $(VENV)/.dev node_modules/.installed $(OF_CLIENTS:%=%/node_modules/.installed) | toolchains ## Generate clients in eleven languages, build them, drive most of them
-	@$(BIN)/pytest --verbose --timeout=1800 --durations=10 $(addprefix contract_tests/shared/make_,clients.py node_clients.py sdk_typescript.py) $(PYTEST_ARGS)
+clients: $(VENV)/.clients node_modules/.installed $(OF_CLIENTS:%=%/node_modules/.installed) | toolchains ## Generate clients in eleven languages, build them, drive most of them
+	@$(BIN)/pytest --verbose --timeout=1800 --durations=10 $(addprefix contract_tests/shared/make_,$(CLIENT_TESTS)) \
+	contract_tests/relayed/make_node_retries.py $(PYTEST_ARGS)
 
 bench: $(VENV)/.dev $(PEERS)/.installed | servers ## Compare the performance with baselines and peers (ARGS="sending callbacks", BENCH_ROUNDS=3)
 	@$(BIN)/python -m benchmarks $(ARGS)
@@ -235,6 +237,7 @@ lock: $(VENV)/bin/uv ## Update the lock files (LOCK_ARGS=--upgrade takes the new
 	@$(COMPILE) --group docs --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-docs.lock
 	@$(COMPILE) --group audit --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-audit.lock
 	@$(COMPILE) --group release --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-release.lock
+	@$(COMPILE) --group clients --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-clients.lock
 	@$(COMPILE) --constraint requirements.lock benchmarks/peers/requirements.in $(LOCK_ARGS) --output-file benchmarks/peers/requirements.lock
 	@$(BIN)/npm install --package-lock-only --ignore-scripts --silent
 	@for folder in $(OF_CLIENTS); do (cd $$folder && npm install --package-lock-only --ignore-scripts --silent); done
@@ -277,6 +280,11 @@ $(VENV)/.release: requirements-release.lock | $(VENV)/.dev
 # Like the packages of a release.
 $(VENV)/.audit: requirements-audit.lock | $(VENV)/.dev
 	@$(PIP) --require-hashes -r requirements-audit.lock
+	@touch $@
+
+# The generators in Python that only `make clients` needs.
+$(VENV)/.clients: requirements-clients.lock | $(VENV)/.dev
+	@$(PIP) --require-hashes -r requirements-clients.lock
 	@touch $@
 
 # The peers of the benchmarks have a separate environment. Not `venv --clear`: if this path is a symbolic link, that

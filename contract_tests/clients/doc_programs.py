@@ -29,10 +29,16 @@ def programs(language: str) -> list[str]:
 
 def command_to_generate(folder: Path) -> str:
     """The page's command, with the contract as a file instead of a URL."""
-    [command] = programs("sh")
+    command = command_of("openapi-generator-cli")
     address = "http://127.0.0.1:8080/api/openapi.yaml"
     assert address in command
     return command.replace(address, str(CONTRACT)).replace("-o client", f"-o {folder}")
+
+
+def command_of(tool: str) -> str:
+    """The page's command line of a tool."""
+    [command] = [text for text in programs("sh") if text.startswith(f"{tool} ")]
+    return command
 
 
 def write(folder: Path, files: Sequence[str], texts: Sequence[str]) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from contract_tests.clients import doc_programs
 from contract_tests.clients.toolbox import CONTRACT
 from contract_tests.harness import Gateway
 from contract_tests.shared.make_clients import do_the_whole_job, new_folder, run
@@ -21,10 +22,8 @@ OF_PROGRESS = (
     # A list without an operation. No flag that leaves the responses as they are omits it.
     "The following endpoints have no status code other than `default`",
 )
-# The command of docs/clients.md, because the client does not compile without it.
-REPAIRS = {
-    "openapi-zod-client": r"""sed -Ezi 's/(literal\("[^"]*"\))\s*\.regex\([^)]*\)/\1/g' client.ts""",
-}
+# Their clients do not compile without the command of docs/clients.md.
+REPAIRS = {"openapi-zod-client": doc_programs.command_of("sed")}
 COMPILE = "node_modules/.bin/tsc --project ."
 
 

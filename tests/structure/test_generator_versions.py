@@ -21,8 +21,9 @@ def npm() -> dict[str, str]:
 
 
 def python() -> dict[str, str]:
-    """The versions of the development lock."""
-    lock = (ROOT / "requirements-dev.lock").read_text()
+    """The versions of the development lock, and of the one for generators."""
+    locks = [(ROOT / f"requirements-{name}.lock").read_text() for name in ("dev", "clients")]
+    lock = "\n".join(locks)
     return dict(re.findall(r"^([\w-]+)==([\w.]+)", lock, re.MULTILINE))
 
 
