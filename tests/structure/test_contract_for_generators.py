@@ -175,3 +175,8 @@ def test_the_texts_are_for_readers() -> None:
 def test_no_schema_has_the_name_of_a_go_constructor() -> None:
     """A Go client has a function NewMessage for a schema Message."""
     assert [name for name in SCHEMAS if f"New{name}" in SCHEMAS] == []
+
+
+def test_no_enum_with_names_of_its_own_has_a_default() -> None:
+    # Generated Kotlin refers to the default by its value, and does not compile.
+    assert not [name for name in ENUMS if SCHEMAS[name].keys() >= {"x-enum-varnames", "default"}]

@@ -1034,7 +1034,6 @@ export interface components {
         };
         /**
          * @description `message`: to send the file. `template_sample`: an example in the header of a template.
-         * @default message
          * @enum {string}
          */
         MediaPurpose: "message" | "template_sample";
@@ -4666,7 +4665,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description What the file is for.
+                 * @description What the file is for. It is `message` if you omit this.
                  * @example message
                  */
                 purpose?: components["schemas"]["MediaPurpose"];
