@@ -2,13 +2,17 @@
 
 import json
 import shlex
+from datetime import UTC, date, datetime
+from typing import Any
 
 from flask import Response, abort, request
 
 from dashboard.guard import ALL, DEVELOPERS, account
 from dashboard.site import PER_PAGE, FormError, blueprint, confirm, go, mine, offset, show
 from gateway.settings import get_settings
+from models import clock
 from models.accounts.account import ApiKey
+from models.accounts.scope import Scope
 from models.numbers.number import Number, NumberStatus
 from services import accounts
 
@@ -24,7 +28,14 @@ RECIPIENT = "15551234567"
 def keys() -> Response:
     """All keys, without their secrets."""
     found = ApiKey.page(account().id, PER_PAGE, offset())
-    return show("keys.html", found=found, max_name=MAX_NAME)
+    return show(
+        "keys.html",
+        found=found,
+        max_name=MAX_NAME,
+        scopes=[str(scope) for scope in Scope],
+        numbers=Number.all(account().id),
+        now=clock.now(),
+    )
 
 
 @blueprint.action("/keys", DEVELOPERS, "key.created", needs_proof=True)
@@ -33,9 +44,33 @@ def create_key() -> Response:
     name = " ".join(request.form.get("name", "").split())
     if not 1 <= len(name) <= MAX_NAME:
         raise FormError(f"A name has 1 to {MAX_NAME} characters.")
-    row, key = accounts.create_key(account(), name)
+    row, key = accounts.create_key(account(), name, **_limits())
     snippet = first_message(row.account_id, key)
     return show("key_created.html", row=row, key=key, snippet=snippet, recipient=RECIPIENT)
+
+
+def _limits() -> dict[str, Any]:
+    """The limits of the new key in the form. Raises FormError."""
+    scopes, chosen = request.form.getlist("scopes"), request.form.getlist("numbers")
+    if not {*scopes} <= {*Scope}:
+        raise FormError("Choose what the key may do from the list.")
+    if not {*chosen} <= {number.id for number in Number.all(account().id)}:
+        raise FormError("Choose numbers of this account.")
+    return {"scopes": scopes, "number_ids": chosen, "expires_at": _expiry()}
+
+
+def _expiry() -> int | None:
+    """The end of the key: the beginning of a day in UTC. None if it does not expire. Raises FormError."""
+    if not (given := request.form.get("expires", "").strip()):
+        return None
+    try:
+        day = date.fromisoformat(given)
+        at = round(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)
+    except ValueError:
+        raise FormError("The last day is not a date such as 2027-01-31.") from None
+    if at <= clock.now():
+        raise FormError("The key would have expired already. Choose a later day.")
+    return at
 
 
 @blueprint.action("/keys/<key_id>/revoke", DEVELOPERS, "key.revoked", asks=True)

@@ -4,6 +4,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from models.accounts.scope import chosen_number
 from models.messages import contact_search
 from models.messages.contact import Contact
 from models.messages.erasure import Erasure
@@ -32,7 +33,7 @@ def list_contacts(  # noqa: PLR0913, PLR0917 - the parameters of the contract
     after: str | None = None,
 ) -> dict[str, Any]:
     """GET /contacts."""
-    if number_id is not None:
+    if (number_id := chosen_number(number_id)) is not None:
         number_id = Number.owned(number_id, user).id
     wanted = {"number": number_id, "phone": phone, "user_id": user_id, "username": username}
     page = contact_search.search(user, limit, after or offset, name=name, **wanted)

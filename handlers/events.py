@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 from handlers.in_parts import in_parts
 from handlers.renamed import renamed
 from handlers.times import parse_time
+from models.accounts.scope import chosen_number
 from models.clock import timestamp
 from models.database import read
 from models.deliveries.event import Event
@@ -111,7 +112,7 @@ def _wanted(
     until: str | None = None,
 ) -> Wanted:
     """The filters of a request. Raises DomainError."""
-    if number_id is not None:
+    if (number_id := chosen_number(number_id)) is not None:
         number_id = Number.owned(number_id, account_id, "/numberId").id
     moment = parse_time("Query parameter since", since, "/since")
     end = parse_time("Query parameter until", until, "/until")

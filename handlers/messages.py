@@ -8,6 +8,7 @@ from handlers.in_parts import in_parts
 from handlers.stored_answers import response_of
 from handlers.times import parse_time
 from models.accounts.account import owned
+from models.accounts.scope import chosen_number
 from models.database import reading
 from models.messages import contact_search, targets
 from models.messages.contact import Contact
@@ -51,7 +52,7 @@ def list_messages(  # noqa: PLR0913, PLR0917 - the parameters of the contract
     after: str | None = None,
 ) -> Response:
     """GET /messages."""
-    if number_id is not None:
+    if (number_id := chosen_number(number_id)) is not None:
         number_id = Number.owned(number_id, user, "/numberId").id
     wanted = MessageFilter(
         number_id=number_id,

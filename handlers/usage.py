@@ -12,6 +12,7 @@ from handlers.attachment import attachment
 from handlers.in_parts import in_parts
 from handlers.times import parse_date
 from models import clock
+from models.accounts.scope import chosen_number
 from models.numbers.number import Number
 from models.page import fetch_page
 from models.reports.usage import UsageTotal
@@ -32,6 +33,7 @@ def list_usage(
     after: str | None = None,
 ) -> dict[str, Any]:
     """GET /usage."""
+    number_id = chosen_number(number_id)
     days = _days(user, number_id, since, until)
     totals, key = UsageTotal.of_days(user, number_id, **days), UsageTotal.key()
     page = fetch_page(totals, limit, after or offset, key=key, is_ascending=True)
@@ -45,6 +47,7 @@ def export_usage(
     until: str | None = None,
 ) -> Response:
     """GET /usage.csv."""
+    number_id = chosen_number(number_id)
     days = _days(user, number_id, since, until)
     totals = UsageTotal.in_parts(UsageTotal.of_days(user, number_id, **days))
     file_name = f"usage_{days['since']}_{days['until']}.csv"

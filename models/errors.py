@@ -12,7 +12,7 @@ class DomainError(Exception):
     ``retry_after`` is in seconds. The other parameters are details for programs, None if unknown.
     ``field`` is a JSON pointer (RFC 6901) into the request body or to a query parameter. ``network_code`` is
     the messaging network's error code, and ``network_words`` are further details of its error.
-    ``message_id`` is the message that was stored for the request.
+    ``message_id`` is the message that was stored for the request. ``scope`` is what the API key lacks.
     ``since`` is the time from which events have to be read again.
     """
 
@@ -26,6 +26,7 @@ class DomainError(Exception):
         field: str | None = None,
         network_code: int | None = None,
         message_id: str | None = None,
+        scope: str | None = None,
         since: str | None = None,
         network_words: Mapping[str, str] | None = None,
     ) -> None:
@@ -36,6 +37,7 @@ class DomainError(Exception):
             "networkCode": network_code,
             "field": field,
             "messageId": message_id,
+            "scope": scope,
             "since": since,
             **(network_words or {}),
         }
@@ -57,7 +59,7 @@ class UnauthorizedError(DomainError):
 
 
 class ForbiddenError(DomainError):
-    """The resource belongs to a different account."""
+    """The resource belongs to a different account, or the API key may not use it."""
 
     code = "FORBIDDEN"
 

@@ -1,6 +1,6 @@
 """Changes accounts and their API keys, each with its row of the audit log."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from models import clock
@@ -100,15 +100,45 @@ def consent_of(account: Account) -> dict[str, Any]:
 
 
 @exclusively
-def create_key(account: Account, name: str) -> tuple[ApiKey, str]:
-    """Create a key. The second value is the key itself. It is not stored."""
+def create_key(
+    account: Account,
+    name: str,
+    *,
+    scopes: Collection[str] = (),
+    number_ids: Collection[str] = (),
+    expires_at: int | None = None,
+) -> tuple[ApiKey, str]:
+    """Create a key. The second value is the key itself. It is not stored.
+
+    Without ``scopes`` it may do everything, without ``number_ids`` with all numbers. The caller has checked
+    that the numbers are the account's.
+    """
     actor = present_actor.get()
     creator: str | None = ActorKind.OPERATOR if actor.kind is ActorKind.OPERATOR else None
     if actor.kind is ActorKind.USER:
         creator = User.get_by_id(actor.id).role
-    row, key = ApiKey.issue(account, name, creator)
-    Audit.record(account.id, "key.created", row.id, after={"name": row.name})
+    limits = {
+        "scopes_text": _lines(scopes),
+        "numbers_text": _lines(number_ids),
+        "expires_at": expires_at,
+    }
+    row, key = ApiKey.issue(account, name, creator, **limits)
+    Audit.record(account.id, "key.created", row.id, after={"name": row.name, **limits_of(row)})
     return row, key
+
+
+def _lines(values: Collection[str]) -> str | None:
+    return "\n".join(dict.fromkeys(values)) or None
+
+
+def limits_of(key: ApiKey) -> dict[str, Any]:
+    """The limits of a key that has any, as the audit log and commands show them."""
+    limits = {
+        "scopes": key.scopes,
+        "numberIds": key.number_ids,
+        "expiresAt": clock.moment(key.expires_at),
+    }
+    return {name: value for name, value in limits.items() if value is not None}
 
 
 @exclusively

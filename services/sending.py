@@ -22,7 +22,13 @@ from models.accounts.account import owned
 from models.database import UnsureError, answers_at_once, commit, read, write, writing
 from models.database.outage import UNAVAILABLE
 from models.deliveries.backlog import pressure
-from models.errors import ConflictError, DomainError, FailedError, RateLimitedError
+from models.errors import (
+    ConflictError,
+    DomainError,
+    FailedError,
+    ForbiddenError,
+    RateLimitedError,
+)
 from models.messages.contact import Contact
 from models.messages.content import check_size
 from models.messages.idempotency import IdempotencyKey
@@ -122,6 +128,9 @@ async def send(account_id: str, body: dict[str, Any], key: str | None) -> Answer
         raise _give_up(undecided.send) from None
     except _KeyTakenError as taken:
         return await _replay(taken.known, fingerprint)
+    except ForbiddenError:
+        # The key of the response may be limited to other numbers.
+        raise
     except DomainError:
         # The stored response is replayed even if the number is no longer active.
         if key is not None and (known := await read(partial(IdempotencyKey.find, account_id, key))):

@@ -86,6 +86,8 @@ async def create_template(
 
 async def create_template_once(submitted: Mapping[str, Any], number_id: str, once: Once) -> Answer:
     """``create_template`` for a request with an Idempotency-Key. Raises DomainError."""
+    # Before a replay: the API key may be limited to other numbers.
+    await read(partial(Number.owned, number_id, once.account_id))
     if known := await read(once.known):
         return once.replay(known, CREATING)
     try:

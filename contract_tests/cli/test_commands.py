@@ -125,6 +125,25 @@ def test_a_key_works_until_it_is_revoked_and_is_shown_once(
     assert re.search(rf"^{created['id']} .* revoked +CI$", cli.text("keys", "list"), re.MULTILINE)
 
 
+def test_a_limited_key_does_only_what_its_limits_allow(
+    cli: Cli, gateway: Gateway, customer: Customer
+) -> None:
+    number = customer.number["id"]
+    limits = ("--scope", "messages:send", "--scope", "numbers:read", "--number", number)
+    created = cli.json("keys", "create", customer.account_id, *limits, "--expires", "2099-01-31")
+    assert created["scopes"] == ["messages:send", "numbers:read"]
+    assert (created["numberIds"], created["expiresAt"]) == ([number], "2099-01-31T00:00:00.000Z")
+    limited = Customer(customer.account_id, created["key"], gateway.api, {})
+    assert limited.request("GET", f"/numbers/{number}").status_code == 200
+    refused = limited.request("GET", "/messages")
+    assert (refused.status_code, refused.json()["error"]["details"]) == (
+        403,
+        {"scope": "messages:read"},
+    )
+    listed = {key["id"]: key for key in cli.json("keys", "list")}
+    assert listed[created["id"]]["scopes"] == created["scopes"]
+
+
 def test_a_key_is_shown_to_people_as_well(cli: Cli, customer: Customer) -> None:
     assert re.search(
         r"^Key +mk_live_", cli.text("keys", "create", customer.account_id), re.MULTILINE

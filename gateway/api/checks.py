@@ -24,11 +24,14 @@ from starlette.requests import Request
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gateway.api.operations import BASE, BODY, KEY, LARGE_BODY
+from gateway.api.operations import BASE, BODY, KEY, LARGE_BODY, Operation
 from gateway.api.schema_errors import Complaint, Schema, first_mistake, validator_of
 from gateway.http.admission import CALLER, Caller
 from models.accounts.account import ApiKey
 from models.accounts.actor import SERVICE, Actor, ActorKind, present_actor
+from models.accounts.scope import present_numbers
+from models.clock import timestamp
+from models.errors import ForbiddenError
 from networks.nesting import MOST_LEVELS, is_too_deep
 
 MEDIA_TYPE = "application/json"
@@ -63,10 +66,11 @@ class Routing(RoutingMiddleware):
         self.router = _Found()
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Called:
-        """Make Connexion pass the caller to the handler, as ``user`` and ``key_id``. Raises Unauthorized.
+        """Make Connexion pass the caller to the handler, as ``user`` and ``key_id``.
 
-        So it passes a header ``idempotency_key``, which Parameters validates before the call. The caller is
-        also the actor of the request, in its own context.
+        Raises Unauthorized, and ForbiddenError if the key lacks the scope. It also passes a header
+        ``idempotency_key``, which Parameters validates before the call. The caller is also the actor of the
+        request, in its own context.
         """
         if scope["type"] == "http" and scope[KEY].public:
             present_actor.set(_actor(scope, None))
@@ -80,9 +84,26 @@ class Routing(RoutingMiddleware):
                 given["idempotency_key"] = key
             ConnexionRequest(scope).context.update(given)
             if caller.key:
+                _check_key(caller.key, scope[KEY])
                 present_actor.set(_actor(scope, caller.key))
         called: Called = super().__call__(scope, receive, send)
         return called
+
+
+def _check_key(key: ApiKey, operation: Operation) -> None:
+    """Raise ForbiddenError if the key may not call the operation. Sets the numbers that it may reach."""
+    if not key.allows(operation.scope):
+        raise ForbiddenError(
+            f"This API key lacks the scope {operation.scope}. Use a key that has it.",
+            scope=operation.scope,
+        )
+    number_ids = key.number_ids
+    if number_ids is not None and operation.account_wide:
+        raise ForbiddenError(
+            "This API key is limited to numbers, and this operation is about the whole account."
+            " Use another key."
+        )
+    present_numbers.set(None if number_ids is None else frozenset(number_ids))
 
 
 def _actor(scope: Scope, key: ApiKey | None) -> Actor:
@@ -112,6 +133,8 @@ class _Found(Router):
 
 def _why(scope: Scope, caller: Caller) -> str:
     """The error for an invalid or missing key."""
+    if caller.expired_at is not None:
+        return f"The API key expired at {timestamp(caller.expired_at)}. Create another one."
     if caller.is_suspended:
         return "The account is suspended. Ask its operator to resume it."
     if "authorization" in Headers(scope=scope):

@@ -68,7 +68,8 @@ class Operation:
     template of its path, which logs and spans show instead of the path. ``body_limit`` is in bytes; with
     ``roles`` it is that of users who have one of them, and MEBIBYTE is that of everybody else. A ``transfer``
     moves media. A ``stream`` has no end. Those ``by_turns`` need only the database, and an account has
-    few at a time. ``refusal`` says why there is no such operation.
+    few at a time. A key needs the ``scope``. One that is limited to numbers reaches nothing
+    ``account_wide``. ``refusal`` says why there is no such operation.
     """
 
     route: str
@@ -81,6 +82,8 @@ class Operation:
     refusal: HTTPException | None = None
     name: str = ""
     public: bool = False
+    scope: str = ""
+    account_wide: bool = False
     roles: frozenset[Role] | None = None
 
 
@@ -140,6 +143,8 @@ def _operation(route: str, described: Mapping[str, Any]) -> Operation:
         by_turns=name not in WAIT_FOR_OTHERS,
         name=name,
         public=described["security"] == [],
+        scope=described.get("x-scope", ""),
+        account_wide=described.get("x-account-wide", False),
     )
 
 

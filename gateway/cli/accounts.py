@@ -7,7 +7,9 @@ from typing import Any
 import click
 
 from gateway.cli import group
+from gateway.cli.options import expires_option
 from gateway.cli.output import found, prints, rendered
+from models import clock
 from models.accounts.account import (
     PLANS,
     Account,
@@ -17,6 +19,7 @@ from models.accounts.account import (
     as_words,
 )
 from models.accounts.password_strength import WeakPasswordError, check_password
+from models.accounts.scope import Scope
 from models.accounts.user import (
     EmailTakenError,
     Role,
@@ -25,7 +28,8 @@ from models.accounts.user import (
     normalise,
 )
 from models.addresses import is_email
-from models.errors import ConflictError
+from models.errors import ConflictError, DomainError
+from models.numbers.number import Number
 from services import accounts as service
 from services import members
 from services.credentials import OPERATOR, change_password, turn_off_two_factor
@@ -205,11 +209,38 @@ def consent(
 @click.option(
     "--name", default="default", show_default=True, callback=_not_blank, help="What the key is for."
 )
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    type=click.Choice([str(scope) for scope in Scope]),
+    help="What it may do; default: everything.",
+)
+@click.option(
+    "--number", "numbers", multiple=True, help="Only this number, or these; default: all."
+)
+@expires_option()
 @prints()
-def create_key(account_id: str, name: str) -> dict[str, Any]:
+def create_key(
+    account_id: str,
+    name: str,
+    scopes: tuple[str, ...],
+    numbers: tuple[str, ...],
+    expires: int | None,
+) -> dict[str, Any]:
     """Create a key. It is shown only once."""
-    row, key = service.create_key(find_account(account_id), name)
-    return {"id": row.id, "key": key, **rendered(row, "name", "createdAt")}
+    account = find_account(account_id)
+    try:
+        number_ids = [Number.owned(each, account.id).id for each in numbers]
+    except DomainError as error:
+        raise click.ClickException(str(error)) from None
+    if expires is not None and expires <= clock.now():
+        raise click.UsageError("--expires is in the past.")
+    row, key = service.create_key(
+        account, name, scopes=scopes, number_ids=number_ids, expires_at=expires
+    )
+    shown = rendered(row, "name", "createdAt") | service.limits_of(row)
+    return {"id": row.id, "key": key, **shown}
 
 
 @keys.command("list")
@@ -218,9 +249,15 @@ def list_keys() -> list[dict[str, Any]]:
     """List all keys, without the keys themselves."""
     columns = ("id", "accountId", "name", "createdAt", "revokedAt", "lastUsedAt")
     return [
-        {"state": "active" if key.revoked_at is None else "revoked", **rendered(key, *columns)}
+        {"state": _state_of(key), **rendered(key, *columns), **service.limits_of(key)}
         for key in ApiKey.all()
     ]
+
+
+def _state_of(key: ApiKey) -> str:
+    if key.revoked_at is not None:
+        return "revoked"
+    return "expired" if key.has_expired(clock.now()) else "active"
 
 
 @keys.command()

@@ -67,6 +67,8 @@ class Caller:
     key: ApiKey | None = None
     session: UserSession | None = None
     is_suspended: bool = False
+    # When the key of the request expired.
+    expired_at: int | None = None
     # Whether the time of this use of the key must be stored.
     is_use_due: bool = False
     at: float = field(default_factory=time.monotonic, compare=False)
@@ -111,6 +113,8 @@ def identify(given: str | None, token: str | None, now: int) -> Caller:
     key, account = (ApiKey.unrevoked(given) if given else None) or (None, None)
     if account is not None and account.suspended_at is not None:
         return Caller(session=session, is_suspended=True)
+    if key is not None and key.has_expired(now):
+        return Caller(session=session, expired_at=key.expires_at)
     caller = Caller(account, key, session, is_use_due=key is not None and key.is_use_due(now))
     if (account_id := caller.account_id) and (fields := request_fields.get()) is not None:
         fields["account_id"] = account_id

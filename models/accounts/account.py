@@ -13,6 +13,7 @@ from peewee import SQL, BigIntegerField, ForeignKeyField, TextField
 
 from models import clock
 from models.accounts import opt_words, secret
+from models.accounts.scope import require_number
 from models.database import BaseModel, Prepared, fetch, is_in, writing
 from models.decoded import Decoded
 from models.errors import DomainError, ForbiddenError, NotFoundError
@@ -162,6 +163,8 @@ def owned(model: type[Row], row_id: str, account_id: str, field: str | None = No
     row: Any = model.by_id(row_id)
     if row is None or row.account_id != account_id:
         raise no_access(model.__name__.lower(), row_id, exists=row is not None, field=field)
+    if hasattr(model, "number_id"):
+        require_number(row.number_id, field)
     return cast("Row", row)
 
 
@@ -182,7 +185,8 @@ def _by_ids(model: type[Owned]) -> Prepared:
 class ApiKey(Owned):
     """One key of an account. ``last_used_at`` is exact to the hour only.
 
-    ``created_by`` is the role of the user who created it, or OPERATOR. None if it is unknown.
+    ``created_by`` is the role of the user who created it, or OPERATOR. None if it is unknown. ``scopes_text``
+    and ``numbers_text`` are lines, null for all scopes or numbers. ``expires_at`` is null for never.
     """
 
     name = TextField()
@@ -191,10 +195,36 @@ class ApiKey(Owned):
     revoked_at = BigIntegerField(null=True)
     last_used_at = BigIntegerField(null=True)
     created_by = TextField(null=True)
+    scopes_text = TextField(null=True)
+    numbers_text = TextField(null=True)
+    expires_at = BigIntegerField(null=True)
+
+    @property
+    def scopes(self) -> list[str] | None:
+        """What it may do. None for everything."""
+        return None if self.scopes_text is None else self.scopes_text.splitlines()
+
+    @property
+    def number_ids(self) -> list[str] | None:
+        """The numbers that it is limited to. None for all."""
+        return None if self.numbers_text is None else self.numbers_text.splitlines()
+
+    def allows(self, scope: str) -> bool:
+        """Whether it has the scope of an operation."""
+        return self.scopes is None or scope in self.scopes
+
+    def has_expired(self, now: int) -> bool:
+        """Whether it is refused at this time because of its age."""
+        return self.expires_at is not None and self.expires_at <= now
 
     @classmethod
-    def issue(cls, account: Account, name: str, created_by: str | None = None) -> tuple[Self, str]:
-        """Create a key. The second value is the key itself. It is not stored."""
+    def issue(
+        cls, account: Account, name: str, created_by: str | None = None, **limits: Any
+    ) -> tuple[Self, str]:
+        """Create a key. The second value is the key itself. It is not stored.
+
+        ``limits`` are ``scopes_text``, ``numbers_text`` and ``expires_at``.
+        """
         key = PREFIX + secrets.token_urlsafe(32)
         with writing():
             row = cls.create(
@@ -204,6 +234,7 @@ class ApiKey(Owned):
                 digest=secret.digest(key),
                 created_at=clock.now(),
                 created_by=created_by,
+                **limits,
             )
         return row, key
 
@@ -220,10 +251,11 @@ class ApiKey(Owned):
 
     @classmethod
     def void_among(cls, key_ids: Iterable[str]) -> set[str]:
-        """The keys among these that are revoked, deleted, or belong to a suspended account."""
+        """The keys among these that are revoked, expired, deleted, or belong to a suspended account."""
         given = set(key_ids)
         query = cls.select(cls.id).join(Account).where(cls.id.in_(list(given)))
-        valid = query.where(cls.revoked_at.is_null(), Account.suspended_at.is_null())
+        lasts = cls.expires_at.is_null() | (cls.expires_at > clock.now())
+        valid = query.where(cls.revoked_at.is_null(), lasts, Account.suspended_at.is_null())
         return given - {row.id for row in fetch(valid)}
 
     def is_use_due(self, now: int) -> bool:

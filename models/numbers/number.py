@@ -25,8 +25,10 @@ from peewee import (
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Owned, no_access
+from models.accounts.scope import present_numbers, require_number
 from models.database import BaseModel, Prepared, database, exclusively, fetch, is_in, reading
 from models.decoded import Decoded
+from models.page import Page, Start, fetch_page
 from models.work import Work
 
 # Of the gateway's identifiers.
@@ -195,7 +197,16 @@ class Number(Owned, Work):
         found = cls.find(number_id)
         if found is None or found.account_id != account_id:
             raise no_access("number", number_id, exists=found is not None, field=field)
+        require_number(found.id, field)
         return found
+
+    @classmethod
+    def page(cls, account_id: str, limit: int, start: Start) -> Page[Self]:
+        """The account's numbers, newest first, of those that the key of the request is limited to."""
+        query, allowed = cls.select().where(cls.account == account_id), present_numbers.get()
+        if allowed is not None:
+            query = query.where(cls.id.in_(list(allowed)))
+        return fetch_page(query, limit, start)
 
     @classmethod
     def find(cls, number_id: str) -> Self | None:

@@ -2889,6 +2889,8 @@ class ErrorDetails(TypedDict, total=False):
     field: str
     """The invalid property of the request body, or the invalid query parameter, as a JSON pointer (RFC 6901)."""
     messageId: Identifier
+    scope: str
+    """The scope that the API key lacks."""
     since: str
     """The time from which the events of the account have to be read again."""
     networkTitle: NetworkTitle
