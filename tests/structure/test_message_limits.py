@@ -80,7 +80,7 @@ def _limits(message: str, schema: Any, value: Any, place: Place) -> Iterator[Lim
 
 def _longest(schema: Any) -> str:
     pattern: str = schema["pattern"]
-    start = LINK if pattern.startswith("^https?") else ""
+    start = LINK if pattern.startswith("^[Hh]") else ""
     [letter, *_] = [each for each in "a1A" if re.search(pattern, start + each)]
     most: int = schema["maxLength"]
     return start + letter * (most - len(start))
