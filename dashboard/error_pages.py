@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import cast
+from typing import Any, cast
 
 from flask import Response, current_app, g, request
 from peewee import DatabaseError, IntegrityError, InterfaceError
@@ -17,6 +17,7 @@ from models.accounts.password_strength import WeakPasswordError
 from models.accounts.user import Role, User
 from models.accounts.user_session import TooManyAttemptsError
 from models.errors import RateLimitedError
+from resources.error import CODES
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +41,8 @@ def error_page(status: int, headers: Mapping[str, str], path: str = PREFIX) -> R
     if _is_dashboard(path):
         headers = {"Referrer-Policy": "same-origin", **headers}
         wait = headers.get("Retry-After")
-        return render("dashboard/error.html", status, headers=headers, error=status, wait=wait)
+        known: dict[str, Any] = {"error": status, "code": CODES.get(status), "wait": wait}
+        return render("dashboard/error.html", status, headers=headers, **known)
     outcome = Outcome("error", status, headers=dict(headers))
     return render(
         "connect/outcome.html", status, headers=headers, outcome=outcome, slug="", fields={}

@@ -1,13 +1,16 @@
 """The API reference: /api/ui/ to try it (Swagger UI), /api/docs/ to read it (Redoc); also ``/``.
 
-tooling/vendor.py fetches the two libraries. Both pages load the contract from this service.
+tooling/vendor.py fetches the two libraries. Both pages load the contract from this service. Errors link
+to /api/errors/, which explains their codes.
 """
 
 from flask import Blueprint, Response, request
 
 from dashboard import guard
 from dashboard.pages import render
+from resources.error import STATUS
 
+_UNFRAMED = {"X-Frame-Options": "DENY"}
 _FETCH = {"connect-src": "'self'"}
 _REDOC = {
     **_FETCH,
@@ -33,8 +36,15 @@ def redoc() -> Response:
     return _show("reference/redoc.html", _REDOC)
 
 
+@blueprint.get("/api/errors/")
+def errors() -> Response:
+    """What each code means, and what to do."""
+    return render("reference/errors.html", headers=_UNFRAMED, codes=STATUS)
+
+
 @blueprint.get("/api/ui")
 @blueprint.get("/api/docs")
+@blueprint.get("/api/errors")
 def to_folder() -> Response:
     """Redirect from the path without a slash. The relative URL works below any path."""
     return Response(status=308, headers={"Location": f"{request.path.rpartition('/')[2]}/"})
@@ -47,4 +57,4 @@ def to_dashboard() -> Response:
 
 
 def _show(template: str, sources: dict[str, str]) -> Response:
-    return render(template, sources=sources, headers={"X-Frame-Options": "DENY"})
+    return render(template, sources=sources, headers=_UNFRAMED)

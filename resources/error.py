@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from gateway.settings import get_settings
 from models.clock import moment
 from networks.exceptions import ErrorDetails
 
@@ -39,10 +40,14 @@ def network_words(details: ErrorDetails) -> dict[str, str]:
     return {name: value for name, value in words.items() if value is not None}
 
 
+def help_link(code: str) -> str:
+    """The place that explains a code (dashboard/reference.py)."""
+    return f"{get_settings().public_url.rstrip('/')}/api/errors/#{code}"
+
+
 def error_text(code: str, message: str, details: Mapping[str, int | str]) -> str:
     """The ErrorResponse object as JSON text."""
     error: dict[str, Any] = {"code": code, "message": message, "status": STATUS[code]}
-    if details:
-        error["details"] = details
+    error["details"] = {**details, "help": help_link(code)}
     # orjson fails for half of a surrogate pair, which a text of the network may contain.
     return json.dumps({"error": error}, separators=(",", ":"))

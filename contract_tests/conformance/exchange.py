@@ -186,13 +186,12 @@ def check_error(response: requests.Response, status: int) -> str:
     assert response.headers["Content-Type"] == "application/json"
     body = response.json()
     assert set(body) == {"error"}
-    assert set(body["error"]) - {"details"} == {"code", "message", "status"}
-    details = body["error"].get("details", {"field": "/"})
+    assert set(body["error"]) == {"code", "message", "status", "details"}
+    details = body["error"]["details"]
     named = {name for name in details if not name.startswith("network")}
-    assert named <= {"field", "messageId"}
+    assert named <= {"field", "messageId", "help"}
     assert details.keys() - named <= NETWORK_DETAILS
-    # Without details the member is absent.
-    assert details
+    assert details["help"].endswith(f"/api/errors/#{error_codes()[status]}")
     assert body["error"]["code"] == error_codes()[status]
     assert body["error"]["status"] == status
     message = body["error"]["message"]

@@ -226,7 +226,7 @@ def test_a_template_is_created_once(api: Api, sandbox: Sandbox, number: dict[str
     assert [each["id"] for each in listed] == [first.json()["id"]]
     # Without the key it is another request.
     exists = api.call("POST", path, 409, json=body)
-    assert exists.json()["error"]["details"] == {"field": "/name"}
+    assert exists.json()["error"]["details"]["field"] == "/name"
 
 
 def test_other_changes_refuse_the_key_and_change_nothing(api: Api) -> None:

@@ -161,7 +161,7 @@ def test_the_type_of_a_file_comes_from_its_part_or_its_name(
 def test_a_file_of_unknown_type_is_refused_with_advice(api: Api, number: dict[str, str]) -> None:
     part = ("voice.dat", b"a voice", "application/octet-stream")
     refused = api.post(f"/numbers/{number['id']}/media", 415, files={"file": part})["error"]
-    assert refused["details"] == {"field": "/file"}
+    assert refused["details"]["field"] == "/file"
     assert ".opus" in refused["message"]
 
 

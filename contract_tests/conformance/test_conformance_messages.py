@@ -223,7 +223,7 @@ def test_messages_are_found_by_each_of_their_properties(api: Api, number: dict[s
 def test_an_invalid_filter_is_refused(api: Api, query: str) -> None:
     """400 VALIDATION_ERROR: Request body or query parameters fail validation."""
     refused = api.call("GET", f"/messages?{query}", 400)
-    assert refused.json()["error"]["details"] == {"field": f"/{query.partition('=')[0]}"}
+    assert refused.json()["error"]["details"]["field"] == f"/{query.partition('=')[0]}"
     assert api.contract.refuses(refused.request)
 
 
@@ -231,13 +231,13 @@ def test_an_invalid_filter_is_refused(api: Api, query: str) -> None:
 def test_an_invalid_time_is_refused(api: Api, query: str) -> None:
     """The same."""
     refused = api.call("GET", f"/messages?{query}", 400)
-    assert refused.json()["error"]["details"] == {"field": f"/{query.partition('=')[0]}"}
+    assert refused.json()["error"]["details"]["field"] == f"/{query.partition('=')[0]}"
 
 
 @pytest.mark.parametrize("name", ["numberId", "phone", "type", "waMessageId", "reference", "since"])
 def test_an_empty_filter_is_refused(api: Api, name: str) -> None:
     """The same. openapi-core ignores a parameter without a value."""
-    assert api.get(f"/messages?{name}=", 400)["error"]["details"] == {"field": f"/{name}"}
+    assert api.get(f"/messages?{name}=", 400)["error"]["details"]["field"] == f"/{name}"
 
 
 def test_the_list_holds_the_accounts_own_messages_only(

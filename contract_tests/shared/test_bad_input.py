@@ -89,11 +89,12 @@ def _shape_faults(answer: Answer) -> list[str]:
     except (ValueError, KeyError, TypeError):
         return [f"body {answer.body[:200]!r}"]
     shape = {"code": error_codes().get(answer.status), "message": message, "status": answer.status}
-    details = error.get("details", {"field": "/"})
-    shape |= {"details": details} if "details" in error else {}
+    details = error.get("details", {})
+    shape |= {"details": details}
     is_good = answer.json == {"error": shape} and isinstance(message, str) and message
     # The database is unchanged, and the network got no request.
-    is_good = is_good and details.keys() == {"field"} and details["field"].startswith("/")
+    is_good = is_good and details.keys() <= {"field", "help"}
+    is_good = is_good and details.get("field", "/").startswith("/") and details["help"]
     found = [] if is_good else [f"shape {error}"]
     return found + [f"tells {word!r}" for word in INTERNALS if word in answer.body]
 

@@ -25,7 +25,8 @@ LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 def as_error(refusal: ResponseError) -> click.ClickException:
     """An error that the gateway responded with, for a person."""
     hint = f" {LOGIN}" if refusal.status == requests.codes.unauthorized else ""
-    return click.ClickException(f"{refusal}{hint}")
+    link = f" See {refusal.details['help']}" if "help" in refusal.details else ""
+    return click.ClickException(f"{refusal}{hint}{link}")
 
 
 class NoAnswerError(click.ClickException):

@@ -79,7 +79,9 @@ def test_no_page_and_no_redirect_leaves_the_path(
         assert f"Path={ROOT}/" in cookie.split("; ")
 
 
-@pytest.mark.parametrize("path", ["/", "/api/ui/", "/api/docs/", "/connect/open", "/connect/none"])
+@pytest.mark.parametrize(
+    "path", ["/", "/api/ui/", "/api/docs/", "/api/errors/", "/connect/open", "/connect/none"]
+)
 def test_no_other_page_leaves_the_path(account: Account, path: str) -> None:
     SignupLink.open(account, "open")
     answer = FlaskClient(_site()).get(path)

@@ -22,6 +22,7 @@ from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.items import StatusUpdate
 from networks.registry import described
 from networks.whatsapp.rules import Rules
+from resources.error import help_link
 from services import sending
 from services.message_status import SentMessages, record_status
 from services.repeating import Answer
@@ -143,7 +144,8 @@ def test_each_outcome_of_the_network_has_its_answer(
     assert response.status == status
     told = _json(response)["error"]
     assert (told["code"], told["status"]) == (code, status)
-    assert told["details"] == {"networkCode": 131026, "messageId": Message.get().id}
+    known = {"networkCode": 131026, "messageId": Message.get().id}
+    assert told["details"] == {**known, "help": help_link(code)}
     if not issubclass(error, exceptions.NotReachedError | exceptions.AmbiguousError):
         assert described(error("131026", "The reason.")) in told["message"]
     assert (response.retry_after is not None) == (status == 429)
@@ -166,7 +168,10 @@ def test_the_error_of_an_unclear_outcome_contains_the_message_id(
     told = _json(_send(number))["error"]
     assert Message.get().id in told["message"]
     # The network gave no code.
-    assert told["details"] == {"messageId": Message.get().id}
+    assert told["details"] == {
+        "messageId": Message.get().id,
+        "help": help_link("INTERNAL_ERROR"),
+    }
 
 
 @pytest.mark.parametrize(

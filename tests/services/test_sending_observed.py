@@ -15,6 +15,7 @@ from models.numbers.number import Number
 from networks import exceptions
 from networks.interface import Acceptance, OutboundMessage, Sender
 from networks.whatsapp.rules import Rules
+from resources.error import help_link
 from services import sending, telemetry
 from services.repeating import Answer
 
@@ -114,6 +115,7 @@ def test_what_the_network_said_is_in_the_response_its_repetition_and_the_message
     }
     message = Message.get()
     details = orjson.loads(again.body)["error"]["details"]
+    assert details.pop("help") == help_link("VALIDATION_ERROR")
     assert details == {"networkCode": 131026, "messageId": message.id, **words}
     shown = get_message(number.account_id, message.id)
     assert shown["error"].items() >= words.items()

@@ -2893,6 +2893,8 @@ class ErrorDetails(TypedDict, total=False):
     """The scope that the API key lacks."""
     since: str
     """The time from which the events of the account have to be read again."""
+    help: str
+    """A page of this gateway that explains the code, and what to do. Each error of this version has it."""
     networkTitle: NetworkTitle
     networkMessage: NetworkMessage
     networkDetails: NetworkDetails

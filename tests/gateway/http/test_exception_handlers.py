@@ -14,6 +14,7 @@ from gateway.api.app import build_app
 from gateway.http.exception_handlers import CRASH_MESSAGE, ApiError, as_api_error
 from models.accounts.account import Account, ApiKey
 from models.errors import DomainError, InvalidError, RateLimitedError, UnavailableError
+from resources.error import help_link
 from tests.asgi import Answered, ask, http_scope
 from tests.conftest import Configure
 
@@ -70,7 +71,12 @@ def _ask(app: ASGIApp, operation: Operation, key: str) -> Answered:
 def _check_crash(answered: Answered) -> None:
     assert answered.status == 500
     assert answered.body == ApiError(CRASH_MESSAGE).body.encode()
-    assert answered.error == {"code": "INTERNAL_ERROR", "message": CRASH_MESSAGE, "status": 500}
+    assert answered.error == {
+        "code": "INTERNAL_ERROR",
+        "message": CRASH_MESSAGE,
+        "status": 500,
+        "details": {"help": help_link("INTERNAL_ERROR")},
+    }
     assert answered.header("content-type") == "application/json"
     assert all(answered.header(name).isdecimal() for name in LIMIT_HEADERS)
     assert SECRET not in str(answered.headers)
@@ -114,6 +120,9 @@ def test_an_address_that_cannot_be_checked_is_no_error_of_the_request(
             assert answered.header("retry-after") == "5"
 
 
+INVALID = "VALIDATION_ERROR"
+
+
 def _body(error: DomainError) -> Any:
     return json.loads(as_api_error(error, "", "").body)["error"]
 
@@ -124,9 +133,10 @@ def test_an_error_contains_the_known_details() -> None:
         "networkCode": 131026,
         "field": "/to",
         "messageId": "msg_1",
+        "help": help_link("VALIDATION_ERROR"),
     }
-    assert _body(InvalidError("No.", field="/to"))["details"] == {"field": "/to"}
-    assert "details" not in _body(InvalidError("No."))
+    assert _body(InvalidError("No.", field="/to"))["details"]["field"] == "/to"
+    assert list(_body(InvalidError("No."))["details"]) == ["help"]
 
 
 def test_a_text_with_half_a_character_is_an_error_like_any_other() -> None:
@@ -149,7 +159,11 @@ def test_the_error_of_a_handler_is_returned_with_its_details(
             "code": "RATE_LIMITED",
             "message": "Slow.",
             "status": 429,
-            "details": {"networkCode": 130429, "messageId": "msg_1"},
+            "details": {
+                "networkCode": 130429,
+                "messageId": "msg_1",
+                "help": help_link("RATE_LIMITED"),
+            },
         }
 
 
@@ -172,7 +186,7 @@ def test_a_contract_violation_is_reported_with_its_location(
     [send] = [operation for operation in all_operations() if operation.id == "sendMessage"]
     spoilt = replace(send, body_examples={"spoilt": send.body_example | change})
     error = _ask(app, spoilt, key).error
-    assert (error["status"], error["details"]) == (400, details)
+    assert (error["status"], error["details"]) == (400, details | {"help": help_link(INVALID)})
 
 
 def test_a_crash_outside_of_handlers_has_the_same_error(

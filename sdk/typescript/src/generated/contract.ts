@@ -3666,6 +3666,11 @@ export interface components {
              * @description The time from which the events of the account have to be read again.
              */
             since?: string;
+            /**
+             * @description A page of this gateway that explains the code, and what to do. Each error of this version has it.
+             * @example http://127.0.0.1:8080/api/errors/#NOT_FOUND
+             */
+            help?: string;
             networkTitle?: components["schemas"]["NetworkTitle"];
             networkMessage?: components["schemas"]["NetworkMessage"];
             networkDetails?: components["schemas"]["NetworkDetails"];
