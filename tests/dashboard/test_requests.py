@@ -124,6 +124,7 @@ def test_a_failed_request_says_what_to_do_and_links_to_what_it_names(
         f"/dashboard/messages/{MESSAGE}",
         f"/dashboard/numbers/{NUMBER}",
         "/api/docs/#operation/sendMessage",
+        "/api/errors/#CONFLICT",
     ):
         assert f'href="{path}"' in page
     assert "req_1" in page
