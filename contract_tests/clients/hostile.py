@@ -19,6 +19,8 @@ _NO_LINGER = struct.pack("ii", 1, 0)
 # Longer than any time-out of the clients.
 SILENCE_SECONDS = 20
 OK = "ok"
+# Where a redirect leads.
+ELSEWHERE = "1elsewhere"
 # The server certainly did nothing, and names the time of a retry.
 REFUSED = ("throttled", "stopping")
 MESSAGE = {"id": "msg_1", "status": "pending"}
@@ -102,7 +104,8 @@ WAYS: dict[str, Callable[[Asked, random.Random], bytes]] = {
     "broken error": lambda *_: answer(400, b'{"error": {"code": 1}}'),
     "not found": lambda *_: error(404, "NOT_FOUND"),
     "running": lambda *_: error(409, "CONFLICT", "Retry-After: 0"),
-    "moved": lambda *_: answer(307, b"", "text/plain", "Location: /elsewhere"),
+    "moved": lambda *_: answer(307, b"", "text/plain", f"Location: /{ELSEWHERE}/"),
+    "stored failure": lambda *_: error(500, "INTERNAL_ERROR", "Idempotency-Replayed: true"),
     "no HTTP": lambda _, chance: chance.randbytes(100),
     "endless headers": lambda *_: b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 50_000,
 }

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from contract_tests.clients.hostile import (
+    ELSEWHERE,
     EVENTS,
     MESSAGE,
     OK,
@@ -23,6 +24,7 @@ from contract_tests.clients.hostile import (
     Hostile,
 )
 from contract_tests.clients.toolbox import tool_environment
+from contract_tests.harness import free_port
 
 # Of each task. Those of hostile.mts are: 1.5 s for a call, 20 s for the events.
 SEEDS = int(os.environ.get("SDK_SEEDS", "60"))
@@ -34,7 +36,7 @@ ERRORS = {"ApiError", "UnexpectedResponseError", "ConnectionError", "TimeoutErro
 REPEATABLE = ("get", "send", "list", "download")
 ONCE = ("test", "block", "delete")
 # Nothing changes if these are repeated soon.
-LASTING = ("throttled for long", "broken error", "not found")
+LASTING = ("throttled for long", "broken error", "not found", "stored failure")
 VALUES: dict[str, Any] = {
     **dict.fromkeys(("get", "send", "test", "block"), MESSAGE),
     "delete": None,
@@ -67,22 +69,22 @@ class Caller:
     """Runs calls in Node.js against the server."""
 
     def __init__(self, server: Hostile, programs: Path) -> None:
-        self._server, self._programs = server, programs
+        self.server, self._programs = server, programs
 
-    def __call__(self, calls: list[tuple[str, str]]) -> list[Call]:
-        """The outcomes of calls, each a seed and a task."""
+    def __call__(self, calls: list[tuple[str, str]], url: str = "") -> list[Call]:
+        """The outcomes of calls, each a seed and a task. ``url`` is that of another server."""
         done = subprocess.run(
             ["node", "out/hostile.mjs"],
             cwd=self._programs,
             env=tool_environment(),
-            input=json.dumps([self._server.url, calls]),
+            input=json.dumps([url or self.server.url, calls]),
             stdout=subprocess.PIPE,
             text=True,
             check=True,
         )
         lines = [json.loads(line) for line in done.stdout.splitlines()]
         assert len(lines) == len(calls)
-        return [Call(line["task"], line, self._server.asked[line["seed"]]) for line in lines]
+        return [Call(line["task"], line, self.server.asked[line["seed"]]) for line in lines]
 
 
 @pytest.fixture(scope="module")
@@ -147,6 +149,22 @@ def test_an_error_that_lasts_ends_the_call_at_once(caller: Caller, way: str) -> 
 def test_a_request_that_was_refused_for_a_time_is_repeated(caller: Caller, task: str) -> None:
     calls = caller([_seed(task, way, way, OK) for way in REFUSED])
     assert all(call.is_ok for call in calls)
+
+
+@pytest.mark.parametrize("task", ONCE)
+def test_a_request_without_a_connection_is_repeated_until_its_time_is_over(
+    caller: Caller, task: str
+) -> None:
+    [call] = caller([_seed(task, OK)], f"http://127.0.0.1:{free_port()}")
+    assert call.told["error"]["name"] == "ConnectionError"
+    # The first two pauses, at least.
+    assert call.told["ms"] > 125 + 250
+
+
+def test_no_redirect_is_followed(caller: Caller) -> None:
+    calls = caller([_seed(task, "moved", "moved", OK, number=1) for task in (*REPEATABLE, *ONCE)])
+    assert {len(call.asked) for call in calls if call.task in ONCE} == {1}
+    assert ELSEWHERE not in caller.server.asked
 
 
 def test_events_come_once_each_and_in_order_over_broken_streams(caller: Caller) -> None:
