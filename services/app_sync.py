@@ -8,7 +8,7 @@ from typing import Any
 
 from gateway.settings import get_settings
 from models import clock
-from models.messages import app_message
+from models.messages import app_message, identity, saved_name
 from models.messages.contact import Contact, Source
 from models.messages.message import Direction, Message, MessageStatus, Origin
 from models.numbers.number import Number
@@ -79,8 +79,8 @@ def _values(item: AppMessage) -> dict[str, Any]:
 def _contact(number: Number, item: AppMessage, at: int) -> Contact | None:
     if _is_nobody(item.person):
         return None
-    contact, is_changed = Contact.record(number, vars(item.person), Source.APP, at)
-    is_changed |= consent.follow(contact)
+    contact, is_changed = identity.record(number, vars(item.person), Source.APP, at)
+    is_changed |= contacts.follow(contact)
     if not item.is_outbound:
         # Words of the history hold from their own time.
         is_changed |= contacts.apply_words(contact, item, at)
@@ -93,12 +93,14 @@ def record_contact(number: Number, item: AppContact) -> None:
     """Store or remove the name of a person. Only a change of a known contact emits contact.updated."""
     if _is_nobody(item.person):
         return
-    at, is_known = item.at or clock.now(), Contact.is_known(number, vars(item.person))
+    at, person = item.at or clock.now(), vars(item.person)
+    is_known = identity.is_known(number, person, at)
     if item.name is None and not is_known:
+        saved_name.note_removal(number, person, at)
         return
-    contact, is_changed = Contact.record(number, vars(item.person), Source.APP, at)
-    is_changed |= consent.follow(contact)
-    if (contact.save_name(item.name, at) and is_known) or is_changed:
+    contact, is_changed = identity.record(number, person, Source.APP, at)
+    is_changed |= contacts.follow(contact)
+    if (saved_name.save(contact, item.name, at, person) and is_known) or is_changed:
         consent.emit_contact(contact, number)
 
 

@@ -7,11 +7,12 @@ from models import clock
 from models.deliveries.delivery import Delivery
 from models.deliveries.event import Event
 from models.deliveries.webhook import webhooks_of
+from models.messages import identity
 from models.messages.contact import Contact, Source
 from models.numbers.number import Number
 from networks.items import CallUpdate
 from resources.call import call_id, call_object
-from services import consent
+from services import consent, contacts
 from webhooks.kinds import EventKind
 
 
@@ -34,7 +35,7 @@ def _contact(number: Number, item: CallUpdate) -> Contact | None:
     if item.person.phone is None and item.person.user_id is None:
         return None
     at = item.at or clock.now()
-    contact, is_changed = Contact.record(number, vars(item.person), Source.NETWORK, at)
-    if consent.follow(contact) or is_changed:
+    contact, is_changed = identity.record(number, vars(item.person), Source.NETWORK, at)
+    if contacts.follow(contact) or is_changed:
         consent.emit_contact(contact, number)
     return contact

@@ -4,7 +4,7 @@ Except ``suppress`` and ``end``, everything runs in the caller's transaction. Ea
 changes emits contact.updated.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from models import clock
 from models.accounts.account import Account, ConsentScope, owned
@@ -13,7 +13,7 @@ from models.clock import moment
 from models.database import exclusively, writing
 from models.deliveries.delivery import Delivery
 from models.errors import ConflictError
-from models.messages.contact import Contact, Source, kind_of
+from models.messages.contact import OPTED_OUT, Contact, Source, kind_of
 from models.messages.suppression import (
     EVERYWHERE,
     Statement,
@@ -29,6 +29,8 @@ from webhooks.kinds import EventKind
 
 # The opt-outs of one number that are joined with others in one transaction.
 MOST_JOINED = 200
+# Statements of the account, and not of a person.
+OF_ACCOUNT = {Source.API, Source.IMPORT}
 # How a person opted out, in the words of an error.
 HOW = {
     Source.NETWORK: "at the messaging network",
@@ -46,6 +48,14 @@ def state(contact: Contact, *, out: bool, because: Source, at: int) -> bool:
     than the latest one has no effect, for example in a repeated callback. The caller emits the event of this
     contact.
     """
+    is_changed = _state(contact, out=out, because=because, at=at)
+    if not is_changed and because is not Source.API:
+        # An identifier may turn out to have been given up before or after it.
+        contact.note_opt(out=out, because=because, at=at)
+    return is_changed
+
+
+def _state(contact: Contact, *, out: bool, because: Source, at: int) -> bool:
     account = Account.get_by_id(contact.account_id)
     said = Statement(out, scope_of(account, contact.number_id), because, at)
     rows = Suppression.known(account, contact.identifiers)
@@ -57,12 +67,17 @@ def state(contact: Contact, *, out: bool, because: Source, at: int) -> bool:
     if is_known:
         if not is_void:
             _affirm(account, contact, said)
+        _say_of_former(account, contact, said)
         return False
     # The network's times have a resolution of one second. What the account says holds from now on.
     if because is not Source.API and at // 1000 < said_at // 1000:
+        _say_of_former(account, contact, said)
         return False
     with writing():
-        return contact.id in say(contact.account_id, contact.identifiers, said, contact)
+        _say_of_former(account, contact, said)
+        later_stays = because is not Source.API
+        people = contact.identifiers
+        return contact.id in say(account.id, people, said, contact, later_stays=later_stays)
 
 
 def _affirm(account: Account, contact: Contact, said: Statement) -> None:
@@ -74,6 +89,21 @@ def _affirm(account: Account, contact: Contact, said: Statement) -> None:
         Suppression.affirm(account, people, said)
 
 
+def _say_of_former(account: Account, contact: Contact, said: Statement) -> None:
+    """Record a statement about the identifiers that the person gave up later."""
+    if people := [person for person, until in _former(contact).items() if said.at <= until]:
+        with writing():
+            _record_earlier(account, people, said)
+
+
+def _record_earlier(account: Account, people: Collection[str], said: Statement) -> None:
+    """Record a statement about identifiers without a later one, and apply it to who has them now."""
+    Suppression.record_earlier(account, people, said)
+    for contact in Contact.of_people(account.id, people):
+        if _apply(account, contact, said):
+            emit_contact(contact)
+
+
 def follow(contact: Contact) -> bool:
     """Apply what is known of a person to identifiers that became known. Returns whether the contact changed.
 
@@ -81,9 +111,13 @@ def follow(contact: Contact) -> bool:
     """
     if not contact.learned:
         return False
-    account, people = Account.get_by_id(contact.account_id), contact.learned
-    rows = Suppression.known(account, people)
-    Suppression.name(account, contact.identifiers, rows)
+    account, former = Account.get_by_id(contact.account_id), _former(contact)
+    _withdraw(account, contact, former)
+    people = contact.learned - former.keys()
+    present = Suppression.known(account, people)
+    earlier = _before_given_up(account, former)
+    Suppression.name(account, contact.identifiers, present)
+    rows = [*present, *(row for theirs in earlier.values() for row in theirs)]
     is_changed = False
     for number_id in sorted({scope_of(account, row.number_id) for row in rows}):
         of_scope = [row for row in rows if number_id in {EVERYWHERE, row.number_id}]
@@ -93,12 +127,70 @@ def follow(contact: Contact) -> bool:
         if latest is None:
             continue
         said = Statement(latest.is_out, number_id, latest.source, latest.said_at, latest.reason)
-        if contact.is_out == said.out and _are_all(of_scope, account, said, people):
-            _spread(account, people, of_scope, said)
-            continue
-        with writing():
-            is_changed |= contact.id in say(account.id, people, said, contact)
+        here = [row for row in present if row in of_scope]
+        if contact.is_out == said.out and _are_all(here, account, said, people):
+            _spread(account, people, here, said)
+        else:
+            with writing():
+                is_changed |= contact.id in say(account.id, people, said, contact)
+        for person, until in former.items():
+            _pass_on(account, person, [row for row in own if row.said_at <= until], number_id)
+    _remember(account, contact, former)
     return is_changed
+
+
+def _former(contact: Contact) -> dict[str, int]:
+    """The identifiers that the person gave up and has not got again, and when."""
+    former = Contact.former([contact])
+    return {person: former[person] for person in former.keys() - contact.identifiers}
+
+
+def _withdraw(account: Account, contact: Contact, former: Mapping[str, int]) -> None:
+    """Let user ids have no statement that the person made after they were given up.
+
+    It was recorded about them while that was not known. A phone number may have another owner, who made it.
+    """
+    for person, until in former.items():
+        if kind_of(person) == "phone":
+            continue
+        for row in Suppression.known(account, [person]):
+            if until < row.said_at and row.source not in OF_ACCOUNT:
+                with writing():
+                    row.restate(person, _said_before(contact, row.number_id, until))
+
+
+def _remember(account: Account, contact: Contact, former: Mapping[str, int]) -> None:
+    """Record what the person had said when they gave up an identifier, unless there is a later statement."""
+    number_id = scope_of(account, contact.number_id)
+    for person, until in former.items():
+        if said := _said_before(contact, number_id, until):
+            with writing():
+                _record_earlier(account, [person], said)
+
+
+def _said_before(contact: Contact, number_id: str, until: int) -> Statement | None:
+    """What the person had said at a time."""
+    line = contact.last_change(OPTED_OUT, until)
+    if line is None:
+        return None
+    return Statement(line.new == "true", number_id, line.because, line.at)
+
+
+def _before_given_up(account: Account, former: Mapping[str, int]) -> dict[str, list[Suppression]]:
+    """The statements about identifiers from before they were given up: later ones are another owner's."""
+    return {
+        person: [row for row in Suppression.known(account, [person]) if row.said_at <= until]
+        for person, until in former.items()
+    }
+
+
+def _pass_on(account: Account, person: str, rows: Sequence[Suppression], number_id: str) -> None:
+    """Record the latest of these statements about an identifier, unless there is a later one about it."""
+    latest = latest_of(rows, account, number_id)
+    if latest is not None:
+        said = Statement(latest.is_out, number_id, latest.source, latest.said_at, latest.reason)
+        with writing():
+            _record_earlier(account, [person], said)
 
 
 def _spread(
@@ -121,7 +213,12 @@ def _are_all(
 
 
 def say(
-    account_id: str, people: Iterable[str], said: Statement, own: Contact | None = None
+    account_id: str,
+    people: Iterable[str],
+    said: Statement,
+    own: Contact | None = None,
+    *,
+    later_stays: bool = False,
 ) -> set[str]:
     """Record a statement about a person in an exclusive transaction, and apply it to the person's contacts.
 
@@ -130,7 +227,7 @@ def say(
     # Not before the transaction: another one may have made the salt.
     account = Account.get_by_id(account_id)
     everyone = _identifiers_of(account, set(people), out=said.out)
-    Suppression.record(account, everyone, said)
+    Suppression.record(account, everyone, said, later_stays=later_stays)
     changed = set()
     for contact in Contact.of_people(account.id, everyone):
         if _apply(account, contact, said):

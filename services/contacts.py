@@ -12,13 +12,14 @@ from models.accounts.actor import NETWORK, acting
 from models.accounts.audit import Audit
 from models.accounts.opt_words import ENGLISH, is_among, languages_of, normalised, of_locales
 from models.database import exclusively
+from models.messages import identity, saved_name
 from models.messages.contact import Contact, Source
 from models.messages.message import Message
 from models.messages.opt_out_answer import OptOutAnswer
 from models.messages.template import Template
 from models.numbers.number import Number
 from networks.items import AppMessage, Change, InboundMessage, PersonUpdate
-from services import consent
+from services import consent, corrections
 
 # Where the words of a message are, by its type: what the person sees, and then what they do not see.
 WORDS_IN = {"text": ("body",), "button": ("text", "payload"), "interactive": ("title", "id")}
@@ -40,22 +41,20 @@ def _record(
     number: Number, item: InboundMessage | PersonUpdate, because: Source, at: int
 ) -> tuple[Contact, bool]:
     """The contact of an item, updated from it. Returns also whether the change needs an event."""
-    contact, is_changed = _recorded(number, item, because, at)
-    return contact, consent.follow(contact) or is_changed
-
-
-def _recorded(
-    number: Number, item: InboundMessage | PersonUpdate, because: Source, at: int
-) -> tuple[Contact, bool]:
-    identity = vars(item.person)
+    person = vars(item.person)
     if item.becomes is None:
-        return Contact.record(number, identity, because, at)
-    told = vars(item.becomes).items()
-    new = {name: value for name, value in told if value not in {None, identity[name]}}
-    if Contact.has_become(number, identity, identity | new):
-        return Contact.record(number, identity | new, because, at)
-    contact, is_changed = Contact.record(number, identity, because, at)
-    return contact, contact.update_identity(new, Source.NETWORK, at) or is_changed
+        contact, is_changed = identity.record(number, person, because, at)
+    else:
+        contact, is_changed = identity.change(number, person, vars(item.becomes), at)
+    return contact, follow(contact) or is_changed
+
+
+def follow(contact: Contact) -> bool:
+    """Apply what is known of a person to identifiers that became known. Returns whether that is a change."""
+    if contact.is_joined:
+        corrections.apply_to_merged(contact.id)
+    is_changed = saved_name.follow(contact)
+    return consent.follow(contact) or is_changed
 
 
 def apply_words(contact: Contact, item: InboundMessage | AppMessage, at: int) -> bool:
@@ -132,10 +131,10 @@ def opt(contact: Contact, *, out: bool, because: Source, at: int) -> None:
         consent.emit_contact(contact)
 
 
-def learn(contact: Contact, identity: Mapping[str, str | None], because: Source, at: int) -> None:
+def learn(contact: Contact, named: Mapping[str, str | None], because: Source, at: int) -> None:
     """Store identifiers and names of a person that the network named. Emits the event of the change."""
-    is_changed = contact.update_identity(identity, because, at)
-    if consent.follow(contact) or is_changed:
+    is_changed = identity.update(contact, named, because, at)
+    if follow(contact) or is_changed:
         consent.emit_contact(contact)
 
 

@@ -34,6 +34,12 @@ def apply(message: Message) -> None:
         message.body_json = EMPTY
 
 
+def apply_to_merged(contact_id: str) -> None:
+    """Apply the edits and deletions by somebody whose two contacts are one now, to messages of the other."""
+    for change in edits.changes_by(contact_id):
+        apply(change)
+
+
 def _is_deleted(edit: Message, original: Message | None) -> bool:
     """Whether the author deleted the message that this one edits. That message may be unknown."""
     if original is not None:

@@ -18,6 +18,7 @@ from models.deliveries.event import Event
 from models.deliveries.webhook import Webhook
 from models.messages.callback import Reason, SetAside
 from models.messages.contact import Contact, Source
+from models.messages.identity import record as record_person
 from models.messages.message import Message
 from models.numbers.notice import Notice
 from models.numbers.number import Number, NumberStatus
@@ -88,7 +89,7 @@ def inbound(number: Number, wa_message_id: str = "wamid.IN") -> Message | None:
     with writing():
         if Message.named(number, wa_message_id) is not None:
             return None
-        contact, _ = Contact.record(number, {"phone": "15551234567"}, Source.MESSAGE, clock.now())
+        contact, _ = record_person(number, {"phone": "15551234567"}, Source.MESSAGE, clock.now())
         return Message.write_inbound(
             number,
             contact.id,
@@ -103,7 +104,7 @@ def inbound(number: Number, wa_message_id: str = "wamid.IN") -> Message | None:
 def contact(number: Number, **identity: str) -> Contact:
     """The contact of a person with these details."""
     with writing():
-        return Contact.record(number, identity, Source.MESSAGE, clock.now())[0]
+        return record_person(number, identity, Source.MESSAGE, clock.now())[0]
 
 
 def webhook(

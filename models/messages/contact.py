@@ -1,12 +1,11 @@
 """Contacts: the people with whom a number exchanges messages.
 
 A person is one contact of each number. The network identifies people by phone number, user id or both, and
-both may change. Two contacts of a number that turn out to be one person are merged. The history records how
-the gateway knows (docs/decisions/0041-one-contact-for-a-person.md).
+both may change (models.messages.identity). The history records how the gateway knows
+(docs/decisions/0041-one-contact-for-a-person.md).
 """
 
 from collections.abc import Callable, Collection, Mapping
-from contextlib import nullcontext
 from enum import StrEnum
 from functools import cache, partial, reduce
 from operator import add
@@ -29,6 +28,8 @@ CONTACT, OPTED_OUT, SAVED_NAME = "contact", "opted_out", "saved_name"
 IS_PERSON = SQL("merged_into IS NULL")
 IS_NAMED = SQL("name IS NOT NULL AND merged_into IS NULL")
 HAS_USERNAME = SQL("username IS NOT NULL")
+# Before an identifier in ``user_id`` of a row that redirects: the person gave it up at ``created_at``.
+FORMER = "former:"
 # Messages usually arrive within this time.
 PROMPT_MS = 5_000
 # A response has a bound.
@@ -52,8 +53,8 @@ class Source(StrEnum):
 class Contact(Owned):
     """A person, as a number knows them.
 
-    A row with ``merged_into`` redirects to another one. It holds the identifier of a merged contact, or a
-    phone number that the network corrects.
+    A row with ``merged_into`` redirects to another one. It holds the identifier of a merged contact, a phone
+    number that the network corrects, or after FORMER an identifier that the person gave up.
     """
 
     number_id: str
@@ -75,6 +76,8 @@ class Contact(Owned):
     learned: frozenset[str] = frozenset()
     # Those of ``learned`` that may have been another person's until now.
     gained: frozenset[str] = frozenset()
+    # Whether another contact was merged into it just now. Not stored.
+    is_joined: bool = False
     # The identifier in the request of a send, which the network may have corrected. Not stored.
     addressed: str | None = None
 
@@ -83,28 +86,11 @@ class Contact(Owned):
         """The phone number and user ids that are known."""
         return {getattr(self, name) for name in IDS} - {None}
 
-    @classmethod
-    def record(
-        cls, number: Number, identity: Mapping[str, str | None], because: Source, at: int
-    ) -> tuple["Contact", bool]:
-        """The contact of a person, created or updated inside the caller's transaction.
-
-        ``identity`` has some of IDENTITY. Also returns whether the account gets an event, like
-        ``update_identity``.
-        """
-        known = cls._known(number.id, identity)
-        if not known:
-            return cls._write(number, identity, at), False
-        # The user id identifies a person better: a phone number may get another owner.
-        ours = max(known, key=lambda row: row.user_id == identity.get("user_id"))
-        return ours, ours.update_identity(identity, because, at, is_change=False)
-
-    @classmethod
-    def has_become(cls, number: Number, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-        """Whether a contact has the new identifiers and none the old ones, in the caller's transaction."""
-        names = [name for name in IDS if new.get(name) not in {None, old.get(name)}]
-        before, after = ({name: ids.get(name) for name in names} for ids in (old, new))
-        return bool(cls._known(number.id, after)) and not cls._known(number.id, before)
+    @property
+    def gave_up(self) -> str | None:
+        """The identifier of a row that redirects because the person gave it up."""
+        text = self.user_id or ""
+        return text.removeprefix(FORMER) if text.startswith(FORMER) else None
 
     @classmethod
     def of_recipient(cls, number: Number, to: str) -> "Contact":
@@ -114,18 +100,13 @@ class Contact(Owned):
         same contact.
         """
         identity = {kind_of(to): to}
-        known = cls._known(number.id, identity)
-        contact = known[0] if known else cls._write(number, identity, clock.now())
+        known = cls.having(number.id, identity)
+        contact = known[0] if known else cls.write(number, identity, clock.now())
         contact.addressed = to
         return contact
 
     @classmethod
-    def is_known(cls, number: Number, identity: Mapping[str, str | None]) -> bool:
-        """Whether the number has a contact with one of the identifiers, in the caller's transaction."""
-        return bool(cls._known(number.id, identity))
-
-    @classmethod
-    def _known(cls, number_id: str, identity: Mapping[str, str | None]) -> list["Contact"]:
+    def having(cls, number_id: str, identity: Mapping[str, str | None]) -> list["Contact"]:
         """All contacts with one of the identifiers."""
         names = [name for name in IDS if identity.get(name)]
         if not names:
@@ -136,7 +117,8 @@ class Contact(Owned):
         return [*people.values(), *map(cls.get_by_id, leading)]
 
     @classmethod
-    def _write(cls, number: Number, identity: Mapping[str, str | None], at: int) -> "Contact":
+    def write(cls, number: Number, identity: Mapping[str, str | None], at: int) -> "Contact":
+        """Create the contact of an unknown person, in the caller's transaction."""
         contact = cls(
             id=clock.new_id("ctc"),
             account=number.account_id,
@@ -147,7 +129,7 @@ class Contact(Owned):
         contact.apply_suppression()
         is_first = _WRITE.execute(*map(contact.__data__.get, WRITTEN)).count
         # A concurrent transaction may have changed it.
-        return contact if is_first else cls._known(number.id, identity)[0]
+        return contact if is_first else cls.having(number.id, identity)[0]
 
     def apply_suppression(self) -> None:
         """Make a new contact opted out, if the account's numbers know of an opt-out of the person."""
@@ -171,68 +153,7 @@ class Contact(Owned):
         counting = without_opt_ins(rows, account, self.number_id, shared)
         return latest_of(counting, account, self.number_id)
 
-    def update_identity(
-        self,
-        identity: Mapping[str, str | None],
-        because: Source,
-        at: int,
-        *,
-        is_change: bool = True,
-    ) -> bool:
-        """Store new identifiers and names. The caller's transaction holds the lock of the person.
-
-        ``is_change`` if the network reports the change itself. Otherwise it names the person of an item,
-        which may be older than what is known. Returns whether the account gets an event: the phone number
-        changed, the user id was replaced, or two contacts turned out to be one person.
-        """
-        new = self.differing(identity)
-        # A late status may carry earlier identifiers.
-        is_late = any(new.get(name) and getattr(self, name) is not None for name in IDS)
-        if not new or (because is Source.STATUS and is_late):
-            return False
-        if (not is_change or because is Source.STATUS) and self._has_later_message(at):
-            # It may carry earlier values: only what is missing counts, and what nobody else has by now.
-            identity = self._missing(
-                {name: new[name] for name in new if getattr(self, name) is None}
-            )
-        known = {row.id: row for row in self._known(self.number_id, identity)}
-        # It may have been merged into another one since it was read, or erased.
-        fresh = known.get(self.id) or Contact.find(self.id)
-        if fresh is None:
-            return False
-        before = fresh.identifiers
-        others = [row for row in known.values() if row.id != fresh.id]
-        theirs = {other.id: other.identifiers for other in others}
-        is_merged = [fresh.merge_from(other, identity, because, at) for other in others]
-        for other in others:
-            before |= theirs[other.id] if other.merged_into == fresh.id else set()
-        new = fresh.differing(identity)
-        is_replaced = "phone" in new or ("user_id" in new and fresh.user_id is not None)
-        with writing() if is_replaced else nullcontext():
-            fresh.move(new, because, at)
-        self.__data__.update(fresh.__data__)
-        new_ids = self.identifiers - before
-        if any(is_merged) or new_ids:
-            self.learned = frozenset(before | self.identifiers)
-        # A user id never has another owner. If it replaces one, the contact may have.
-        has_same_owner = all(kind_of(each) == "phone" for each in before)
-        self.gained = frozenset(
-            each for each in new_ids if kind_of(each) == "phone" or not has_same_owner
-        )
-        return is_replaced or any(is_merged)
-
-    def _missing(self, identity: Mapping[str, str]) -> dict[str, str]:
-        """The values that no contact with another user id has."""
-        mine = identity.get("user_id") or self.user_id
-        others = [
-            other
-            for other in self._known(self.number_id, identity)
-            if other.id != self.id and None not in {mine, other.user_id} and mine != other.user_id
-        ]
-        taken = {getattr(other, name) for other in others for name in IDS}
-        return {name: value for name, value in identity.items() if value not in taken}
-
-    def _has_later_message(self, at: int) -> bool:
+    def has_later_message(self, at: int) -> bool:
         """Whether the person's newest message is from after this time."""
         newest = self.last_message_at(Direction.INBOUND)
         return newest is not None and at < newest
@@ -245,60 +166,15 @@ class Contact(Owned):
             if value is not None and value != getattr(self, name)
         }
 
-    def merge_from(
-        self, other: "Contact", identity: Mapping[str, str | None], because: Source, at: int
-    ) -> bool:
-        """Take these identifiers from another contact. Returns whether it was merged.
-
-        It is the same person, unless it has another user id: then the phone number got another owner.
-        """
-        with writing():
-            mine = identity.get("user_id") or self.user_id
-            is_same = None in {mine, other.user_id} or mine == other.user_id
-            if is_same:
-                self._absorb(other, because, at)
-            else:
-                lost = (
-                    name for name in IDS if identity.get(name) == getattr(other, name) is not None
-                )
-                other.change(dict.fromkeys(lost), because, at)
-        return is_same
-
-    def move(self, new: Mapping[str, str], because: Source, at: int) -> None:
-        """Change these columns. A phone number that the network corrected still leads here."""
-        given = self.phone if because is Source.SEND else None
-        if phone := new.get("phone"):
-            leading = Contact.update(phone=None).where(Contact.merged_into.is_null(is_null=False))
-            leading.where(Contact.number == self.number_id, Contact.phone == phone).execute()
-        self.change(new, because, at)
-        if phone and given:
-            Contact.create(
-                id=clock.new_id("ctc"),
-                account=self.account_id,
-                number=self.number_id,
-                phone=given,
-                merged_into=self.id,
-                created_at=at,
-            )
+    def values_of(self, identity: Mapping[str, str | None]) -> list[str]:
+        """The names of the values in ``identity`` that the contact has."""
+        return [name for name, value in identity.items() if value == getattr(self, name)]
 
     def change(self, new: Mapping[str, Any], because: Source, at: int) -> None:
         """Change these columns, with a line in the history for each, inside the caller's transaction."""
         for name, value in new.items():
-            _NOTE.execute(self.id, name, getattr(self, name), value, because, at)
+            note_change(self.id, name, getattr(self, name), value, because, at)
         self.assign(new)
-
-    def _absorb(self, other: "Contact", because: Source, at: int) -> None:
-        """Merge another contact into this one: its messages, its history, and values that this one lacks."""
-        Message.update(contact_id=self.id).where(Message.contact_id == other.id).execute()
-        ContactChange.update(contact_id=self.id).where(
-            ContactChange.contact_id == other.id
-        ).execute()
-        Contact.update(merged_into=self.id).where(Contact.merged_into == other.id).execute()
-        names = (*IDENTITY, SAVED_NAME, "note", *CONSENT)
-        mine = {name: getattr(other, name) for name in names if getattr(self, name) is None}
-        other.assign(dict.fromkeys(IDS) | {"merged_into": self.id})
-        self.assign(mine)
-        _NOTE.execute(self.id, CONTACT, other.id, self.id, because, at)
 
     @property
     def is_out(self) -> bool:
@@ -310,16 +186,36 @@ class Contact(Owned):
         opt_out = {"opted_out_at": at, "opted_out_because": because}
         with writing():
             old, new = str(not out).lower(), str(out).lower()
-            _NOTE.execute(self.id, OPTED_OUT, old, new, because, at)
+            note_change(self.id, OPTED_OUT, old, new, because, at)
             self.assign(opt_out if out else dict.fromkeys(opt_out))
 
+    def note_opt(self, *, out: bool, because: str, at: int) -> None:
+        """Note a statement that changed nothing, in the caller's transaction."""
+        value = str(out).lower()
+        latest = self.last_change(OPTED_OUT, at)
+        if latest is None or (latest.new, latest.at) != (value, at):
+            note_change(self.id, OPTED_OUT, value, value, because, at)
+
     def last_opt(self) -> int:
-        """When the consent changed last, 0 for never."""
-        changes = ContactChange.select().where(
-            ContactChange.contact_id == self.id, ContactChange.field == OPTED_OUT
-        )
-        latest = changes.order_by(ContactChange.id.desc()).first()
+        """When the person opted out or in last, 0 for never."""
+        latest = self.last_change(OPTED_OUT)
         return 0 if latest is None else int(latest.at)
+
+    def last_change(self, field: str, until: int = clock.LATEST) -> "ContactChange | None":
+        """The line of the latest change of a column until a time, not of the one that arrived last."""
+        lines = ContactChange.select().where(
+            ContactChange.contact_id == self.id,
+            ContactChange.field == field,
+            ContactChange.at <= until,
+        )
+        latest = lines.order_by(ContactChange.at.desc(), ContactChange.id.desc())
+        found: ContactChange | None = latest.first()
+        return found
+
+    def since(self, name: str) -> int:
+        """Since when a column has its value, as far as is known."""
+        latest = self.last_change(name)
+        return self.created_at if latest is None else int(latest.at)
 
     @classmethod
     def walk(cls, account_id: str, after: str, limit: int) -> list["Contact"]:
@@ -341,6 +237,12 @@ class Contact(Owned):
         return {row.phone for row in _corrected.execute([contact.id for contact in contacts])}
 
     @classmethod
+    def former(cls, contacts: Collection["Contact"]) -> dict[str, int]:
+        """The identifiers that these people gave up, and when, in the caller's transaction."""
+        rows = _former.execute([contact.id for contact in contacts])
+        return {row.gave_up: row.created_at for row in rows if row.gave_up is not None}
+
+    @classmethod
     def find(cls, contact_id: str) -> "Contact | None":
         """The contact, or the one that it was merged into."""
         found = cls.by_id(contact_id)
@@ -357,27 +259,6 @@ class Contact(Owned):
     def last_message_at(self, direction: Direction) -> int | None:
         """When the newest message of this direction was created, as long as it is kept."""
         return _newest(_messages, self.id, direction)
-
-    def save_name(self, name: str | None, at: int) -> bool:
-        """Store the name of the network's app, in the caller's transaction. Returns whether it is new.
-
-        A name older than the latest change has no effect, for example in a repeated callback.
-        """
-        said = ContactChange.select().where(
-            ContactChange.contact_id == self.id, ContactChange.field == SAVED_NAME
-        )
-        latest = said.order_by(ContactChange.at.desc(), ContactChange.id.desc()).first()
-        if latest is not None and at < latest.at:
-            return False
-        if name != self.saved_name:
-            self.change({SAVED_NAME: name}, Source.APP, at)
-            return True
-        # Without it, an earlier name that arrives later would count.
-        if latest is not None and latest.old == latest.new == name:
-            latest.assign({"at": at})
-        else:
-            _NOTE.execute(self.id, SAVED_NAME, name, name, Source.APP, at)
-        return False
 
     def window_opened_at(self) -> int | None:
         """When the newest message arrived that opens the customer service window, as long as it is kept."""
@@ -454,6 +335,13 @@ _WRITE = Prepared(
 )
 
 
+def note_change(
+    contact_id: str, field: str, old: str | None, new: str | None, because: str, at: int
+) -> None:
+    """Add a line to the history, in the caller's transaction."""
+    _NOTE.execute(contact_id, field, old, new, because, at)
+
+
 @partial(Prepared, model=Contact)
 def _of_people(account_id: Any, people: Any) -> Any:
     """The contacts with these identifiers, in the indexes of the account's numbers."""
@@ -466,6 +354,12 @@ def _of_people(account_id: Any, people: Any) -> Any:
 def _corrected(contact_ids: Any) -> Any:
     has_phone = Contact.phone.is_null(is_null=False)
     return Contact.select().where(is_in(Contact.merged_into, contact_ids), has_phone)
+
+
+@partial(Prepared, model=Contact)
+def _former(contact_ids: Any) -> Any:
+    has_id = Contact.user_id.is_null(is_null=False)
+    return Contact.select().where(is_in(Contact.merged_into, contact_ids), has_id)
 
 
 @partial(Prepared, model=Contact)

@@ -19,6 +19,13 @@ def edits_by(contact_id: str, wa_message_id: str) -> list[str]:
     return [row.id for row in theirs.where(about, Message.change == Change.EDITED)]
 
 
+def changes_by(contact_id: str) -> list[Message]:
+    """The edits and deletions by a person of messages that are stored, in the caller's transaction."""
+    theirs = Message.select().where(IS_PERSONS, Message.contact_id == contact_id)
+    is_change = Message.change.is_null(is_null=False), Message.quoted_id.is_null(is_null=False)
+    return list(theirs.where(*is_change))
+
+
 def waiting_with(change: Message) -> list[Message]:
     """All edits and deletions of a message that is not stored. ``change`` is one of them."""
     about = (Message.quoted_wa_id == change.quoted_wa_id) & (Message.number == change.number_id)

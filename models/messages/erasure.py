@@ -211,7 +211,7 @@ _any = Prepared(
 def _identifiers(number_id: str, contact_ids: Sequence[str]) -> list[str]:
     """The present and past identifiers of these contacts, except those that another contact has now."""
     rows = [*Contact.select().where(Contact.id.in_(contact_ids))]
-    found = {getattr(row, name) for row in rows for name in IDS}
+    found = {row.gave_up or getattr(row, name) for row in rows for name in IDS}
     changes = ContactChange.select().where(
         ContactChange.contact_id.in_(contact_ids), ContactChange.field.in_(IDS)
     )

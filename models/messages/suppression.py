@@ -71,12 +71,25 @@ class Suppression(Owned):
         return list(_known.read(account.id, digests_of(account, people)))
 
     @classmethod
-    def record(cls, account: Account, people: Collection[str], said: Statement) -> None:
-        """Record a statement about each identifier, inside the caller's exclusive transaction."""
+    def record(
+        cls,
+        account: Account,
+        people: Collection[str],
+        said: Statement,
+        *,
+        later_stays: bool = False,
+    ) -> None:
+        """Record a statement about each identifier, inside the caller's exclusive transaction.
+
+        With ``later_stays`` it changes none about which there is one of a later second.
+        """
         salt(account)
         rows = cls.known(account, people)
         for person, digest in zip(people, digests_of(account, people), strict=True):
             theirs = [row for row in rows if row.digest == digest]
+            latest = latest_of(theirs, account, said.number_id) if later_stays else None
+            if latest is not None and said.at // 1000 < latest.said_at // 1000:
+                continue
             cls.record_digest(account, person, digest, theirs, said)
 
     @classmethod
@@ -95,6 +108,18 @@ class Suppression(Owned):
             at = said.at if latest is None else max(said.at, latest.said_at + 1)
             change = cls._suppress if said.out else cls._end
             change(account, person, digest, theirs, said._replace(at=at))
+
+    @classmethod
+    def record_earlier(cls, account: Account, people: Collection[str], said: Statement) -> None:
+        """Record a statement about each identifier without a later one, in an exclusive transaction."""
+        salt(account)
+        rows = cls.known(account, people)
+        for person, digest in zip(people, digests_of(account, people), strict=True):
+            theirs = [row for row in rows if row.digest == digest]
+            latest = latest_of(theirs, account, said.number_id)
+            if latest is None or latest.said_at < said.at:
+                change = cls._suppress if said.out else cls._end
+                change(account, person, digest, theirs, said)
 
     @classmethod
     def affirm(cls, account: Account, people: Collection[str], said: Statement) -> None:
@@ -161,6 +186,16 @@ class Suppression(Owned):
             number_id=said.number_id,
             **values,
         )
+
+    def restate(self, person: str, said: Statement | None) -> None:
+        """Let it have this statement, or none, inside the caller's exclusive transaction."""
+        if said is None:
+            self.delete_instance()
+        elif said.out:
+            values = {"person": person, "reason": None, "source": said.source, "at": said.at}
+            self.assign(values | {"ended_at": None})
+        else:
+            self.end(said.source, said.at)
 
     def end(self, source: str, at: int) -> None:
         """Opt in again, inside the caller's transaction. What names the person is needed no longer."""

@@ -13,6 +13,7 @@ from models.deliveries.event import Event
 from models.errors import ConflictError, ForbiddenError, NotFoundError
 from models.messages.contact import Contact, Source
 from models.messages.idempotency import IdempotencyKey
+from models.messages.identity import record as record_person
 from models.messages.message import Message
 from models.numbers.number import Number
 from networks import exceptions
@@ -30,7 +31,7 @@ BOB = {"phone": None, "user_id": "US.2", "username": "bob", "name": "Bob"}
 def meet(number: Number, identity: Mapping[str, str | None]) -> Contact:
     """The contact of a person who wrote."""
     with writing():
-        return Contact.record(number, identity, Source.MESSAGE, 1)[0]
+        return record_person(number, identity, Source.MESSAGE, 1)[0]
 
 
 @pytest.fixture

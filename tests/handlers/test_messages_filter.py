@@ -12,6 +12,7 @@ from models.database import writing
 from models.errors import InvalidError, NotFoundError
 from models.messages import contact_search
 from models.messages.contact import Contact, Source
+from models.messages.identity import update as update_identity
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number
 from tests import factories
@@ -71,7 +72,7 @@ def test_a_contact_finds_its_messages_also_by_a_phone_number_that_changed(number
     _inbound(number, OTHER)
     [contact_id] = contact_search.called(number.account_id, PERSON)
     with writing():
-        Contact.get_by_id(contact_id).update_identity({"phone": "15550009999"}, Source.NETWORK, 1)
+        update_identity(Contact.get_by_id(contact_id), {"phone": "15550009999"}, Source.NETWORK, 1)
     after = _inbound(number, "15550009999")
     assert _found(number, contact_id=contact_id) == [after, before]
     assert _found(number, phone="15550009999", contact_id=contact_id) == [after, before]

@@ -13,6 +13,7 @@ from models.deliveries.event import Event
 from models.errors import ConflictError, ForbiddenError
 from models.messages.contact import Contact, Source
 from models.messages.erasure import Erasure
+from models.messages.identity import record as record_person
 from models.messages.suppression import Suppression
 from models.numbers.number import Number
 from networks.interface import Acceptance
@@ -349,7 +350,7 @@ def test_an_opt_in_of_the_earlier_owner_of_a_phone_number_ends_no_opt_out(
     opt(factories.contact(number, phone=PHONE, user_id=NEW_ID), 2_000_000, out=False)
     identity = {"phone": PHONE, "user_id": ID}
     with writing():
-        there, _ = Contact.record(second, identity, Source.MESSAGE, 3_000_000)
+        there, _ = record_person(second, identity, Source.MESSAGE, 3_000_000)
         consent.follow(there)
     assert is_out(there)
     with writing():
@@ -537,7 +538,7 @@ def test_the_opt_out_of_an_erased_person_ends_for_the_new_contact_too(
         elif way == "a send":
             later = Contact.of_recipient(number, PHONE)
         else:
-            later, _ = Contact.record(number, {"phone": PHONE}, Source.MESSAGE, 2_000)
+            later, _ = record_person(number, {"phone": PHONE}, Source.MESSAGE, 2_000)
             consent.follow(later)
     assert is_out(later)
     [row] = Suppression.select().where(Suppression.person == PHONE)

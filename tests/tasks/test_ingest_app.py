@@ -14,7 +14,7 @@ from models.deliveries.delivery import Delivery
 from models.deliveries.event import Event
 from models.messages import search
 from models.messages.callback import Callback, Reason, SetAside
-from models.messages.contact import Contact
+from models.messages.contact import IS_PERSON, Contact
 from models.messages.erasure import Erasure
 from models.messages.message import Direction, Message
 from models.messages.message_filter import MessageFilter
@@ -408,7 +408,8 @@ def test_a_name_of_the_app_is_stored_with_its_source_and_removed(
 
 def test_removing_the_name_of_a_stranger_makes_no_contact(number: Number, clock: Clock) -> None:
     saved(None, clock.at // 1000)
-    assert Contact.select().where(Contact.number == number.id).count() == 0
+    assert Contact.select().where(Contact.number == number.id, IS_PERSON).count() == 0
+    assert PERSON not in str([row.__data__ for row in Contact.select()])
 
 
 @pytest.mark.usefixtures("account", "clock")
