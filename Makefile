@@ -233,6 +233,7 @@ lock: $(VENV)/bin/uv ## Update the lock files (LOCK_ARGS=--upgrade takes the new
 	@$(COMPILE) pyproject.toml --group build $(LOCK_ARGS) --output-file requirements.lock
 	@$(COMPILE) sandbox/pyproject.toml --constraint requirements.lock $(LOCK_ARGS) --output-file sandbox/requirements.lock
 	@$(COMPILE) $(PROJECTS) --extra otel --group dev --constraint requirements.lock $(LOCK_ARGS) --output-file requirements-dev.lock
+	@$(COMPILE) sdk/python/pyproject.toml --constraint requirements-dev.lock $(LOCK_ARGS) --output-file sdk/python/requirements.lock
 	@$(COMPILE) --group pages --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-pages.lock
 	@$(COMPILE) --group docs --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-docs.lock
 	@$(COMPILE) --group audit --constraint requirements-dev.lock $(LOCK_ARGS) --output-file requirements-audit.lock

@@ -32,10 +32,15 @@ WHEEL = DIST / f"{FILE_NAME}-py3-none-any.whl"
 SDIST = DIST / f"{FILE_NAME}.tar.gz"
 SBOM = DIST / f"{NAME}-{VERSION}.cdx.json"
 SANDBOX = DIST / f"whatsapp_sandbox-{VERSION}-py3-none-any.whl"
+SDK = ROOT / "sdk" / "python"
+SDK_WHEEL = DIST / f"messaging_gateway_client-{VERSION}-py3-none-any.whl"
+SDK_SDIST = DIST / f"messaging_gateway_client-{VERSION}.tar.gz"
 SDK_TYPESCRIPT = DIST / f"messaging-gateway-client-{VERSION}.tgz"
 OTHERS = {
     SANDBOX.name,
     SDK_TYPESCRIPT.name,
+    SDK_WHEEL.name,
+    SDK_SDIST.name,
     SBOM.name,
     "requirements.txt",
     "Containerfile",
@@ -122,8 +127,9 @@ def _vendored() -> set[str]:
 def test_a_second_build_gives_the_same_bytes(tmp_path: Path) -> None:
     build(ROOT, tmp_path, "wheel", "sdist", made_at=commit_time())
     build(ROOT / "sandbox", tmp_path, "wheel", made_at=commit_time())
+    build(SDK, tmp_path, "wheel", "sdist", made_at=commit_time())
     pack(tmp_path)
-    for first in (WHEEL, SDIST, SANDBOX, SDK_TYPESCRIPT):
+    for first in (WHEEL, SDIST, SANDBOX, SDK_TYPESCRIPT, SDK_WHEEL, SDK_SDIST):
         assert (tmp_path / first.name).read_bytes() == first.read_bytes(), first.name
 
 
@@ -169,6 +175,38 @@ def test_without_the_sandbox_up_says_what_to_install(environment: Path, tmp_path
     done = subprocess.run(up, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "whatsapp-sandbox" in done.stderr
+
+
+# A program of somebody who has only the SDK.
+SENDS = """
+import sys
+from messaging_gateway_client import Client, types
+
+with Client(sys.argv[1], sys.argv[2]) as client:
+    message: types.SendTextRequest = {
+        "number_id": sys.argv[3], "to": "15551234567", "type": "text", "text": {"body": "Hello"}
+    }
+    print(client.send_message(message)["id"])
+"""
+
+
+def test_the_sdk_sends_from_an_empty_environment(with_sandbox: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "client"
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    pip = [str(folder / "bin" / "pip"), "install", "--quiet"]
+    locked = ["--require-hashes", "-r", SDK / "requirements.lock"]
+    subprocess.run([*pip, *locked], check=True)
+    subprocess.run([*pip, "--no-index", "--no-deps", SDK_WHEEL], check=True)
+    run = InstalledRun(tmp_path, with_sandbox)
+    run.start()
+    try:
+        demo = run.demo()
+        given = [demo.api, demo.key, str(demo.number["id"])]
+        program = [str(folder / "bin" / "python"), "-I", "-c", SENDS, *given]
+        done = subprocess.run(program, cwd=tmp_path, check=True, capture_output=True, text=True)
+        assert demo.request("GET", f"/messages/{done.stdout.strip()}").status_code == 200
+    finally:
+        assert run.end(signal.SIGTERM) == 0
 
 
 def test_two_commands_produce_the_first_event(with_sandbox: Path, tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ def main() -> None:
     build(ROOT, DIST, "wheel", "sdist", made_at=commit_time())
     (wheel,) = DIST.glob("*.whl")
     build(ROOT / "sandbox", DIST, "wheel", made_at=commit_time())
+    build(ROOT / "sdk" / "python", DIST, "wheel", "sdist", made_at=commit_time())
     pack(DIST)
     (DIST / f"{NAME}-{VERSION}.cdx.json").write_text(sbom(commit_time()))
     (DIST / "requirements.txt").write_text(requirements(wheel))

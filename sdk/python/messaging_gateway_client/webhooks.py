@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from messaging_gateway_client import types
 
@@ -24,7 +24,7 @@ class WebhookError(Exception):
 
 
 def verify_and_parse(
-    headers: Mapping[str, str],
+    headers: Mapping[str, str] | Iterable[tuple[str, str]],
     body: bytes,
     secret: str | Sequence[str],
     *,
@@ -35,7 +35,7 @@ def verify_and_parse(
     ``headers`` are all headers of the request, ``body`` is the raw body. Give several secrets while you
     replace one. Each event has an ``id``: ignore one that you already have.
     """
-    found = {str(name).lower(): str(value) for name, value in headers.items()}
+    found = {str(name).lower(): str(value) for name, value in dict(headers).items()}
     names = ("webhook-id", "webhook-timestamp", "webhook-signature")
     identifier, moment, signatures = (found.get(name, "") for name in names)
     _check_time(moment, tolerance)
