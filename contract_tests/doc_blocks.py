@@ -19,7 +19,6 @@ RUN_BY = {
     ("docs/clients.md", "go"): "contract_tests/shared/make_clients.py",
     ("docs/clients.md", "rust"): "contract_tests/shared/make_clients.py",
     ("docs/clients.md", "php"): "contract_tests/shared/make_clients.py",
-    ("docs/sdk-python.md", "sh"): "contract_tests/make_release.py",
     ("docs/sdk-python.md", "python"): "contract_tests/sdk/test_sdk_python_docs.py",
     ("docs/receiving.md", "python"): "contract_tests/shared/test_doc_signatures.py",
     ("docs/receiving.md", "js"): "contract_tests/shared/test_doc_signatures.py",

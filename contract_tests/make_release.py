@@ -194,8 +194,8 @@ def test_the_sdk_sends_from_an_empty_environment(with_sandbox: Path, tmp_path: P
     folder = tmp_path / "client"
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     pip = [str(folder / "bin" / "pip"), "install", "--quiet"]
-    locked = ["--require-hashes", "-r", SDK / "requirements.lock"]
-    subprocess.run([*pip, *locked], check=True)
+    lock = SDK / "requirements.lock"
+    subprocess.run([*pip, "--require-hashes", "-r", lock], check=True)
     subprocess.run([*pip, "--no-index", "--no-deps", SDK_WHEEL], check=True)
     run = InstalledRun(tmp_path, with_sandbox)
     run.start()

@@ -33,6 +33,7 @@ from contract_tests.harness import (
     running,
     wait_for,
 )
+from messaging_gateway_client import Client
 
 EVENTS = int(os.environ.get("LISTEN_EVENTS", "300"))
 # The events of a message that is delivered and read.
@@ -72,14 +73,8 @@ def developer(service: Gateway, customer: Customer, tmp_path: Path) -> Developer
 
 def _stored(customer: Customer) -> list[str]:
     """Identifiers of all events of the account, in the order of the API."""
-    found: list[str] = []
-    query: dict[str, Any] = {"limit": PAGE}
-    while True:
-        page = customer.request("GET", "/events", params=query).json()
-        if not page["data"]:
-            return found
-        found += [event["id"] for event in page["data"]]
-        query["after"] = page["nextCursor"]
+    with Client(customer.api, customer.key) as client:
+        return [event["id"] for event in client.iterate_events(limit=PAGE)]
 
 
 def _send(customer: Customer, number: int) -> None:

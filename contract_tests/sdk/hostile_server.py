@@ -42,11 +42,11 @@ def refusal(status: str, code: str, **headers: str) -> bytes:
 class HostileServer:
     """Plays a script for each request on its own connection."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0) -> None:
         self.script: Script = lambda _number: [json_response("200 OK", b"{}")]
         self.seen: list[Seen] = []
         self.closing = threading.Event()
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self._listener = socket.create_server(("127.0.0.1", port), backlog=64)
         threading.Thread(target=self._serve, daemon=True).start()
 
     @property

@@ -87,7 +87,6 @@ class Follower:
         self._since = since
         self._filters = filters
         self._patience = patience
-        self._reads_again = False
         # The time of the last event. Before the first one, the time at the start.
         self._last = datetime.now(timezone.utc)
         self._seen: dict[str, None] = {}
@@ -130,7 +129,6 @@ class Follower:
     def _note(self, event: types.EventRecord, moment: datetime) -> None:
         self._cursor, self._last = event["cursor"], moment
         self._failures, self._good_at = 0, time.monotonic()
-        self._reads_again = False
         self._seen[event["id"]] = None
         if len(self._seen) > REMEMBERED:
             del self._seen[next(iter(self._seen))]
@@ -140,7 +138,7 @@ class Follower:
         if time.monotonic() - self._connected_at > LONGEST_PAUSE:
             self._failures, self._good_at = 0, time.monotonic()
         self._connected_at = math.inf
-        if error.status == CONFLICT and not self._reads_again and self._cursor is not None:
+        if error.status == CONFLICT and self._cursor is not None:
             return self._read_again(error)
         is_lost = isinstance(error, NoResponseError) or error.status in PASSING
         if not is_lost or time.monotonic() - self._good_at > self._patience:
@@ -156,9 +154,9 @@ class Follower:
         """Begin some minutes before the last event: the gateway refused the cursor."""
         since = refusal.details.get("since")
         self._since = since if isinstance(since, str) else (self._last - SLACK).isoformat()
-        self._cursor, self._reads_again = None, True
+        self._cursor = None
         logger.warning("Events may be missing, reading since %s: %s", self._since, refusal.message)
-        return 0
+        return FIRST_PAUSE
 
     def _write(self, cursor: str) -> None:
         """Replace the file, so that a killed program leaves a whole one."""

@@ -28,8 +28,8 @@ UNTOUCHED = {429, 503}
 # Responses after which a request that may run twice is repeated.
 PASSING = {408, 425, 429, 500, 502, 503, 504}
 CONFLICT = 409
-# Seconds that a call may take, and its attempts.
-TIMEOUT, ATTEMPTS = 60.0, 6
+# Seconds that a call may take, and its attempts: with the pauses enough for a restart of the gateway.
+TIMEOUT, ATTEMPTS = 60.0, 10
 # Seconds before the first repetition. Each next pause is twice as long.
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 8.0
 # Connecting to a gateway that is there takes milliseconds.
