@@ -25,8 +25,13 @@ GENERATORS = (
     *("python", "typescript-fetch", "typescript-axios", "java", "go", "php"),
     *("ruby", "csharp", "kotlin", "rust", "swift5", "dart"),
 )
-# A generator's warnings about reserved names and about its own age.
-OF_THE_LANGUAGE = (" o.o.c.languages.", "Generator 'swift5' is considered deprecated")
+# A generator's warnings about reserved names, the spelling of header names and its own age, and its progress.
+OF_THE_LANGUAGE = (
+    " o.o.c.languages.",
+    "Generator 'swift5' is considered deprecated",
+    "WARN\tHeader name is not canonical",
+    "INFO\t",
+)
 MAVEN = "mvn --quiet --batch-mode --no-transfer-progress"
 PHP_AUTOLOAD = "install -D autoload.php client/vendor/autoload.php"
 # The commands that build each program next to its generated client. The last one runs it. They skip the
@@ -53,6 +58,12 @@ OTHERS = {
     "oapi-codegen": (
         f"mkdir gateway && {OAPI_CODEGEN} -o gateway/client.go {CONTRACT}",
         "go vet ./...",
+        "go build -o program .",
+        "exec ./program",
+    ),
+    "ogen": (
+        f"go tool ogen --target gateway --package gateway {CONTRACT}",
+        "go vet . ./gateway",
         "go build -o program .",
         "exec ./program",
     ),
@@ -98,8 +109,12 @@ def new_folder(name: str) -> Path:
 def generated(generator: str) -> tuple[Path, list[str]]:
     """The folder of a program with its generated client, and the generator's warnings."""
     folder = new_folder(generator)
-    said = toolbox.generate(generator, folder / "client").splitlines()
-    return folder, [line for line in said if not any(part in line for part in OF_THE_LANGUAGE)]
+    return folder, warnings(toolbox.generate(generator, folder / "client"))
+
+
+def warnings(said: str) -> list[str]:
+    """The lines of a generator that the contract causes."""
+    return [x for x in said.splitlines() if not any(part in x for part in OF_THE_LANGUAGE)]
 
 
 def run(command: str, folder: Path) -> str:
@@ -141,8 +156,8 @@ def with_more_properties(event: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("generator", GENERATORS)
 def test_openapi_generator_takes_the_contract_without_a_warning(generator: str) -> None:
-    _, warnings = generated(generator)
-    assert warnings == []
+    _, warned = generated(generator)
+    assert warned == []
 
 
 @pytest.mark.parametrize("generator", COMMANDS)
@@ -154,12 +169,12 @@ def test_a_program_on_a_generated_client_does_the_whole_job(
 
 
 @pytest.mark.parametrize("generator", OTHERS)
-def test_another_generator_takes_the_contract_without_a_word(
+def test_another_generator_takes_the_contract_without_a_warning(
     generator: str, gateway: Gateway
 ) -> None:
     folder = new_folder(generator)
     generate, *commands = OTHERS[generator]
-    assert run(generate, folder) == ""
+    assert warnings(run(generate, folder)) == []
     do_the_whole_job(folder, commands, gateway)
 
 
