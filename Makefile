@@ -11,6 +11,9 @@ PEERS := benchmarks/peers/.venv
 NODE := node_modules/.bin
 CLIENTS := contract_tests/clients
 CLIENT_TESTS := clients.py node_clients.py python_clients.py sdk_typescript.py
+# `make clients` builds it, at the versions of its own Cargo.lock.
+PROGENITOR := cargo-progenitor@0.15.1
+RUST_TOOLS := build/clients/rust-tools/$(PROGENITOR)
 # The folders with npm packages of their own.
 OF_CLIENTS := $(addprefix $(CLIENTS)/,node openapi_zod_client)
 VENDORED := dashboard/static/vendored
@@ -142,9 +145,9 @@ odd-answers: $(VENV)/.dev ## Compare how curl and Go read the odd responses of t
 	@$(BIN)/pytest --timeout=300 contract_tests/third_party/make_odd_answers.py $(PYTEST_ARGS)
 
 # The first build downloads packages from the registries of each language, so it takes long.
-clients: $(VENV)/.clients node_modules/.installed $(OF_CLIENTS:%=%/node_modules/.installed) | toolchains ## Generate clients in eleven languages, build them, drive most of them
+clients: $(VENV)/.clients node_modules/.installed $(OF_CLIENTS:%=%/node_modules/.installed) $(RUST_TOOLS) | toolchains ## Generate clients in eleven languages, build them, drive most of them
 	@$(BIN)/pytest --verbose --timeout=1800 --durations=10 $(addprefix contract_tests/shared/make_,$(CLIENT_TESTS)) \
-	contract_tests/relayed/make_node_retries.py $(PYTEST_ARGS)
+	$(addprefix contract_tests/relayed/make_,go_retries.py node_retries.py) $(PYTEST_ARGS)
 
 bench: $(VENV)/.dev $(PEERS)/.installed | servers ## Compare the performance with baselines and peers (ARGS="sending callbacks", BENCH_ROUNDS=3)
 	@$(BIN)/python -m benchmarks $(ARGS)
@@ -317,6 +320,11 @@ $(VENDORED): package-lock.json tooling/vendor.py | $(VENV)/bin/python
 $(OF_CLIENTS:%=%/node_modules/.installed): %/node_modules/.installed: %/package-lock.json %/package.json .npmrc | $(VENV)/.dev
 	@echo "Installing $*/package-lock.json" >&2
 	@cd $* && npm ci --ignore-scripts --loglevel=error
+	@touch $@
+
+$(RUST_TOOLS): | toolchains
+	@echo "Building $(PROGENITOR)" >&2
+	@cargo install --quiet --locked --root $(@D) $(PROGENITOR)
 	@touch $@
 
 chromium:

@@ -9,6 +9,9 @@ from contract_tests.relay import Relay, relayed
 
 Line = tuple[Gateway, Relay]
 
+# Its assertions then show values, like those of tests.
+pytest.register_assert_rewrite("contract_tests.relayed.retry_story")
+
 
 @pytest.fixture(scope="module")
 def line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Line]:

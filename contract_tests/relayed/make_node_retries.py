@@ -14,7 +14,7 @@ import requests
 from contract_tests.clients.toolbox import PROGRAMS, tool_environment
 from contract_tests.harness import WAIT_SECONDS, Customer, Gateway
 from contract_tests.relay import Relay, accepted, behaving
-from contract_tests.relayed.test_stock_retries import (
+from contract_tests.relayed.retry_story import (
     BLOCKED,
     REFUSED,
     THROTTLED,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import requests
@@ -9,39 +10,34 @@ from requests.adapters import HTTPAdapter
 from urllib3.util import Retry
 
 from contract_tests.harness import WAIT_SECONDS, Customer, Gateway
-from contract_tests.relay import Relay, accepted, behaving
-
-Repair = Callable[[], None]
-# By the sandbox's knob more_fates.
-THROTTLED, UNPAID, BLOCKED, WINDOW = "15550100010", "15550100016", "15550100019", "15550100008"
-UNCLEAR_AND_LOST = "15550100018"
-REFUSED, UNCLEAR_AND_SENT = "15550100001", "15550100004"
+from contract_tests.relayed.retry_story import Client, Repair, RetryStory, Tried
 
 
 @pytest.fixture
-def pauses(monkeypatch: pytest.MonkeyPatch) -> "_Pauses":
-    """The pauses of the client, which do not take their time. At the first one, ``repair`` is called."""
-    return _Pauses.installed(monkeypatch)
+def client(monkeypatch: pytest.MonkeyPatch) -> Client:
+    """Requests with Retry, whose pauses take no time."""
+
+    def send(gateway: Gateway, customer: Customer, body: dict[str, Any], repair: Repair) -> Tried:
+        pauses: list[float] = []
+        slept = SimpleNamespace(sleep=_noting(pauses, repair))
+        monkeypatch.setattr("urllib3.util.retry.time", slept)
+        sent = _post(gateway, customer, body)
+        replayed = "Idempotency-Replayed" in sent.headers
+        return Tried(sent.status_code, sent.json(), replayed, pauses)
+
+    return send
 
 
-class _Pauses(list[float]):
-    repair: Repair | None = None
+def _noting(pauses: list[float], repair: Repair) -> Callable[[float], None]:
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 1:
+            repair()
 
-    @classmethod
-    def installed(cls, monkeypatch: pytest.MonkeyPatch) -> "_Pauses":
-        pauses = cls()
-        monkeypatch.setattr("urllib3.util.retry.time", SimpleNamespace(sleep=pauses.sleep))
-        return pauses
-
-    def sleep(self, seconds: float) -> None:
-        self.append(seconds)
-        if self.repair is not None:
-            self.repair()
-            self.repair = None
+    return sleep
 
 
-def _send(gateway: Gateway, customer: Customer, recipient: str) -> requests.Response:
-    body = {"number_id": customer.number["id"], "to": recipient, "type": "text"}
+def _post(gateway: Gateway, customer: Customer, body: dict[str, Any]) -> requests.Response:
     retry = Retry(
         3,
         status_forcelist=[429, 500, 503],
@@ -52,74 +48,12 @@ def _send(gateway: Gateway, customer: Customer, recipient: str) -> requests.Resp
     with requests.Session() as session:
         session.mount("http://", HTTPAdapter(max_retries=retry))
         return session.post(
-            f"http://127.0.0.1:{gateway.port}/api/messages/send",
-            json=body | {"text": {"body": "Hello"}},
-            headers={"Authorization": f"Bearer {customer.key}", "Idempotency-Key": recipient},
+            f"{gateway.api}/messages/send",
+            json=body,
+            headers={"Authorization": f"Bearer {customer.key}", "Idempotency-Key": body["to"]},
             timeout=WAIT_SECONDS,
         )
 
 
-def _more_fates(gateway: Gateway, *, on: bool) -> None:
-    url = f"{gateway.sandbox}/_sandbox/behaviour"
-    requests.put(url, json={"more_fates": on}, timeout=WAIT_SECONDS).raise_for_status()
-
-
-def test_a_throttled_send_succeeds_after_the_given_time(
-    gateway: Gateway, customer: Customer, pauses: _Pauses
-) -> None:
-    with behaving(gateway, more_fates=True):
-        pauses.repair = lambda: _more_fates(gateway, on=False)
-        sent = _send(gateway, customer, THROTTLED)
-    assert (sent.status_code, pauses) == (200, [60])
-    assert "Idempotency-Replayed" not in sent.headers
-    assert [each["id"] for each in accepted(gateway, THROTTLED)] == [sent.json()["wa_message_id"]]
-
-
-def test_a_send_that_did_not_reach_the_network_succeeds_once_it_does(
-    gateway: Gateway, relay: Relay, customer: Customer, pauses: _Pauses
-) -> None:
-    relay.cut()
-    pauses.repair = relay.restore
-    sent = _send(gateway, customer, "15551239001")
-    assert sent.status_code == 200
-    assert pauses
-    assert len(accepted(gateway, "15551239001")) == 1
-
-
-@pytest.mark.parametrize(("recipient", "status"), [(UNPAID, 409), (BLOCKED, 409), (WINDOW, 400)])
-def test_a_send_that_a_state_prevents_succeeds_when_it_has_changed(
-    gateway: Gateway, customer: Customer, pauses: _Pauses, recipient: str, status: int
-) -> None:
-    with behaving(gateway, more_fates=True):
-        refused = [_send(gateway, customer, recipient) for _ in range(2)]
-    assert [each.status_code for each in refused] == [status, status]
-    assert pauses == []
-    sent = [_send(gateway, customer, recipient) for _ in range(2)]
-    assert [each.status_code for each in sent] == [200, 200]
-    assert sent[0].content == sent[1].content
-    assert len(accepted(gateway, recipient)) == 1
-
-
-@pytest.mark.parametrize(
-    ("recipient", "status", "count"),
-    [
-        ("15551239002", 200, 1),
-        (REFUSED, 400, 0),
-        (UNCLEAR_AND_SENT, 500, 1),
-        (UNCLEAR_AND_LOST, 500, 0),
-    ],
-)
-def test_a_send_that_was_or_may_have_been_sent_or_is_refused_is_not_tried_again(
-    gateway: Gateway,
-    customer: Customer,
-    pauses: _Pauses,
-    recipient: str,
-    status: int,
-    count: int,
-) -> None:
-    with behaving(gateway, more_fates=True):
-        pauses.repair = lambda: _more_fates(gateway, on=False)
-        responses = [_send(gateway, customer, recipient) for _ in range(2)]
-    assert [each.status_code for each in responses] == [status, status]
-    assert responses[0].json() == responses[1].json()
-    assert len(accepted(gateway, recipient)) == count
+class TestUrllib3(RetryStory):
+    """The story, told by urllib3."""

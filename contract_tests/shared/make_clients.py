@@ -21,6 +21,7 @@ from contract_tests.harness import ROOT, Gateway
 BUILD = ROOT / "build" / "clients"
 NODE_MODULES = PROGRAMS / "node" / "node_modules"
 CARGO_TARGET = BUILD / "cargo"
+RUST_TOOLS = BUILD / "rust-tools" / "bin"
 GENERATORS = (
     *("python", "typescript-fetch", "typescript-axios", "java", "go", "php"),
     *("ruby", "csharp", "kotlin", "rust", "swift5", "dart"),
@@ -187,6 +188,15 @@ def test_the_documented_program_sends(generator: str, gateway: Gateway) -> None:
     reader.fill(folder, [file])
     run(build, folder)
     reader.check_sending(folder, ("bash", "-c", send))
+
+
+def test_progenitor_refuses_uploads() -> None:
+    """A fault of the tool (oxidecomputer/progenitor#518). Without it, give it a program in OTHERS."""
+    command = (
+        f"{RUST_TOOLS}/cargo-progenitor progenitor -i {CONTRACT} -o client -n gateway -v 1.0.0"
+    )
+    with pytest.raises(AssertionError, match="unexpected content type: multipart/form-data"):
+        run(command, new_folder("progenitor"))
 
 
 def test_kotlin_compiles() -> None:

@@ -40,13 +40,20 @@ def go() -> dict[str, str]:
     return versions
 
 
+def rust() -> dict[str, str]:
+    """The versions of the tools that the Makefile has cargo build."""
+    return dict(
+        re.findall(r"^\w+ := ([\w-]+)@([\d.]+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    )
+
+
 DOCUMENTED = dict(ROW.findall((ROOT / "docs" / "clients.md").read_text()))
 
 
 @pytest.mark.parametrize("generator", DOCUMENTED)
 def test_the_documented_version_of_a_generator_is_the_tested_one(generator: str) -> None:
-    assert (npm() | python() | go())[generator] == DOCUMENTED[generator]
+    assert (npm() | python() | go() | rust())[generator] == DOCUMENTED[generator]
 
 
-def test_the_go_tools_are_documented() -> None:
-    assert go().keys() <= DOCUMENTED.keys()
+def test_the_tools_in_go_and_rust_are_documented() -> None:
+    assert go().keys() | rust().keys() <= DOCUMENTED.keys()

@@ -49,7 +49,7 @@ func main() {
 
 func (c client) CreateWebhook(url string) story.Webhook {
 	request := gateway.CreateWebhookRequest{Url: url, Events: kinds}
-	webhook := created(c.api.CreateWebhookWithResponse(background, request))
+	webhook := created(c.api.CreateWebhookWithResponse(background, nil, request))
 	return story.Webhook{ID: webhook.Id, Secret: webhook.Secret}
 }
 

@@ -36,7 +36,7 @@ func (c client) CreateWebhook(url string) story.Webhook {
 		URL:    gateway.WebhookUrl(url),
 		Events: gateway.EventKind("").AllValues(),
 	}
-	webhook := as[*gateway.CreateWebhookCreatedHeaders](c.api.CreateWebhook(background, request)).Response
+	webhook := as[*gateway.CreateWebhookCreatedHeaders](c.api.CreateWebhook(background, request, gateway.CreateWebhookParams{})).Response
 	return story.Webhook{ID: string(webhook.ID), Secret: webhook.Secret}
 }
 

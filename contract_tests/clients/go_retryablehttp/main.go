@@ -1,0 +1,55 @@
+// A customer's program that sends one message with the retries of go-retryablehttp.
+//
+// It prints the seconds of each pause, and waits for a line from stdin instead. Then it prints the last response.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"log"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+)
+
+var (
+	told  = json.NewEncoder(os.Stdout)
+	lines = bufio.NewReader(os.Stdin)
+)
+
+func main() {
+	client := retryablehttp.NewClient()
+	client.RetryMax = 3
+	client.Logger = nil
+	client.Backoff = pause
+	client.ErrorHandler = retryablehttp.PassthroughErrorHandler
+	request := must(retryablehttp.NewRequest(http.MethodPost, os.Getenv("BASE_URL")+"/messages/send", []byte(os.Getenv("BODY"))))
+	request.Header.Set("Authorization", "Bearer "+os.Getenv("API_KEY"))
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Idempotency-Key", os.Getenv("KEY"))
+	response := must(client.Do(request))
+	defer response.Body.Close()
+	must(0, told.Encode(map[string]any{
+		"status":   response.StatusCode,
+		"body":     string(must(io.ReadAll(response.Body))),
+		"replayed": response.Header.Get("Idempotency-Replayed") != "",
+	}))
+}
+
+// pause prints the pause that go-retryablehttp would make.
+func pause(least, most time.Duration, attempt int, response *http.Response) time.Duration {
+	seconds := retryablehttp.DefaultBackoff(least, most, attempt, response).Seconds()
+	must(0, told.Encode(map[string]float64{"pause": seconds}))
+	must(lines.ReadString('\n'))
+	return 0
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return value
+}
