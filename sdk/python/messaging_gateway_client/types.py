@@ -2754,12 +2754,12 @@ class RedeliverRequest(TypedDict, total=False):
     """Only deliveries created at this time or later."""
     until: str
     """Only deliveries created before this time."""
-    statuses: list[DeliveryState]
-    """Only deliveries with one of these statuses. The default is `failed` and `skipped`. `pending` adds none, and `delivered` adds none without `includeDelivered`."""
     states: list[DeliveryState]
     """The earlier name of `statuses`. It works until 2.0."""
     includeDelivered: bool
     """Also the deliveries that have arrived. Without it, none of them is sent again."""
+    statuses: list[DeliveryState]
+    """Only deliveries with one of these statuses. The default is `failed` and `skipped`. `pending` adds none, and `delivered` adds none without `includeDelivered`."""
 
 
 class RedeliverResult(TypedDict):

@@ -3523,8 +3523,6 @@ export interface components {
              * @description Only deliveries created before this time.
              */
             until?: string;
-            /** @description Only deliveries with one of these statuses. The default is `failed` and `skipped`. `pending` adds none, and `delivered` adds none without `includeDelivered`. */
-            statuses?: components["schemas"]["DeliveryState"][];
             /**
              * @deprecated
              * @description The earlier name of `statuses`. It works until 2.0.
@@ -3535,6 +3533,8 @@ export interface components {
              * @default false
              */
             includeDelivered?: boolean;
+            /** @description Only deliveries with one of these statuses. The default is `failed` and `skipped`. `pending` adds none, and `delivered` adds none without `includeDelivered`. */
+            statuses?: components["schemas"]["DeliveryState"][];
         };
         /** @description The number of selected deliveries. */
         RedeliverResult: {
