@@ -128,7 +128,7 @@ def test_asyncio_does_the_same(customer: Customer) -> None:
             sent = await client.send_message(_text(customer))
             found = [message["id"] async for message in client.iterate_messages(limit=2)]
             assert sent["id"] in found
-            async for event in client.follow(since="2026-01-01T00:00:00Z", kind=["message.sent"]):
+            async for event in client.follow(since="2026-01-01T00:00:00Z", event=["message.sent"]):
                 assert event["event"] == "message.sent"
                 break
             uploaded = await client.upload_media(str(customer.number["id"]), ("a.png", PNG))

@@ -198,10 +198,10 @@ def test_values_are_quoted_in_paths_and_queries(driver: Driver, server: HostileS
     server.play(json_response("200 OK", b'{"data":[],"nextCursor":""}'))
     driver.call(server.url, "get_number", "a/b?c")
     kinds = ["message.read", "message.failed"]
-    driver.call(server.url, "list_events", kind=kinds, since="2026-11-20T00:00:00+01:00")
+    driver.call(server.url, "list_events", event=kinds, since="2026-11-20T00:00:00+01:00")
     first, second = [seen.target for seen in server.seen]
     assert first == "/api/numbers/a%2Fb%3Fc"
-    assert "kind=message.read%2Cmessage.failed" in second
+    assert "event=message.read%2Cmessage.failed" in second
     assert "%2B01" in second
 
 

@@ -6,7 +6,7 @@ about the time before. Two contacts of a number that turn out to be one person a
 the caller's transaction (docs/decisions/0041-one-contact-for-a-person.md).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from functools import cache, reduce
 from operator import add
@@ -74,6 +74,7 @@ def change(number: Number, old: Identity, new: Identity, at: int) -> tuple[Conta
     was_joined = contact.is_joined
     is_changed |= update(contact, becomes, Source.NETWORK, at, old=old)
     contact.is_joined |= was_joined
+    _call_as_in(contact, old, at)
     for name in contact.values_of(becomes):
         _hold(contact, name, at)
     for name, value in before.items():
@@ -83,6 +84,14 @@ def change(number: Number, old: Identity, new: Identity, at: int) -> tuple[Conta
             if identifier is not None and identifier not in contact.identifiers:
                 _leave(contact, identifier, until)
     return contact, is_changed
+
+
+def _call_as_in(contact: Contact, item: Identity, at: int) -> None:
+    """Let the person have the names in an item, unless they wrote later. A merge may bring earlier names."""
+    names = {name: value for name, value in item.items() if name in IDENTITY and name not in IDS}
+    if not contact.has_later_message(at) and (new := contact.differing(names)):
+        with writing():
+            contact.change(new, Source.NETWORK, at)
 
 
 def is_known(number: Number, identity: Identity, at: int) -> bool:
@@ -122,15 +131,15 @@ def update(
     before = fresh.identifiers
     others = [row for row in known.values() if row.id != fresh.id]
     theirs = {other.id: other.identifiers for other in others}
+    lost = _taken_later(fresh, others, identity, found, at)
+    identity = {name: value for name, value in identity.items() if name not in lost}
     is_merged = [_merge(fresh, other, identity, found, because, at) for other in others]
     for other in others:
         before |= theirs[other.id] if other.merged_into == fresh.id else set()
-    new = fresh.differing(identity)
-    if old is not None:
-        new = _without_outdated(fresh, new, old, at)
-    is_replaced = "phone" in new or ("user_id" in new and fresh.user_id is not None)
+    changes = _changes(fresh, identity, old, lost, at)
+    is_replaced = "phone" in changes or ("user_id" in changes and fresh.user_id is not None)
     with writing() if is_replaced else nullcontext():
-        _move(fresh, new, because, at)
+        _move(fresh, changes, because, at)
     contact.__data__.update(fresh.__data__)
     contact.is_joined = any(is_merged)
     new_ids = contact.identifiers - before
@@ -189,6 +198,17 @@ def _free(contact: Contact, identity: Mapping[str, str]) -> dict[str, str]:
     ]
     taken = {getattr(other, name) for other in others for name in IDS}
     return {name: value for name, value in identity.items() if value not in taken}
+
+
+def _changes(
+    contact: Contact, identity: Identity, old: Identity | None, lost: Iterable[str], at: int
+) -> dict[str, str | None]:
+    """The columns to change. ``lost`` are the identifiers that have another owner by now."""
+    new = contact.differing(identity)
+    if old is None:
+        return {**new}
+    given_up = [name for name in lost if getattr(contact, name) == old.get(name)]
+    return {**_without_outdated(contact, new, old, at), **dict.fromkeys(given_up)}
 
 
 def _without_outdated(
@@ -253,6 +273,26 @@ def _leave(contact: Contact, identifier: str, at: int) -> None:
     contact.learned |= contact.identifiers
 
 
+def _taken_later(
+    contact: Contact, others: Iterable[Contact], identity: Identity, found: _Found, at: int
+) -> set[str]:
+    """The names of the identifiers that another person got after this time."""
+    return {
+        name
+        for other in others
+        if not _is_same(contact, other, identity, found)
+        for name in IDS
+        if identity.get(name) == getattr(other, name) is not None and other.since(name) > at
+    }
+
+
+def _is_same(contact: Contact, other: Contact, identity: Identity, found: _Found) -> bool:
+    """Whether another contact is the person who has this identity. Another user id is another person."""
+    mine = identity.get("user_id") or contact.user_id
+    is_same = None in {mine, other.user_id} or mine == other.user_id
+    return is_same or other.id in found.past.values()
+
+
 def _merge(
     contact: Contact, other: Contact, identity: Identity, found: _Found, because: Source, at: int
 ) -> bool:
@@ -261,9 +301,7 @@ def _merge(
     It is the same person, unless it has another user id: then the phone number got another owner.
     """
     with writing():
-        mine = identity.get("user_id") or contact.user_id
-        is_same = None in {mine, other.user_id} or mine == other.user_id
-        if is_same or other.id in found.past.values():
+        if _is_same(contact, other, identity, found):
             _absorb(contact, other, because, at)
             return True
         lost = (name for name in IDS if identity.get(name) == getattr(other, name) is not None)
@@ -271,7 +309,7 @@ def _merge(
         return False
 
 
-def _move(contact: Contact, new: Mapping[str, str], because: Source, at: int) -> None:
+def _move(contact: Contact, new: Mapping[str, str | None], because: Source, at: int) -> None:
     """Change these columns. A phone number that the network corrected still leads here."""
     given = contact.phone if because is Source.SEND else None
     if phone := new.get("phone"):

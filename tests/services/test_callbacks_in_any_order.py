@@ -246,6 +246,9 @@ def _state(number: Number) -> dict[str, Any]:
     events = Event.select().where(Event.number_id == number.id, Event.kind.startswith("message."))
     wamids = {message.id: message.wa_message_id for message in mine}
     phones = {each.id: each.phone for each in people}
+    # One that a person gave up may keep an opt-out.
+    present = {each for row in people.where(IS_PERSON) for each in row.identifiers}
+    opt_outs = Suppression.search(account, 1000, 0, None, None).rows
     return {
         "number": (fresh.status, fresh.display_name, fresh.messaging_limit, fresh.reason),
         "notice": fresh.notice,
@@ -253,9 +256,7 @@ def _state(number: Number) -> dict[str, Any]:
             (each.phone, each.user_id): (each.name, each.saved_name, each.is_out)
             for each in people.where(IS_PERSON)
         },
-        "opt-outs": {
-            row.person: "out" for row in Suppression.search(account, 1000, 0, None, None).rows
-        },
+        "opt-outs": {row.person: "out" for row in opt_outs if row.person in present},
         "messages": {
             message.wa_message_id: (
                 message.status,

@@ -93,6 +93,22 @@ def test_what_comes_late_belongs_to_whom_had_the_phone_number_then() -> None:
     assert Message.get(Message.wa_message_id == "wamid.30").contact_id == second.id
 
 
+TAKEN: list[Step] = [
+    lambda: become(10, (OLD, OLD_ID), (NEW, NEW_ID)),
+    lambda: become(20, (NEWEST, OTHER_ID), (NEW, OTHER_ID)),
+    lambda: write(30, None, NEW_ID),
+]
+
+
+@pytest.mark.parametrize("order", list(permutations(range(len(TAKEN)))))
+def test_an_older_report_takes_no_phone_number_from_its_later_owner(order: tuple[int, ...]) -> None:
+    write(0, OLD, OLD_ID)
+    write(1, NEWEST, OTHER_ID)
+    for step in order:
+        TAKEN[step]()
+    assert {row[:2] for row in people()} == {(None, NEW_ID), (NEW, OTHER_ID)}
+
+
 def test_what_comes_in_the_second_of_a_change_belongs_to_whom_has_the_phone_number() -> None:
     write(0, OLD, OLD_ID)
     become(10, (OLD, OLD_ID), (NEW, NEW_ID))

@@ -31,18 +31,21 @@ func main() {
 	story.Run[gateway.SendMessageRequest](client{api})
 }
 
+// withWebhook is a response with a webhook. ogen names its class after the first operation that has it.
+type withWebhook interface{ GetResponse() gateway.Webhook }
+
 func (c client) CreateWebhook(url string) story.Webhook {
 	request := &gateway.CreateWebhookRequest{
 		URL:    gateway.WebhookUrl(url),
 		Events: gateway.EventKind("").AllValues(),
 	}
-	webhook := as[*gateway.CreateWebhookCreatedHeaders](c.api.CreateWebhook(background, request, gateway.CreateWebhookParams{})).Response
+	webhook := as[withWebhook](c.api.CreateWebhook(background, request, gateway.CreateWebhookParams{})).GetResponse()
 	return story.Webhook{ID: string(webhook.ID), Secret: webhook.Secret}
 }
 
 func (c client) RotateSecret(webhook string) story.Webhook {
 	parameters := gateway.RotateWebhookSecretParams{WebhookID: gateway.Identifier(webhook)}
-	rotated := as[*gateway.CreateWebhookCreatedHeaders](c.api.RotateWebhookSecret(background, parameters)).Response
+	rotated := as[withWebhook](c.api.RotateWebhookSecret(background, parameters)).GetResponse()
 	return story.Webhook{ID: webhook, Secret: rotated.Secret}
 }
 

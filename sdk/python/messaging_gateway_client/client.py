@@ -116,7 +116,7 @@ class Client(Operations):
         *,
         after: str | None = None,
         since: str | None = None,
-        kind: Collection[types.EventKind] | None = None,
+        event: Collection[types.EventKind] | None = None,
         number_id: str | None = None,
         patience: float = math.inf,
     ) -> Generator[types.EventRecord, None, None]:
@@ -127,14 +127,14 @@ class Client(Operations):
         of an event is stored when your loop asks for the next one. A lost connection is made again, until
         ``patience`` seconds bring none.
         """
-        follower = Follower(place, after, since, {"kind": kind, "numberId": number_id}, patience)
+        follower = Follower(place, after, since, {"event": event, "numberId": number_id}, patience)
         while True:
             try:
                 with self._open(follower.request(), attempts=1) as stream:
                     follower.connected(stream.content_type)
                     for chunk in stream:
-                        for event in follower.feed(chunk):
-                            yield event
+                        for record in follower.feed(chunk):
+                            yield record
                 raise unusable("The gateway ended it.")
             except GatewayError as error:
                 pause = follower.pause_after(error)
