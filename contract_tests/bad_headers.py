@@ -11,6 +11,7 @@ from contract_tests.bad_kinds import (
     kind,
     needs_key,
     needs_owners_key,
+    needs_scope,
 )
 from contract_tests.raw_http import Request
 
@@ -120,6 +121,10 @@ def _of_a_developer(target: Target) -> Iterator[Request]:
     yield target.good.with_only(KEY, b"Bearer " + target.developers_key)
 
 
+def _without_the_scope(target: Target) -> Iterator[Request]:
+    yield target.good.with_only(KEY, b"Bearer " + target.limited_key)
+
+
 KINDS = [
     *(_key(name, values) for name, values in NO_KEYS.items()),
     _still_identified("a scheme in lower case", lambda key: b"bearer " + key),
@@ -131,6 +136,7 @@ KINDS = [
         needs_key,
     ),
     Kind("an API key of a developer", frozenset({403}), _of_a_developer, needs_owners_key),
+    Kind("an API key without the scope", frozenset({403}), _without_the_scope, needs_scope),
     *(_type(name, values) for name, values in BAD_TYPES.items()),
     kind(
         "a body in gzip",

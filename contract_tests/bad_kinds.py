@@ -36,7 +36,8 @@ class Target:
     """An operation with a good request, which the kinds of bad input alter.
 
     ``foreign`` holds the path parameters of another account's resources. ``key`` is the caller's, and
-    ``developers_key`` one that a developer of the same account created. The ``known`` properties of the body
+    ``developers_key`` one that a developer of the same account created. ``limited_key`` may only read the
+    audit log. The ``known`` properties of the body
     are not altered.
     """
 
@@ -46,6 +47,7 @@ class Target:
     foreign: Mapping[str, str]
     key: bytes
     developers_key: bytes
+    limited_key: bytes
     known: frozenset[Path] = frozenset()
 
     def with_path_value(self, name: str, value: bytes) -> Request:
@@ -78,7 +80,7 @@ def _sample_target(operation: Operation, example: Any) -> Target:
     if operation.takes_form:
         headers, body = (*headers, (b"Content-Type", FORM_TYPE)), good_form(operation)
     good = Request(operation.method.encode(), path, headers, body)
-    return Target(operation, good, values, values | {"number_id": "num_x"}, b"x", b"y")
+    return Target(operation, good, values, values | {"number_id": "num_x"}, b"x", b"y", b"z")
 
 
 def good_form(operation: Operation) -> bytes:
@@ -98,6 +100,11 @@ def anywhere(_: Operation) -> bool:
 def needs_key(operation: Operation) -> bool:
     """Operations that require an API key. Public ones ignore it."""
     return not operation.is_public
+
+
+def needs_scope(operation: Operation) -> bool:
+    """Operations for which the scope ``audit:read`` is not enough."""
+    return needs_key(operation) and not needs_owners_key(operation)
 
 
 def needs_owners_key(operation: Operation) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import requests
 
 from contract_tests.bad_kinds import FORM_TYPE, Target, good_form, required_query
-from contract_tests.developers_key import developers_key
+from contract_tests.developers_key import developers_key, limited_key
 from contract_tests.harness import Customer, Gateway, Receiver, wait_for
 from contract_tests.operations import Operation
 from contract_tests.raw_http import Headers, Request
@@ -106,6 +106,7 @@ class World:
             **self._subscribe(stranger, "/stranger", with_delivery=True),
         }
         self._developers_key = developers_key(gateway, self._customer)
+        self._limited_key = limited_key(gateway, self._customer)
         self.database = Database(gateway.stored)
 
     def target(self, operation: Operation, example: str | None = None) -> Target:
@@ -129,8 +130,10 @@ class World:
             wait_for(self.database.may_refresh, "the end of a list's rest")
         good = Request(operation.method.encode(), path, headers, body)
         wait_for(self._is_quiet, "a quiet service")
-        key, developers_key = self._customer.key.encode(), self._developers_key.encode()
-        return Target(operation, good, values, self._foreign, key, developers_key)
+        key, limited = self._customer.key.encode(), self._limited_key.encode()
+        return Target(
+            operation, good, values, self._foreign, key, self._developers_key.encode(), limited
+        )
 
     def _is_quiet(self) -> bool:
         state = requests.get(f"{self._gateway.sandbox}/_sandbox/state", timeout=5).json()

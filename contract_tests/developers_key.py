@@ -1,4 +1,4 @@
-"""An API key that a developer creates in the dashboard. It may do less than one that an owner creates."""
+"""API keys that may do less: one that a developer creates in the dashboard, and one with a scope."""
 
 import re
 import secrets
@@ -19,3 +19,9 @@ def developers_key(gateway: Gateway, customer: Customer) -> str:
     found = SHOWN.search(page.text)
     assert found is not None, page.text
     return found[1]
+
+
+def limited_key(gateway: Gateway, customer: Customer) -> str:
+    """A new key of the account that may only read the audit log."""
+    made = gateway.cli("keys", "create", customer.account_id, "--scope", "audit:read")
+    return str(made["key"])

@@ -7,6 +7,7 @@ resources of another account (403). Invalid requests stay invalid for their orig
 * A valid webhook address keeps its path and query, with the receiver on this machine as its host.
 * Every second reply or reaction refers to a message that exists.
 * Every fourth valid request for the audit log has the key of a developer, who may not read it.
+* Every fourth valid request that names no resource has a key without the scope.
 * A request that completes an open signup link gets a signup code of the sandbox.
 * Every second import of suppressions has a file with one person.
 """
@@ -52,6 +53,7 @@ LONG_NAME = 500
 OF_PICTURE = {"downloadMedia", "markMessageRead"}
 # A file that can be imported. Of a binary one, the schema cannot say what is in it.
 LIST = "person\n15550109999\n"
+WITHOUT_RESOURCE = {"listNumbers", "listWebhooks", "importSuppressions", "exportSuppressions"}
 SIGNUP = {"getSignupLink", "completeSignup"}
 
 # The coverage phase has 5,000 bodies of a message, twice as many as all other requests.
@@ -87,6 +89,8 @@ def before_call(_context: HookContext, case: AnyCase, _kwargs: dict[str, Any]) -
         case.path_parameters = {"contact_id": live.spare_contact()}
     if operation == "listAudit" and live.turn(operation, "key") % 4 == 0:
         case.headers["Authorization"] = f"Bearer {PREPARED['developers_key']}"
+    if operation in WITHOUT_RESOURCE and live.turn(operation, "key") % 4 == 0:
+        case.headers["Authorization"] = f"Bearer {PREPARED['limited_key']}"
     if operation == "sendMessage":
         _answer_existing(case)
         _name_no_template(case)

@@ -9,7 +9,7 @@ from typing import Any
 
 import requests
 
-from contract_tests.developers_key import developers_key
+from contract_tests.developers_key import developers_key, limited_key
 from contract_tests.harness import Customer, Gateway, Receiver, wait_for
 
 OWNER, STRANGER = "owner", "stranger"
@@ -30,6 +30,7 @@ def prepare(gateway: Gateway, receiver: Receiver, folder: Path, *, links: int) -
         "api": gateway.api,
         "keys": {name: customer.key for name, customer in customers.items()},
         "developers_key": developers_key(gateway, customers[OWNER]),
+        "limited_key": limited_key(gateway, customers[OWNER]),
         "resources": {
             name: _resources(c, receiver, name) | {"picture": _picture(gateway, c)}
             for name, c in customers.items()

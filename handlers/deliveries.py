@@ -36,7 +36,7 @@ def list_webhook_deliveries(  # noqa: PLR0913, PLR0917 - the parameters of the c
     status: str | None = None,
 ) -> dict[str, Any]:
     """GET /webhooks/{webhook_id}/deliveries."""
-    status = renamed("Query parameters", "status", status, "state", state)
+    status = renamed(status, state)
     owned(Webhook, webhook_id, user)
     wanted = DeliveryFilter(
         [webhook_id],
@@ -70,8 +70,7 @@ def redeliver_webhook_deliveries(
     """POST /webhooks/{webhook_id}/redeliver."""
     since = parse_time("Request body, since", payload.get("since"), "/since")
     until = parse_time("Request body, until", payload.get("until"), "/until")
-    given = "statuses", payload.get("statuses"), "states", payload.get("states")
-    statuses = renamed("Request body,", *given)
+    statuses = renamed(payload.get("statuses"), payload.get("states"))
     webhook = owned(Webhook, webhook_id, user)
     chosen = redeliver.redeliver_many(
         webhook,

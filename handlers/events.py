@@ -52,7 +52,7 @@ def list_events(  # noqa: PLR0913, PLR0917 - the parameters of the contract
     until: str | None = None,
 ) -> Response:
     """GET /events."""
-    wanted = _wanted(user, _events(event, kind), number_id, since, until)
+    wanted = _wanted(user, renamed(event, kind), number_id, since, until)
     place = START if after is None else _place(after, "Query parameter after", "/after")
     events, end = _read(wanted, place, limit, "/after")
     records = (event_record(event, end.history) for event in events)
@@ -71,7 +71,7 @@ async def stream_events(
 ) -> EventStream:
     """GET /events/stream."""
     last = request.headers.get("Last-Event-ID")
-    begin = partial(_begin, user, last, after, _events(event, kind), number_id, since)
+    begin = partial(_begin, user, last, after, renamed(event, kind), number_id, since)
     wanted, place = await read(begin)
     return EventStream(Stream(wanted, place, key_id))
 
@@ -98,10 +98,6 @@ def _read(wanted: Wanted, place: Place, limit: int, field: str | None) -> tuple[
         since = timestamp(error.since)
         text = f"{error}. Read again with since={since}, and skip events whose id you know."
         raise ConflictError(text, field=field, since=since) from None
-
-
-def _events(event: list[str] | None, kind: list[str] | None) -> list[str] | None:
-    return renamed("Query parameters", "event", event, "kind", kind)
 
 
 def _wanted(

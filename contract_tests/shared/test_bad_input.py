@@ -93,7 +93,7 @@ def _shape_faults(answer: Answer) -> list[str]:
     shape |= {"details": details}
     is_good = answer.json == {"error": shape} and isinstance(message, str) and message
     # The database is unchanged, and the network got no request.
-    is_good = is_good and details.keys() <= {"field", "help"}
+    is_good = is_good and details.keys() <= {"field", "help", "scope"}
     is_good = is_good and details.get("field", "/").startswith("/") and details["help"]
     found = [] if is_good else [f"shape {error}"]
     return found + [f"tells {word!r}" for word in INTERNALS if word in answer.body]

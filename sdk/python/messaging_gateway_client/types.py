@@ -2755,7 +2755,7 @@ class RedeliverRequest(TypedDict, total=False):
     until: str
     """Only deliveries created before this time."""
     states: list[DeliveryState]
-    """The earlier name of `statuses`. It works until 2.0."""
+    """The earlier name of `statuses`, which counts if both are given. It works until 2.0."""
     includeDelivered: bool
     """Also the deliveries that have arrived. Without it, none of them is sent again."""
     statuses: list[DeliveryState]

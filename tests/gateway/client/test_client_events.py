@@ -78,7 +78,7 @@ def test_events_come_in_order_with_the_key_and_the_filters() -> None:
     with gateway(_goes_on) as fake:
         assert _read(fake, 20) == (_ids(1, 20), ["Connected."])
         [connection] = fake.connections
-    assert connection.path == "/api/events/stream?kind=message.received"
+    assert connection.path == "/api/events/stream?event=message.received"
     assert connection.headers["Authorization"] == f"Bearer {KEY}"
     assert connection.headers["Last-Event-ID"] is None
 

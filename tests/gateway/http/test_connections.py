@@ -240,6 +240,7 @@ def check_late(client: Client, part: str) -> None:
     answer = client.hear()
     error = json.loads(answer.body)["error"]
     assert f" {part} " in error.pop("message")
+    assert error.pop("details")["help"].endswith("#REQUEST_TIMEOUT")
     assert (answer.status, error) == (408, {"code": "REQUEST_TIMEOUT", "status": 408})
     assert answer.headers["connection"] == "close"
     assert answer.headers["x-content-type-options"] == "nosniff"

@@ -3525,7 +3525,7 @@ export interface components {
             until?: string;
             /**
              * @deprecated
-             * @description The earlier name of `statuses`. It works until 2.0.
+             * @description The earlier name of `statuses`, which counts if both are given. It works until 2.0.
              */
             states?: components["schemas"]["DeliveryState"][];
             /**
@@ -4403,7 +4403,7 @@ export interface components {
         EventsUntil: string;
         /**
          * @deprecated
-         * @description The earlier name of `event`, with the same values. It works until 2.0.
+         * @description The earlier name of `event`, which counts if both are given. It works until 2.0.
          * @example [
          *       "message.received",
          *       "message.failed"
@@ -6311,7 +6311,7 @@ export interface operations {
             query?: {
                 /**
                  * @deprecated
-                 * @description The earlier name of `status`. It works until 2.0.
+                 * @description The earlier name of `status`, which counts if both are given. It works until 2.0.
                  * @example failed
                  */
                 state?: components["schemas"]["DeliveryState"];
@@ -6533,7 +6533,7 @@ export interface operations {
                 after?: components["parameters"]["EventsAfter"];
                 /**
                  * @deprecated
-                 * @description The earlier name of `event`, with the same values. It works until 2.0.
+                 * @description The earlier name of `event`, which counts if both are given. It works until 2.0.
                  * @example [
                  *       "message.received",
                  *       "message.failed"
@@ -6618,7 +6618,7 @@ export interface operations {
                 after?: components["parameters"]["EventsAfter"];
                 /**
                  * @deprecated
-                 * @description The earlier name of `event`, with the same values. It works until 2.0.
+                 * @description The earlier name of `event`, which counts if both are given. It works until 2.0.
                  * @example [
                  *       "message.received",
                  *       "message.failed"
