@@ -6,6 +6,7 @@ CALLBACKS is how many, with duplicates. ORDER_SEED repeats a run.
 import json
 import os
 import random
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -31,6 +32,8 @@ SEED = int(os.environ.get("ORDER_SEED", "7"))
 # The platform repeats callbacks for seven days. Seconds.
 OLDEST = 8 * 24 * 60 * 60 - 60
 PEOPLE, MESSAGES, TOGETHER = 40, 150, 40
+# How often a person gets other identifiers in this time, at the most.
+CHANGES = int(os.environ.get("CHANGES", "2"))
 CODES = (133010, 131031, 190, 368, 131026, 131047)
 SENDER = {"wa_id": "from", "user_id": "from_user_id"}
 EVENTS = ("ACCOUNT_OFFBOARDED", "PARTNER_REMOVED", "ACCOUNT_RECONNECTED", "ACCOUNT_DELETED")
@@ -50,6 +53,7 @@ class _Author:
         self._people = [
             {"wa_id": f"1555100{each:04}", "user_id": f"US.{each}"} for each in range(PEOPLE)
         ]
+        self._changes = Counter[int]()
         # No two are of the same second.
         self._times = sorted(self._chance.sample(range(now - OLDEST, now), MOST))
         # The texts: identifier, author, and the author's phone number at that time.
@@ -99,6 +103,9 @@ class _Author:
     def _identity(self, at: int) -> dict[str, Any]:
         """A person gets other identifiers."""
         index = self._chance.randrange(PEOPLE)
+        if self._changes[index] == CHANGES:
+            return self._text(at)
+        self._changes[index] += 1
         old = self._people[index]
         new = old | {"user_id": f"US.{index}.{at}"}
         kind = self._chance.choice(("user_changed_number", "user_changed_user_id", "field"))
