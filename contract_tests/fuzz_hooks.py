@@ -80,13 +80,18 @@ def before_call(_context: HookContext, case: AnyCase, _kwargs: dict[str, Any]) -
         return
     operation, is_chained = _operation_id(case), case.meta.phase.name == "stateful"
     keep_on(PREPARED["receiver"], case)
-    if not case.meta.generation.mode.is_positive:
-        return
-    _name_existing(case, operation, is_chained=is_chained)
+    if case.meta.generation.mode.is_positive:
+        _name_resources(case, operation, is_chained=is_chained)
+    # An invalid request may succeed too: with a content type, but without a body.
     if operation in CHANGES_WEBHOOK and case.path_parameters["webhook_id"] == OWN["webhook"]:
         case.path_parameters = {"webhook_id": live.spare_webhook()}
     if operation == ERASES and case.path_parameters["contact_id"] == OWN["contact"]:
         case.path_parameters = {"contact_id": live.spare_contact()}
+
+
+def _name_resources(case: AnyCase, operation: str, *, is_chained: bool) -> None:
+    """Let a valid request name existing resources, and a key that may not."""
+    _name_existing(case, operation, is_chained=is_chained)
     if operation == "listAudit" and live.turn(operation, "key") % 4 == 0:
         case.headers["Authorization"] = f"Bearer {PREPARED['developers_key']}"
     # Not the first: a pass with one request would find no success. None of a chain, which would end.
