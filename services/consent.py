@@ -123,20 +123,35 @@ def follow(contact: Contact) -> bool:
         of_scope = [row for row in rows if number_id in {EVERYWHERE, row.number_id}]
         # The opt-in of an earlier owner of a phone number is none of this person.
         own = without_opt_ins(of_scope, account, number_id, contact.gained)
-        latest = latest_of(own, account, number_id)
-        if latest is None:
+        said = _latest(account, contact, latest_of(own, account, number_id), number_id)
+        if said is None:
             continue
-        said = Statement(latest.is_out, number_id, latest.source, latest.said_at, latest.reason)
         here = [row for row in present if row in of_scope]
         if contact.is_out == said.out and _are_all(here, account, said, people):
             _spread(account, people, here, said)
         else:
             with writing():
                 is_changed |= contact.id in say(account.id, people, said, contact)
-        for person, until in former.items():
-            _pass_on(account, person, [row for row in own if row.said_at <= until], number_id)
     _remember(account, contact, former)
     return is_changed
+
+
+def _latest(
+    account: Account, contact: Contact, row: Suppression | None, number_id: str
+) -> Statement | None:
+    """The latest statement of a person: this row, or what the contact's history says.
+
+    A statement to one of several contacts that were merged may have replaced a later one of another. It is
+    recorded a millisecond after that.
+    """
+    said = None
+    if row is not None:
+        said = Statement(row.is_out, number_id, row.source, row.said_at, row.reason)
+    is_own = number_id == scope_of(account, contact.number_id)
+    line = contact.last_change(OPTED_OUT) if is_own else None
+    if line is None or (said is not None and line.at + 1 < said.at):
+        return said
+    return Statement(line.new == "true", number_id, line.because, line.at)
 
 
 def _former(contact: Contact) -> dict[str, int]:
@@ -148,14 +163,20 @@ def _former(contact: Contact) -> dict[str, int]:
 def _withdraw(account: Account, contact: Contact, former: Mapping[str, int]) -> None:
     """Let user ids have no statement that the person made after they were given up.
 
-    It was recorded about them while that was not known. A phone number may have another owner, who made it.
+    It was recorded about them while that was not known. A phone number may have another owner, who made it,
+    and a user id too if another number of the account does not know of the change.
     """
     for person, until in former.items():
         if kind_of(person) == "phone":
             continue
-        for row in Suppression.known(account, [person]):
-            if until < row.said_at and row.source not in OF_ACCOUNT:
-                with writing():
+        late = [
+            row
+            for row in Suppression.known(account, [person])
+            if until < row.said_at and row.source not in OF_ACCOUNT and not row.is_erased
+        ]
+        if late and not Contact.of_people(account.id, [person]):
+            with writing():
+                for row in late:
                     row.restate(person, _said_before(contact, row.number_id, until))
 
 
@@ -182,15 +203,6 @@ def _before_given_up(account: Account, former: Mapping[str, int]) -> dict[str, l
         person: [row for row in Suppression.known(account, [person]) if row.said_at <= until]
         for person, until in former.items()
     }
-
-
-def _pass_on(account: Account, person: str, rows: Sequence[Suppression], number_id: str) -> None:
-    """Record the latest of these statements about an identifier, unless there is a later one about it."""
-    latest = latest_of(rows, account, number_id)
-    if latest is not None:
-        said = Statement(latest.is_out, number_id, latest.source, latest.said_at, latest.reason)
-        with writing():
-            _record_earlier(account, [person], said)
 
 
 def _spread(

@@ -166,6 +166,11 @@ class Contact(Owned):
             if value is not None and value != getattr(self, name)
         }
 
+    def replaced_by(self, new: Mapping[str, str | None]) -> list[str]:
+        """The identifiers that these values replace."""
+        values = (getattr(self, name) for name in IDS if new.get(name) is not None)
+        return [value for value in values if value is not None]
+
     def values_of(self, identity: Mapping[str, str | None]) -> list[str]:
         """The names of the values in ``identity`` that the contact has."""
         return [name for name, value in identity.items() if value == getattr(self, name)]
@@ -203,19 +208,27 @@ class Contact(Owned):
 
     def last_change(self, field: str, until: int = clock.LATEST) -> "ContactChange | None":
         """The line of the latest change of a column until a time, not of the one that arrived last."""
-        lines = ContactChange.select().where(
-            ContactChange.contact_id == self.id,
-            ContactChange.field == field,
-            ContactChange.at <= until,
-        )
-        latest = lines.order_by(ContactChange.at.desc(), ContactChange.id.desc())
-        found: ContactChange | None = latest.first()
-        return found
+        return self._latest_line(ContactChange.field == field, ContactChange.at <= until)
+
+    def beginning(self, name: str) -> "ContactChange | None":
+        """The line that gave a column its value, None if it has it since the contact was created.
+
+        The lines of a merged contact may be later, about values that it lost.
+        """
+        value = getattr(self, name)
+        is_it = ContactChange.new.is_null() if value is None else ContactChange.new == value
+        return self._latest_line(ContactChange.field == name, is_it)
 
     def since(self, name: str) -> int:
         """Since when a column has its value, as far as is known."""
-        latest = self.last_change(name)
-        return self.created_at if latest is None else int(latest.at)
+        line = self.beginning(name)
+        return self.created_at if line is None else int(line.at)
+
+    def _latest_line(self, *where: Any) -> "ContactChange | None":
+        lines = ContactChange.select().where(ContactChange.contact_id == self.id, *where)
+        latest = lines.order_by(ContactChange.at.desc(), ContactChange.id.desc())
+        found: ContactChange | None = latest.first()
+        return found
 
     @classmethod
     def walk(cls, account_id: str, after: str, limit: int) -> list["Contact"]:

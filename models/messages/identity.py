@@ -31,6 +31,8 @@ from models.messages.message import Direction, Message
 from models.numbers.number import Number
 
 Identity = Mapping[str, str | None]
+# What a send or its status names may be a correction, and not what the person has now.
+UNSURE = (Source.SEND, Source.STATUS)
 
 
 class _Found(NamedTuple):
@@ -136,10 +138,17 @@ def update(
     is_merged = [_merge(fresh, other, identity, found, because, at) for other in others]
     for other in others:
         before |= theirs[other.id] if other.merged_into == fresh.id else set()
+    if any(is_merged) and not is_change and fresh.has_later_message(at):
+        # The other contact may have later names.
+        identity = {name: value for name, value in identity.items() if name in IDS}
     changes = _changes(fresh, identity, old, lost, at)
     is_replaced = "phone" in changes or ("user_id" in changes and fresh.user_id is not None)
+    given_up = [] if because in UNSURE else fresh.replaced_by(changes)
     with writing() if is_replaced else nullcontext():
         _move(fresh, changes, because, at)
+    for identifier in given_up:
+        # Items of this time are of who has it now.
+        _leave(fresh, identifier, at - 1)
     contact.__data__.update(fresh.__data__)
     contact.is_joined = any(is_merged)
     new_ids = contact.identifiers - before
@@ -207,7 +216,10 @@ def _changes(
     new = contact.differing(identity)
     if old is None:
         return {**new}
-    given_up = [name for name in lost if getattr(contact, name) == old.get(name)]
+    # A report may name no value that it replaces.
+    given_up = [
+        name for name in lost if getattr(contact, name) == old.get(name) or contact.since(name) < at
+    ]
     return {**_without_outdated(contact, new, old, at), **dict.fromkeys(given_up)}
 
 
@@ -223,9 +235,7 @@ def _without_outdated(
         is_replaced_now = value == old.get(name)
         until = _last_reported(contact, name) if is_replaced_now else contact.since(name)
         if until > at:
-            left_before = left.pop(name)
-            if left_before not in Contact.former([contact]):
-                _leave(contact, left_before, until)
+            _leave(contact, left.pop(name), until)
     return left
 
 
@@ -245,7 +255,7 @@ def _hold(contact: Contact, name: str, at: int) -> None:
     """The person has had the identifier since this time, and not only since it was seen."""
     if at < contact.since(name):
         with writing():
-            line, value = contact.last_change(name), getattr(contact, name)
+            line, value = contact.beginning(name), getattr(contact, name)
             if line is None:
                 note_change(contact.id, name, value, value, Source.NETWORK, at)
             else:
@@ -346,7 +356,7 @@ def _absorb(contact: Contact, other: Contact, because: Source, at: int) -> None:
 def _later_values(contact: Contact, other: Contact) -> dict[str, Any]:
     """The values of another contact of the person that this one lacks, or that it has for longer."""
     names = (*IDENTITY, SAVED_NAME, "note", *CONSENT)
-    is_newer = _newest(contact) < _newest(other)
+    is_newer = _named_at(contact) < _named_at(other)
     is_later = {name: is_newer for name in IDENTITY if name not in IDS}
     is_later |= {name: contact.since(name) < other.since(name) for name in IDS}
     taken = {
@@ -361,9 +371,10 @@ def _later_values(contact: Contact, other: Contact) -> dict[str, Any]:
     return taken
 
 
-def _newest(contact: Contact) -> int:
-    """When the person wrote last, 0 for never."""
-    return contact.last_message_at(Direction.INBOUND) or 0
+def _named_at(contact: Contact) -> tuple[int, int]:
+    """When the person wrote last, and since when the name is known. A message in history has no name."""
+    since = contact.since("name")
+    return max(since, contact.last_message_at(Direction.INBOUND) or 0), since
 
 
 @cache

@@ -60,6 +60,11 @@ class Suppression(Owned):
         return self.ended_at is None
 
     @property
+    def is_erased(self) -> bool:
+        """Whether it opts out a person of whom only the digest is kept."""
+        return self.is_out and self.person is None
+
+    @property
     def said_at(self) -> int:
         return self.at if self.ended_at is None else self.ended_at
 
@@ -220,7 +225,7 @@ class Suppression(Owned):
 
         It is for contacts that appear after an erasure, in the caller's transaction.
         """
-        erased = {row.digest: row for row in rows if row.is_out and row.person is None}
+        erased = {row.digest: row for row in rows if row.is_erased}
         if not erased:
             return
         with writing():

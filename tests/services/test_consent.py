@@ -399,13 +399,27 @@ def test_an_opt_in_by_the_phone_number_ends_no_opt_out_of_its_earlier_owner(
         assert is_out(Contact.of_recipient(third, ID))
 
 
+def test_where_numbers_are_kept_apart_a_person_opts_in_to_one_of_them(
+    account: Account, number: Number, second: Number
+) -> None:
+    account.amend(consent_scope=ConsentScope.NUMBER)
+    there = factories.contact(second, phone=PHONE)
+    opt(there, 5_000_000, out=True)
+    here = factories.contact(number, user_id=ID)
+    opt(here, 8_000_000, out=False)
+    with writing():
+        contacts.learn(Contact.get_by_id(here.id), {"phone": PHONE}, Source.MESSAGE, 9_000_000)
+    assert (is_out(here), is_out(there)) == (False, True)
+
+
 def test_an_opt_in_of_a_user_id_that_replaces_another_one_ends_no_opt_out_of_that(
     number: Number, second: Number
 ) -> None:
     opt(factories.contact(number, phone=PHONE, user_id=ID), 5_000_000, out=True)
     opt(factories.contact(second, user_id=NEW_ID), 9_000_000, out=False)
     with writing():
-        contacts.learn(Contact.get(Contact.user_id == ID), {"user_id": NEW_ID}, Source.MESSAGE, 1)
+        contact = Contact.get(Contact.user_id == ID)
+        contacts.learn(contact, {"user_id": NEW_ID}, Source.MESSAGE, 9_500_000)
         assert is_out(Contact.of_recipient(second, ID))
 
 

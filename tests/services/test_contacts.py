@@ -9,11 +9,11 @@ from models import clock
 from models.accounts.account import Account, ConsentScope
 from models.database import writing
 from models.deliveries.event import Event
-from models.messages.contact import Contact
+from models.messages.contact import Contact, Source
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number
 from networks.interface import Acceptance
-from services import message_status
+from services import contacts, message_status
 from tests import factories, fake_templates
 from tests.tasks.callbacks import ingest_now, kinds, messages, status_of, text
 
@@ -482,3 +482,11 @@ def test_an_older_message_or_status_changes_no_name_and_no_identifier_of_a_perso
     assert only().name == "New"
     write("wamid.4", timestamp=str(now + 60), contacts=[contact_of(name="Newest", **person)])
     assert (only().name, only().user_id) == ("Newest", NEW_ID)
+
+
+def test_a_number_that_a_send_corrected_is_none_that_the_person_gave_up(number: Number) -> None:
+    with writing():
+        contact = Contact.of_recipient(number, "5511987654321")
+        contacts.learn(contact, {"phone": "551187654321"}, Source.SEND, clock.now())
+        assert Contact.former([contact]) == {}
+        assert Contact.of_recipient(number, "5511987654321").id == contact.id

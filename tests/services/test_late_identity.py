@@ -93,6 +93,40 @@ def test_what_comes_late_belongs_to_whom_had_the_phone_number_then() -> None:
     assert Message.get(Message.wa_message_id == "wamid.30").contact_id == second.id
 
 
+APART: list[Step] = [
+    lambda: become(4, (OLD, OLD_ID), (NEW, NEW_ID)),
+    lambda: write(6, None, NEW_ID, text={"body": "STOP"}),
+    lambda: write(8, NEW, NEW_ID),
+    lambda: write(9, NEW),
+]
+
+
+@pytest.mark.parametrize("order", list(permutations(range(len(APART)))))
+def test_a_person_who_was_known_as_two_has_the_latest_name(order: tuple[int, ...]) -> None:
+    write(0, OLD, OLD_ID)
+    for step in order:
+        APART[step]()
+    assert people() == [(NEW, NEW_ID, "Name 9")]
+    assert suppressed() == {NEW, NEW_ID}
+
+
+AGREED: list[Step] = [
+    lambda: become(2, (None, OLD_ID), (OLD, NEW_ID)),
+    lambda: write(4, None, NEW_ID, text={"body": "STOP"}),
+    lambda: write(6, OLD, text={"body": "START"}),
+    lambda: write(8, OLD, NEW_ID),
+]
+
+
+@pytest.mark.parametrize("order", list(permutations(range(len(AGREED)))))
+def test_the_last_word_of_a_person_who_was_known_as_two_counts(order: tuple[int, ...]) -> None:
+    write(0, OLD, OLD_ID)
+    for step in order:
+        AGREED[step]()
+    assert people() == [(OLD, NEW_ID, "Name 8")]
+    assert (suppressed(), Contact.get(IS_PERSON).is_out) == (set(), False)
+
+
 TAKEN: list[Step] = [
     lambda: become(10, (OLD, OLD_ID), (NEW, NEW_ID)),
     lambda: become(20, (NEWEST, OTHER_ID), (NEW, OTHER_ID)),
@@ -109,6 +143,62 @@ def test_an_older_report_takes_no_phone_number_from_its_later_owner(order: tuple
     assert {row[:2] for row in people()} == {(None, NEW_ID), (NEW, OTHER_ID)}
 
 
+def test_a_report_that_does_not_name_the_phone_number_ends_it_too() -> None:
+    write(0, OLD, OLD_ID)
+    write(6, NEW, NEW_ID)
+    write(12, None, NEWEST_ID)
+    write(14, NEW, NEWEST_ID)
+    become(4, (None, OLD_ID), (NEW, NEW_ID))
+    assert {row[:2] for row in people()} == {(None, NEW_ID), (NEW, NEWEST_ID)}
+    become(10, (NEW, NEW_ID), (NEW, NEWEST_ID))
+    assert people() == [(NEW, NEWEST_ID, "Name 14")]
+
+
+def test_a_report_that_comes_late_ends_no_later_phone_number() -> None:
+    write(0, OLD, OLD_ID)
+    become(6, (None, NEW_ID), (NEWEST, NEWEST_ID))
+    write(8, NEW, OTHER_ID)
+    become(4, (None, OLD_ID), (NEW, NEW_ID))
+    assert {row[:2] for row in people()} == {(NEWEST, NEWEST_ID), (NEW, OTHER_ID)}
+
+
+def test_an_opt_out_of_a_user_id_that_was_replaced_without_a_report_is_not_the_latest_word() -> (
+    None
+):
+    write(0, OLD, OLD_ID)
+    prefer(12, OLD, NEW_ID, "resume")
+    prefer(4, None, OLD_ID)
+    write(2, OLD, OLD_ID)
+    write(10, OLD, NEW_ID)
+    become(6, (OLD, OLD_ID), (OLD, NEW_ID))
+    assert people() == [(OLD, NEW_ID, "Name 10")]
+    assert (suppressed(), Contact.get(IS_PERSON).is_out) == ({OLD_ID}, False)
+
+
+def test_what_a_new_user_id_says_is_said_about_it_only() -> None:
+    write(0, OLD, OLD_ID)
+    write(4, OLD, NEW_ID, text={"body": "STOP"})
+    assert suppressed() == {OLD, NEW_ID}
+
+
+def tell(minutes: int, phone: str) -> None:
+    """The history has a message, without a name."""
+    message = text(f"wamid.{minutes}", timestamp=_at(minutes), **{"from": phone})
+    message["history_context"] = {"status": "READ"}
+    chunk: dict[str, Any] = {"metadata": {"phase": 0, "chunk_order": 1, "progress": 5}}
+    chunk["threads"] = [{"id": phone, "messages": [message]}]
+    value = {"metadata": {"phone_number_id": "1001"}, "history": [chunk]}
+    ingest_now({"id": "2001", "changes": [{"field": "history", "value": value}]})
+
+
+def test_what_the_history_tells_has_no_name() -> None:
+    write(0, OLD, OLD_ID)
+    tell(8, OLD)
+    write(8, None, NEW_ID)
+    become(4, (OLD, OLD_ID), (OLD, NEW_ID))
+    assert people() == [(OLD, NEW_ID, "Name 8")]
+
+
 def test_what_comes_in_the_second_of_a_change_belongs_to_whom_has_the_phone_number() -> None:
     write(0, OLD, OLD_ID)
     become(10, (OLD, OLD_ID), (NEW, NEW_ID))
@@ -123,12 +213,12 @@ def test_an_older_change_does_not_replace_a_newer_one() -> None:
     assert [row[:2] for row in people()] == [(OLD, NEWEST_ID)]
 
 
-def prefer(minutes: int, phone: str, user_id: str) -> None:
-    """A person who never wrote chooses to get no marketing."""
-    item = {"wa_id": phone, "user_id": user_id, "timestamp": _at(minutes), "value": "stop"}
-    item |= {"category": "marketing_messages"}
-    value = {"metadata": {"phone_number_id": "1001"}, "user_preferences": [item]}
-    ingest_now({"id": "2001", "changes": [{"field": "user_preferences", "value": value}]})
+def prefer(minutes: int, phone: str | None, user_id: str, value: str = "stop") -> None:
+    """A person chooses in the app whether to get marketing."""
+    item = {"user_id": user_id, "timestamp": _at(minutes), "value": value}
+    item |= {"category": "marketing_messages"} | ({"wa_id": phone} if phone else {})
+    told = {"metadata": {"phone_number_id": "1001"}, "user_preferences": [item]}
+    ingest_now({"id": "2001", "changes": [{"field": "user_preferences", "value": told}]})
 
 
 def test_an_older_preference_replaces_no_identifier_of_somebody_who_never_wrote() -> None:
@@ -165,6 +255,19 @@ def test_an_opt_out_is_none_of_the_user_id_that_was_given_up_before() -> None:
     assert suppressed() == {OLD, NEW_ID}
     write(2, OLD, text={"body": "STOP"})
     assert suppressed() == {OLD, NEW_ID, OLD_ID}
+
+
+@pytest.mark.parametrize("is_erased", [False, True])
+def test_a_replaced_user_id_that_still_exists_keeps_its_opt_out(*, is_erased: bool) -> None:
+    write(0, OLD, OLD_ID)
+    write(4, OLD, NEW_ID)
+    write(6, None, OLD_ID, text={"body": "STOP"})
+    assert suppressed() == {OLD_ID}
+    if is_erased:
+        Erasure.begin(Contact.get(Contact.user_id == OLD_ID))
+    become(8, (OLD, NEW_ID), (NEW, NEW_ID))
+    assert suppressed() == {None if is_erased else OLD_ID}
+    assert not Contact.get(Contact.user_id == NEW_ID).is_out
 
 
 def test_what_had_no_effect_counts_for_a_user_id_that_turns_out_to_be_given_up_later() -> None:
