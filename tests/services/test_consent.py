@@ -174,8 +174,8 @@ def test_of_two_statements_of_one_second_the_one_that_arrives_last_counts(
 ) -> None:
     contact = factories.contact(number, phone=PHONE)
     opt(contact, 4_000, out=not first)
-    for out in (first, not first):
-        opt(contact, 5_000, out=out)
+    for out, at in ((first, 5_999), (not first, 5_000)):
+        opt(contact, at, out=out)
     assert is_out(contact) == (not first)
 
 
@@ -311,6 +311,16 @@ def test_the_account_may_change_its_mind_at_once(number: Number, clock: Clock) -
     assert clock.at
 
 
+def test_what_the_account_says_holds_although_the_persons_clock_is_ahead(
+    number: Number, clock: Clock
+) -> None:
+    contact = factories.contact(number, phone=PHONE)
+    opt(contact, clock.at + 60_000, out=True)
+    contacts.update_contact(number.account_id, contact.id, opted_out=False)
+    assert not is_out(contact)
+    assert in_force() == []
+
+
 def test_an_opt_out_follows_identifiers_that_become_known(number: Number, second: Number) -> None:
     by_id = factories.contact(second, user_id=ID)
     opt(factories.contact(number, phone=PHONE), 1_000, out=True)
@@ -410,6 +420,20 @@ def test_where_numbers_are_kept_apart_a_person_opts_in_to_one_of_them(
     with writing():
         contacts.learn(Contact.get_by_id(here.id), {"phone": PHONE}, Source.MESSAGE, 9_000_000)
     assert (is_out(here), is_out(there)) == (False, True)
+
+
+def test_where_numbers_are_kept_apart_an_opt_in_to_one_hides_no_opt_out_of_the_next(
+    account: Account, number: Number, second: Number
+) -> None:
+    per_number(account)
+    opt(factories.contact(number, phone=PHONE), 5_000_000, out=False)
+    opt(factories.contact(second, phone=PHONE), 5_000_000, out=True)
+    third = factories.active_number(account, "1003", phone_number="15550003333")
+    contact = factories.contact(third, user_id=ID)
+    with writing():
+        contacts.learn(contact, {"phone": PHONE}, Source.MESSAGE, 9_000_000)
+        there = [Contact.of_recipient(each, ID) for each in (number, second, third)]
+    assert [is_out(each) for each in there] == [False, True, False]
 
 
 def test_an_opt_in_of_a_user_id_that_replaces_another_one_ends_no_opt_out_of_that(

@@ -1,5 +1,6 @@
 """Changes of identifiers that arrive late: the state is that of the order in which they happened."""
 
+import json
 from collections.abc import Callable
 from itertools import permutations
 from typing import Any
@@ -7,11 +8,14 @@ from typing import Any
 import pytest
 
 from models import clock
+from models.accounts.account import Account
+from models.deliveries.event import Event
 from models.messages.contact import IS_PERSON, Contact
 from models.messages.erasure import ErasedPerson, Erasure
 from models.messages.message import Message
 from models.messages.suppression import Suppression
 from models.numbers.number import Number
+from tests import factories
 from tests.tasks.callbacks import ingest_now, messages, text
 
 OLD, NEW, NEWEST = "15551234567", "15557654321", "15550009999"
@@ -245,6 +249,34 @@ def test_a_late_opt_out_also_holds_for_what_the_person_gave_up_and_leaves_a_late
     write(2, OLD, OLD_ID, text={"body": "STOP"})
     assert suppressed() == {OLD, OLD_ID}
     assert not Contact.get(IS_PERSON).is_out
+
+
+def test_a_late_opt_out_reaches_the_other_numbers_contact_with_what_the_person_gave_up(
+    account: Account,
+) -> None:
+    second = factories.active_number(account, "1002", phone_number="15550002222")
+    there = factories.contact(second, phone=OLD, user_id=OLD_ID)
+    write(0, OLD, OLD_ID)
+    become(4, (OLD, OLD_ID), (NEW, NEW_ID))
+    write(8, NEW, text={"body": "START"})
+    write(2, OLD, OLD_ID, text={"body": "STOP"})
+    assert Contact.get_by_id(there.id).is_out
+    updates = Event.select().where(Event.kind == "contact.updated", Event.subject_id == there.id)
+    assert [json.loads(each.payload)["data"]["optedOut"] for each in updates] == [True]
+
+
+SAME_SECOND: list[Step] = [
+    lambda: become(4, (OLD, OLD_ID), (NEW, NEW_ID)),
+    lambda: write(4, NEW, NEW_ID, id="wamid.STOP", text={"body": "STOP"}),
+]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_an_opt_out_in_the_second_of_a_change_holds_for_both_phone_numbers(order: int) -> None:
+    write(0, OLD, OLD_ID)
+    for step in SAME_SECOND[::order]:
+        step()
+    assert suppressed() == {OLD, OLD_ID, NEW, NEW_ID}
 
 
 def test_an_opt_out_is_none_of_the_user_id_that_was_given_up_before() -> None:
