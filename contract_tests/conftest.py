@@ -13,8 +13,9 @@ from contract_tests.chromium import launched
 from contract_tests.harness import Customer, Gateway, Receiver
 from contract_tests.service import LAUNCHED
 
-# A failure's report has the last lines of each service's log, without the access log.
-LINES, ACCESS = 12, "gateway.http.access_log"
+# A failure's report has the last lines of each service's log, without the access log. Its last errors come
+# first, because a record of the report may be cut.
+LINES, ERRORS, ACCESS, ERROR = 12, 4, "gateway.http.access_log", '"level":"ERROR"'
 
 # These modules or folders take the longest. If they started last, one process would run long after the
 # others.
@@ -91,7 +92,8 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
         for gateway in LAUNCHED:
             if gateway.is_running:
                 lines = [line for line in gateway.log().splitlines() if ACCESS not in line]
-                written = "\n".join(lines[-LINES:])
+                errors = [line for line in lines if ERROR in line]
+                written = "\n".join(errors[-ERRORS:] + lines[-LINES:])
                 report.sections.append((f"log of {gateway.url}", written))
     return report
 

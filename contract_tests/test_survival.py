@@ -14,6 +14,7 @@ from contract_tests.chaos.ledger import Ledger
 from contract_tests.chaos.senders import Senders
 from contract_tests.full_disk import Fill, fill_up, forbid_writing, may_mount, small_disk
 from contract_tests.harness import Customer, Gateway, Receiver, running, wait_for
+from gateway.http.exception_handlers import FULL_MESSAGE
 
 MESSAGES = 40
 KINDS = ["message.sent", "message.delivered", "message.read", "message.failed"]
@@ -96,6 +97,7 @@ def test_a_full_disk_loses_nothing_and_duplicates_no_send(
         refused = senders.progress.repeats
         wait_for(lambda: senders.progress.repeats > refused + 20, "requests that fail")
         assert customer.request("GET", "/numbers").status_code == 200, "reading needs no room"
+        assert customer.send("15561234567").json()["error"]["message"] == FULL_MESSAGE
         free()
     ledger.settle(seconds=60)
     assert _events(receiver) == ledger.due_events()

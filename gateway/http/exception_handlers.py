@@ -10,6 +10,7 @@ from starlette.responses import Response
 from werkzeug.exceptions import HTTPException as FlaskError
 
 from dashboard.error_pages import error_page, is_page
+from gateway.ops.outages import is_full
 from models.database import UnsureError
 from models.errors import DomainError
 from resources.error import CODES, STATUS, error_text
@@ -19,6 +20,9 @@ logger = logging.getLogger(__name__)
 UNSURE_MESSAGE = (
     "The gateway's database stopped responding while it stored the change. It may be stored."
     " Read it before you repeat the request."
+)
+FULL_MESSAGE = (
+    "A disk of the gateway is full or fails. Repeat the request when its operator has made room."
 )
 CRASH_MESSAGE = "Something went wrong on our side. The request may be repeated."
 
@@ -70,7 +74,9 @@ def as_api_error(error: Exception, path: str, method: str) -> ApiError:
         case HTTPException() if error.status_code < http.HTTPStatus.INTERNAL_SERVER_ERROR:
             return _of_framework(error, path, method)
     logger.error("crash", exc_info=error)
-    return ApiError(UNSURE_MESSAGE if isinstance(error, UnsureError) else CRASH_MESSAGE)
+    if isinstance(error, UnsureError):
+        return ApiError(UNSURE_MESSAGE)
+    return ApiError(FULL_MESSAGE if is_full(error) else CRASH_MESSAGE)
 
 
 def _of_framework(error: HTTPException, path: str, method: str) -> ApiError:

@@ -1,5 +1,6 @@
 """Limits the log during an outage, when every use of the database or Redis fails in the same way."""
 
+import errno
 import logging
 import sqlite3
 import time
@@ -10,6 +11,8 @@ import redis
 from models.database import outage
 from models.database.outage import driver_error
 
+# What the system calls a full disk or quota, and a disk that fails.
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EIO}
 # Seconds between two identical messages of a logger about an outage.
 OUTAGE_SECONDS = 10
 _last_logged: dict[tuple[str, str], float] = {}
@@ -38,7 +41,7 @@ def limit_outages(record: logging.LogRecord) -> bool:
 
 def _is_repeated(error: object) -> bool:
     """Whether each use of the database or Redis currently fails in the same way."""
-    return is_outage(error) or _is_full(error)
+    return is_outage(error) or is_full(error)
 
 
 def is_outage(error: object) -> bool:
@@ -48,10 +51,12 @@ def is_outage(error: object) -> bool:
     )
 
 
-def _is_full(error: object) -> bool:
+def is_full(error: object) -> bool:
     """Whether an error means that a disk is full or fails."""
     error = driver_error(error)
     if isinstance(error, sqlite3.Error):
         name = getattr(error, "sqlite_errorname", "")
         return str(name).startswith(("SQLITE_FULL", "SQLITE_IOERR"))
+    if isinstance(error, OSError):
+        return error.errno in FULL
     return isinstance(error, psycopg.errors.DiskFull)

@@ -1,6 +1,8 @@
 """A crash in any handler is a 500 in the standard error shape, without details."""
 
+import errno
 import json
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -11,9 +13,9 @@ from starlette.types import ASGIApp
 from contract_tests.bad_kinds import FORM_TYPE, GOOD_FORM, required_query
 from contract_tests.operations import Operation, all_operations
 from gateway.api.app import build_app
-from gateway.http.exception_handlers import CRASH_MESSAGE, ApiError, as_api_error
+from gateway.http.exception_handlers import CRASH_MESSAGE, FULL_MESSAGE, ApiError, as_api_error
 from models.accounts.account import Account, ApiKey
-from models.errors import DomainError, InvalidError, RateLimitedError, UnavailableError
+from models.errors import InvalidError, RateLimitedError, UnavailableError
 from resources.error import help_link
 from tests.asgi import Answered, ask, http_scope
 from tests.conftest import Configure
@@ -123,7 +125,7 @@ def test_an_address_that_cannot_be_checked_is_no_error_of_the_request(
 INVALID = "VALIDATION_ERROR"
 
 
-def _body(error: DomainError) -> Any:
+def _body(error: Exception) -> Any:
     return json.loads(as_api_error(error, "", "").body)["error"]
 
 
@@ -137,6 +139,12 @@ def test_an_error_contains_the_known_details() -> None:
     }
     assert _body(InvalidError("No.", field="/to"))["details"]["field"] == "/to"
     assert list(_body(InvalidError("No."))["details"]) == ["help"]
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
+def test_a_file_that_finds_no_room_is_a_full_disk(number: int) -> None:
+    assert _body(OSError(number, os.strerror(number)))["message"] == FULL_MESSAGE
+    assert _body(OSError(errno.EACCES, SECRET))["message"] == CRASH_MESSAGE
 
 
 def test_a_text_with_half_a_character_is_an_error_like_any_other() -> None:
