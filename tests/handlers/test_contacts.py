@@ -8,6 +8,8 @@ import pytest
 
 from handlers import contacts as handlers
 from models.accounts.account import Account
+from models.accounts.actor import NETWORK
+from models.accounts.audit import Audit
 from models.database import writing
 from models.deliveries.event import Event
 from models.errors import ConflictError, ForbiddenError, NotFoundError
@@ -190,6 +192,15 @@ def test_a_note_is_kept_and_is_no_event(number: Number) -> None:
     assert Event.select().count() == 0
 
 
+def test_a_change_of_the_note_is_audited_once_and_without_the_text(number: Number) -> None:
+    contact = meet(number, ANA)
+    for note in ("VIP", "VIP", ""):
+        handlers.update_contact(number.account_id, contact.id, {"note": note})
+    rows = list(Audit.select().where(Audit.action == "contact.note_changed"))
+    assert [row.subject for row in rows] == [contact.id] * 2
+    assert "VIP" not in str([(row.before, row.after) for row in rows])
+
+
 def test_opting_out_is_an_event_once(number: Number) -> None:
     contact = meet(number, ANA)
     for _ in range(2):
@@ -249,6 +260,7 @@ def test_a_refusal_of_the_network_opts_out(number: Number, network: Network) -> 
     send(number, "sale")
     shown = handlers.get_contact(number.account_id, contact.id)
     assert (shown["optedOut"], shown["optedOutBecause"]) == (True, "error")
+    assert Audit.get(Audit.action == "contact.opted_out").actor == NETWORK
 
 
 def test_a_message_shows_its_person_and_what_it_replies_to(

@@ -14,7 +14,7 @@ from models.errors import ConflictError, ForbiddenError
 from models.messages.contact import Contact, Source
 from models.messages.erasure import Erasure
 from models.messages.identity import record as record_person
-from models.messages.suppression import Suppression
+from models.messages.suppression import Suppression, digests_of
 from models.numbers.number import Number
 from networks.interface import Acceptance
 from services import accounts, consent, contacts, message_status
@@ -256,6 +256,14 @@ def test_a_request_that_changes_nothing_does_not_outdate_an_opt_out_that_arrives
     contacts.update_contact(number.account_id, contact.id, opted_out=False)
     opt(contact, clock.at - 60_000, out=True)
     assert is_out(contact)
+
+
+def test_an_opt_out_of_a_user_id_holds_for_the_phone_number_that_another_number_knows(
+    number: Number, second: Number
+) -> None:
+    factories.contact(number, phone=PHONE, user_id=ID)
+    opt(factories.contact(second, user_id=ID), 1_000, out=True)
+    assert in_force() == [(PHONE, ""), (ID, "")]
 
 
 @pytest.fixture
@@ -543,6 +551,23 @@ def test_an_erasure_keeps_a_digest_of_the_opt_out_and_no_identifier(
         assert is_out(Contact.of_recipient(second, ID))
 
 
+def test_a_repeated_opt_out_keeps_the_reason_of_the_first_one(
+    account: Account, number: Number, clock: Clock
+) -> None:
+    contact = factories.contact(number, phone=PHONE)
+    row, _ = consent.suppress(account.id, PHONE, None, "asked by phone")
+    opt(contact, clock.at + 5_000, out=True)
+    kept = Suppression.get_by_id(row.id)
+    assert (kept.reason, kept.source, kept.at) == ("asked by phone", "api", clock.at + 5_000)
+
+
+def test_an_erasure_removes_the_reason_of_a_suppression(account: Account, number: Number) -> None:
+    contact = factories.contact(number, phone=PHONE)
+    consent.suppress(account.id, PHONE, None, "Ana asked by phone")
+    Erasure.begin(Contact.get_by_id(contact.id))
+    assert "Ana" not in _all_text()
+
+
 def test_the_account_may_name_an_erased_person_again(account: Account, number: Number) -> None:
     opt(factories.contact(number, phone=PHONE), 1_000, out=True)
     Erasure.begin(Contact.get())
@@ -659,6 +684,22 @@ def test_joining_the_consent_of_numbers_leaves_no_person_opted_out_of_one_of_the
     accounts.set_consent(account, scope=ConsentScope.ACCOUNT)
     assert [is_out(each) for each in here] == [True, True, False, False]
     assert [is_out(each) for each in there] == [True, True, False, False]
+
+
+def test_joining_the_consent_of_numbers_does_not_end_at_a_person_who_opted_in_again(
+    account: Account, number: Number, second: Number, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    per_number(account)
+    monkeypatch.setattr(consent, "MOST_JOINED", 2)
+    people = ["15550000001", "15550000002", "15550000003"]
+    for person in people:
+        opt(factories.contact(number, phone=person), 1_000, out=True)
+    # They are joined in this order.
+    people.sort(key=lambda person: digests_of(Account.get_by_id(account.id), [person]))
+    opt(Contact.get(Contact.phone == people[0]), 2_000, out=False)
+    there = [factories.contact(second, phone=person) for person in people]
+    accounts.set_consent(account, scope=ConsentScope.ACCOUNT)
+    assert [is_out(each) for each in there] == [False, True, True]
 
 
 def test_joining_the_consent_of_numbers_keeps_the_opt_outs_of_erased_people(

@@ -13,6 +13,7 @@ from models.messages.contact import Contact, Source
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number
 from networks.interface import Acceptance
+from networks.items import Person, PersonUpdate
 from services import contacts, message_status
 from tests import factories, fake_templates
 from tests.tasks.callbacks import ingest_now, kinds, messages, status_of, text
@@ -109,6 +110,18 @@ def test_a_person_without_a_phone_number_is_known_by_the_user_id(number: Number)
     assert (message.from_number, message.to_number) == (ID, number.phone_number)
 
 
+def test_an_update_about_a_number_that_is_not_connected_changes_nothing() -> None:
+    item = PersonUpdate("9999", Person(phone=PHONE), None, opted_out=True, at=1)
+    assert not contacts.apply_update(item)
+    assert people() == []
+
+
+def test_a_message_without_a_person_has_no_contact() -> None:
+    write(sender=None)
+    assert people() == []
+    assert [row.contact_id for row in Message.select()] == [None]
+
+
 def test_a_phone_number_that_becomes_known_joins_the_person(number: Number) -> None:
     write("wamid.1", sender=None, from_user_id=ID)
     sent(number, answer=Acceptance("wamid.OUT"))
@@ -196,6 +209,7 @@ def test_a_status_tells_who_the_recipient_is(number: Number) -> None:
     about = contact_of(wa_id=PHONE, user_id=ID, username="ana.b")
     ingest_now(messages(statuses=[status], contacts=[other, about]))
     assert (only().user_id, only().username) == (ID, "ana.b")
+    assert updates() == []
     delivered = json.loads(Event.get(Event.kind == "message.delivered").payload)
     assert delivered["data"]["contact"]["userId"] == ID
 

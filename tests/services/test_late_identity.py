@@ -289,6 +289,23 @@ def test_an_opt_out_is_none_of_the_user_id_that_was_given_up_before() -> None:
     assert suppressed() == {OLD, NEW_ID, OLD_ID}
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [("STOP", "START", {OLD_ID}), ("START", "STOP", {OLD, NEW_ID})],
+)
+def test_a_user_id_that_was_given_up_has_again_what_was_said_until_then(
+    before: str, after: str, expected: set[str]
+) -> None:
+    write(0, OLD, OLD_ID)
+    write(2, OLD, OLD_ID, text={"body": before})
+    write(8, OLD, text={"body": after})
+    become(4, (OLD, OLD_ID), (OLD, NEW_ID))
+    assert suppressed() == expected
+    assert Contact.get(IS_PERSON).is_out == (after == "STOP")
+    write(1, OLD, OLD_ID, text={"body": "STOP"})
+    assert suppressed() == expected
+
+
 @pytest.mark.parametrize("is_erased", [False, True])
 def test_a_replaced_user_id_that_still_exists_keeps_its_opt_out(*, is_erased: bool) -> None:
     write(0, OLD, OLD_ID)
