@@ -1,59 +1,53 @@
-"""One send by a program that retries. Its arguments are the URL, the number and the recipient.
+"""A program that sends one message, with retries.
 
-At each pause the program prints its seconds, and continues after a line of stdin. At the end it prints the
-status and the body of the last response. So no test waits for the time that the gateway asks for.
+Its environment has BASE_URL, API_KEY and BODY, whose ``to`` is the Idempotency-Key. At each pause it prints
+the seconds, and continues after a line of stdin. At the end it prints status and body of the last response.
+So no test waits for the time that the gateway asks for.
 """
 
 import json
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from contract_tests.clients.toolbox import tool_environment
-from contract_tests.harness import WAIT_SECONDS, Customer
-
-Repair = Callable[[], None]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The last response, and the pauses before it in seconds."""
-
-    status: int
-    body: Any
-    pauses: list[float]
+from contract_tests.harness import Customer, Gateway
+from contract_tests.relayed.retry_story import Repair, Tried
 
 
 @dataclass(frozen=True)
 class Program:
-    """The program with its folder."""
+    """The program with its folder. It is a contract_tests.relayed.retry_story.Client."""
 
     folder: Path
     command: Sequence[str | Path]
 
-    def send(self, customer: Customer, recipient: str, repair: Repair | None = None) -> Outcome:
-        """Run it. At the first pause, ``repair`` is called."""
-        url, pauses = f"{customer.api}/messages/send", list[float]()
+    def __call__(
+        self, gateway: Gateway, customer: Customer, body: dict[str, Any], repair: Repair
+    ) -> Tried:
+        settings = {"BASE_URL": gateway.api, "API_KEY": customer.key, "BODY": json.dumps(body)}
         with subprocess.Popen(
-            [*self.command, url, str(customer.number["id"]), recipient],
+            self.command,
             cwd=self.folder,
-            env=tool_environment() | {"API_KEY": customer.key},
+            env=tool_environment() | settings,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-        ) as process:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            for line in process.stdout:
-                told = json.loads(line)
-                if "pause" not in told:
-                    process.wait(WAIT_SECONDS)
-                    return Outcome(told["status"], told["body"], pauses)
-                if repair is not None and not pauses:
-                    repair()
-                pauses.append(told["pause"])
-                process.stdin.write("\n")
-                process.stdin.flush()
-        raise AssertionError("The program printed no response.")
+        ) as running:
+            return _until_the_end(running, repair)
+
+
+def _until_the_end(running: "subprocess.Popen[str]", repair: Repair) -> Tried:
+    assert running.stdin
+    assert running.stdout
+    pauses: list[float] = []
+    for told in map(json.loads, running.stdout):
+        if "pause" not in told:
+            return Tried(told["status"], told["body"], pauses)
+        pauses.append(told["pause"])
+        if len(pauses) == 1:
+            repair()
+        print(file=running.stdin, flush=True)
+    raise AssertionError("The program printed no response.")

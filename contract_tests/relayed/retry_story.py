@@ -23,8 +23,7 @@ class Tried:
     """The last response that a client got, and the seconds of its pauses."""
 
     status: int
-    body: dict[str, Any]
-    replayed: bool
+    body: Any
     pauses: list[float]
 
 
@@ -46,13 +45,17 @@ def _nothing() -> None:
 class RetryStory:
     """The tests. A subclass in a module with a fixture ``client`` runs them with it."""
 
+    # Seconds after a response that asks for 60.
+    longest_pause = 60
+
     def test_a_throttled_send_succeeds_after_the_given_time(
         self, gateway: Gateway, customer: Customer, client: Client
     ) -> None:
         with behaving(gateway, more_fates=True):
             sent = _send(client, gateway, customer, THROTTLED, partial(_stop_fates, gateway))
-        assert (sent.status, sent.pauses) == (200, [60])
-        assert not sent.replayed
+        [pause] = sent.pauses
+        assert sent.status == 200
+        assert 60 <= pause <= self.longest_pause
         assert [e["id"] for e in accepted(gateway, THROTTLED)] == [sent.body["wa_message_id"]]
 
     def test_a_send_that_did_not_reach_the_network_succeeds_once_it_does(

@@ -28,27 +28,23 @@ def _check_conflict(answer: requests.Response) -> None:
     assert int(answer.headers["Retry-After"]) >= 1
 
 
+def _keyed(customer: Customer, path: str, body: object) -> Request:
+    """A POST with the key ``concurrent``."""
+    headers = (
+        (b"Host", b"127.0.0.1"),
+        (b"Authorization", b"Bearer " + customer.key.encode()),
+        (b"Content-Type", b"application/json"),
+        (b"Idempotency-Key", b"concurrent"),
+    )
+    return Request(b"POST", f"/api{path}".encode(), headers, json.dumps(body).encode())
+
+
 def test_50_concurrent_requests_with_one_key_send_one_message(
     gateway: Gateway, customer: Customer
 ) -> None:
     recipient = "15551230001"
-    body = {
-        "number_id": customer.number["id"],
-        "to": recipient,
-        "type": "text",
-        "text": {"body": "Hello"},
-    }
-    request = Request(
-        b"POST",
-        b"/api/messages/send",
-        (
-            (b"Host", b"127.0.0.1"),
-            (b"Authorization", b"Bearer " + customer.key.encode()),
-            (b"Content-Type", b"application/json"),
-            (b"Idempotency-Key", b"concurrent"),
-        ),
-        json.dumps(body).encode(),
-    )
+    body = {"number_id": customer.number["id"], "to": recipient, "type": "text"}
+    request = _keyed(customer, "/messages/send", body | {"text": {"body": "Hello"}})
     with behaving(gateway, latency_ms=300):
         answers = all_at_once(gateway.port, request, CONCURRENT)
     (message,) = accepted(gateway, recipient)
@@ -125,17 +121,7 @@ def test_50_concurrent_requests_with_one_key_create_one_of_it(
         "webhooks": ("/webhooks", "/webhooks", hook),
         "templates": (templates, f"{templates}?name={TEMPLATE['name']}", TEMPLATE),
     }[what]
-    request = Request(
-        b"POST",
-        f"/api{path}".encode(),
-        (
-            (b"Host", b"127.0.0.1"),
-            (b"Authorization", b"Bearer " + customer.key.encode()),
-            (b"Content-Type", b"application/json"),
-            (b"Idempotency-Key", b"concurrent"),
-        ),
-        json.dumps(body).encode(),
-    )
+    request = _keyed(customer, path, body)
     with behaving(gateway, latency_ms=100):
         answers = all_at_once(gateway.port, request, CONCURRENT)
     made = [a for a in answers if a.status == 201]

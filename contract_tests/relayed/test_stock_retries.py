@@ -22,8 +22,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Client:
         slept = SimpleNamespace(sleep=_noting(pauses, repair))
         monkeypatch.setattr("urllib3.util.retry.time", slept)
         sent = _post(gateway, customer, body)
-        replayed = "Idempotency-Replayed" in sent.headers
-        return Tried(sent.status_code, sent.json(), replayed, pauses)
+        return Tried(sent.status_code, sent.json(), pauses)
 
     return send
 

@@ -1,6 +1,4 @@
-// A customer's program that sends one message with the retries of go-retryablehttp.
-//
-// It prints the seconds of each pause, and waits for a line from stdin instead. Then it prints the last response.
+// Sends a message with go-retryablehttp: see contract_tests/clients/retry_program.py.
 package main
 
 import (
@@ -21,21 +19,23 @@ var (
 )
 
 func main() {
+	sent := []byte(os.Getenv("BODY"))
+	var message struct{ To string }
+	must(0, json.Unmarshal(sent, &message))
 	client := retryablehttp.NewClient()
 	client.RetryMax = 3
 	client.Logger = nil
 	client.Backoff = pause
 	client.ErrorHandler = retryablehttp.PassthroughErrorHandler
-	request := must(retryablehttp.NewRequest(http.MethodPost, os.Getenv("BASE_URL")+"/messages/send", []byte(os.Getenv("BODY"))))
+	request := must(retryablehttp.NewRequest(http.MethodPost, os.Getenv("BASE_URL")+"/messages/send", sent))
 	request.Header.Set("Authorization", "Bearer "+os.Getenv("API_KEY"))
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Idempotency-Key", os.Getenv("KEY"))
+	request.Header.Set("Idempotency-Key", message.To)
 	response := must(client.Do(request))
 	defer response.Body.Close()
 	must(0, told.Encode(map[string]any{
-		"status":   response.StatusCode,
-		"body":     string(must(io.ReadAll(response.Body))),
-		"replayed": response.Header.Get("Idempotency-Replayed") != "",
+		"status": response.StatusCode,
+		"body":   json.RawMessage(must(io.ReadAll(response.Body))),
 	}))
 }
 

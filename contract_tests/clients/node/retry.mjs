@@ -1,12 +1,12 @@
-// Sends a message with axios and axios-retry: node retry.mjs RECIPIENT, with BASE_URL, API_KEY and NUMBER.
-// Prints the length of each pause and waits for a line of input, which ends it. Then prints the response.
+/** Sends a message with axios and axios-retry: see contract_tests/clients/retry_program.py. */
+
 import { createInterface } from "node:readline";
 
 import axios from "axios";
 import axiosRetry, { exponentialDelay, isRetryableError } from "axios-retry";
 
-const { BASE_URL, API_KEY, NUMBER } = process.env;
-const [recipient] = process.argv.slice(2);
+const { BASE_URL, API_KEY, BODY } = process.env;
+const body = JSON.parse(BODY);
 const input = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 
 function print(value) {
@@ -23,13 +23,10 @@ axiosRetry(axios, {
   onRetry: () => input.next(),
 });
 
-const text = { body: "Hello" };
-const { status, data } = await axios
-  .post(
-    `${BASE_URL}/messages/send`,
-    { number_id: NUMBER, to: recipient, type: "text", text },
-    { headers: { Authorization: `Bearer ${API_KEY}`, "Idempotency-Key": recipient } },
-  )
+const sent = await axios
+  .post(`${BASE_URL}/messages/send`, body, {
+    headers: { Authorization: `Bearer ${API_KEY}`, "Idempotency-Key": body.to },
+  })
   .catch((error) => error.response);
-print({ status, data });
+print({ status: sent.status, body: sent.data });
 process.stdin.destroy();

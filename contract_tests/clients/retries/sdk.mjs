@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 
 import { Client } from "@messaging-gateway/client";
 
-const [, , url, number_id, to] = process.argv;
+const { BASE_URL, API_KEY, BODY } = process.env;
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const real = setTimeout;
 // Only the pauses of the SDK: it also has timers for time-outs, and Node.js has others.
@@ -13,13 +13,9 @@ globalThis.setTimeout = (wake, ms) => {
   console.log(JSON.stringify({ pause: ms / 1000 }));
   lines.next().then(wake);
 };
-const client = new Client({
-  baseUrl: url.replace("/messages/send", ""),
-  apiKey: process.env.API_KEY,
-  retries: 3,
-});
-const body = { number_id, to, type: "text", text: { body: "Hello" } };
-const sent = await client.sendMessage({ body, idempotencyKey: to }).then(
+const client = new Client({ baseUrl: BASE_URL, apiKey: API_KEY, retries: 3 });
+const body = JSON.parse(BODY);
+const sent = await client.sendMessage({ body, idempotencyKey: body.to }).then(
   (body) => ({ status: 200, body }),
   ({ status }) => ({ status, body: null }),
 );
