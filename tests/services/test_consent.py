@@ -488,6 +488,19 @@ def test_of_merged_contacts_the_latest_statement_counts(number: Number) -> None:
     assert Suppression.select().where(Suppression.ended_at.is_null()).count() == 0
 
 
+def test_an_opt_in_by_the_phone_number_of_a_merged_contact_ends_the_opt_out_of_the_person(
+    number: Number, second: Number
+) -> None:
+    factories.contact(number, phone=PHONE)
+    by_id = factories.contact(number, user_id=ID)
+    opt(by_id, 1_000_000, out=True)
+    opt(factories.contact(second, phone=PHONE), 9_000_000, out=False)
+    with writing():
+        contact = Contact.get_by_id(by_id.id)
+        contacts.learn(contact, {"phone": PHONE}, Source.MESSAGE, 9_500_000)
+    assert not is_out(by_id)
+
+
 def test_an_end_of_the_opt_out_keeps_no_identifier(account: Account, number: Number) -> None:
     row, is_new = consent.suppress(account.id, PHONE, None, "asked by phone")
     assert is_new

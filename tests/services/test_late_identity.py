@@ -179,6 +179,25 @@ def test_an_opt_out_of_a_user_id_that_was_replaced_without_a_report_is_not_the_l
     assert (suppressed(), Contact.get(IS_PERSON).is_out) == ({OLD_ID}, False)
 
 
+def test_a_phone_number_that_was_replaced_without_a_report_leads_to_the_person_before() -> None:
+    write(0, OLD, OLD_ID)
+    write(10, NEW, OLD_ID)
+    write(5, OLD)
+    assert people() == [(NEW, OLD_ID, "Name 10")]
+    write(10, OLD, id="wamid.other")
+    assert [row[0] for row in people()] == [NEW, OLD]
+
+
+@pytest.mark.parametrize(("wrote", "name"), [(2, "Name 4"), (6, "Name 6")])
+def test_a_report_names_the_person_who_is_known_by_the_new_identifiers(
+    wrote: int, name: str
+) -> None:
+    write(wrote, NEW, NEW_ID)
+    become(4, (OLD, OLD_ID), (NEW, NEW_ID))
+    assert people() == [(NEW, NEW_ID, name)]
+    assert Event.select().where(Event.kind == "contact.updated").count() == 0
+
+
 def test_what_a_new_user_id_says_is_said_about_it_only() -> None:
     write(0, OLD, OLD_ID)
     write(4, OLD, NEW_ID, text={"body": "STOP"})
@@ -215,6 +234,36 @@ def test_an_older_change_does_not_replace_a_newer_one() -> None:
     become(8, (OLD, NEW_ID), (OLD, NEWEST_ID))
     become(4, (OLD, OLD_ID), (OLD, NEW_ID))
     assert [row[:2] for row in people()] == [(OLD, NEWEST_ID)]
+
+
+def test_a_phone_number_that_the_person_has_again_stays() -> None:
+    write(0, OLD, OLD_ID)
+    become(8, (NEW, OLD_ID), (OLD, OLD_ID))
+    become(4, (OLD, OLD_ID), (NEW, OLD_ID))
+    assert [row[:2] for row in people()] == [(OLD, OLD_ID)]
+
+
+def test_a_later_change_of_another_identifier_or_person_outdates_no_change() -> None:
+    write(0, OLD, OLD_ID)
+    become(8, (OLD, OLD_ID), (OLD, NEW_ID))
+    become(9, (NEWEST, OTHER_ID), ("15550008888", OTHER_ID))
+    become(4, (OLD, OLD_ID), (NEW, OLD_ID))
+    assert [row[:2] for row in people()] == [(NEW, NEW_ID), ("15550008888", OTHER_ID)]
+
+
+def test_what_comes_late_takes_no_phone_number_that_its_owner_has_used_since() -> None:
+    write(0, NEW, OTHER_ID)
+    write(10, None, OLD_ID)
+    write(20, NEW, OTHER_ID)
+    write(5, NEW, OLD_ID)
+    assert {row[:2] for row in people()} == {(None, OLD_ID), (NEW, OTHER_ID)}
+
+
+def test_what_comes_late_shows_that_two_contacts_are_one_person() -> None:
+    write(0, NEW)
+    write(10, None, OLD_ID)
+    write(5, NEW, OLD_ID)
+    assert people() == [(NEW, OLD_ID, "Name 10")]
 
 
 def prefer(minutes: int, phone: str | None, user_id: str, value: str = "stop") -> None:
@@ -348,6 +397,15 @@ def test_an_edit_that_came_as_a_strangers_counts_when_the_author_is_known() -> N
     assert original.edited_at is None
     become(4, (OLD, OLD_ID), (NEW, NEW_ID))
     assert Message.get_by_id(original.id).edited_at is not None
+
+
+def test_an_edit_counts_when_a_report_shows_that_its_author_was_known_as_two() -> None:
+    write(0, None, OLD_ID)
+    new = {"type": "text", "text": {"body": "Corrected"}}
+    write(2, OLD, type="edit", edit={"original_message_id": "wamid.0", "message": new})
+    become(4, (OLD, OLD_ID), (NEW, NEW_ID))
+    assert people() == [(NEW, NEW_ID, "Name 4")]
+    assert Message.get(Message.wa_message_id == "wamid.0").edited_at is not None
 
 
 def test_the_removal_of_an_unknown_persons_name_outdates_an_older_name(number: Number) -> None:
