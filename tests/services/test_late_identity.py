@@ -431,6 +431,18 @@ def test_the_removal_of_a_name_reaches_a_person_who_turns_out_to_have_the_number
     assert Contact.get(IS_PERSON).saved_name is None
 
 
+@pytest.mark.parametrize(("of_old", "of_new", "name"), [(2, 6, "New"), (6, 2, "Old")])
+def test_of_two_contacts_of_one_person_the_later_saved_name_counts(
+    of_old: int, of_new: int, name: str
+) -> None:
+    write(0, OLD, OLD_ID)
+    write(1, NEW)
+    save(of_old, OLD, "Old")
+    save(of_new, NEW, "New")
+    become(4, (OLD, OLD_ID), (NEW, NEW_ID))
+    assert [row.saved_name for row in Contact.select().where(IS_PERSON)] == [name]
+
+
 def test_removals_are_forgotten_when_no_older_name_can_come(clock: Any) -> None:
     save(4, OLD, None)
     clock.advance(days=9)
