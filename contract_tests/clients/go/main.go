@@ -24,9 +24,10 @@ func main() {
 	story.Run[gateway.SendMessageRequest](client{gateway.NewAPIClient(config)})
 }
 
-func (c client) CreateWebhook(url string) story.Webhook {
+func (c client) CreateWebhook(url, key string) story.Webhook {
 	subscription := gateway.NewCreateWebhookRequest(url, gateway.AllowedEventKindEnumValues)
-	created := story.Must(c.api.WebhooksAPI.CreateWebhook(owner).CreateWebhookRequest(*subscription).Execute())
+	request := c.api.WebhooksAPI.CreateWebhook(owner).CreateWebhookRequest(*subscription).IdempotencyKey(key)
+	created := story.Must(request.Execute())
 	return story.Webhook{ID: created.Id, Secret: created.Secret}
 }
 

@@ -40,7 +40,7 @@ type File struct{ ID, MimeType string }
 
 // Client is a generated client. Request is its class of a message to send. Its methods end the program if they fail.
 type Client[Request any] interface {
-	CreateWebhook(url string) Webhook
+	CreateWebhook(url, key string) Webhook
 	RotateSecret(webhook string) Webhook
 	TestWebhook(webhook string) Object
 	DeleteWebhook(webhook string)
@@ -66,7 +66,10 @@ var arriving = bufio.NewReader(os.Stdin)
 
 // Run does the whole job with a client and prints the story.
 func Run[Request any](api Client[Request]) {
-	webhook := api.CreateWebhook(os.Getenv("RECEIVER_URL"))
+	webhook := api.CreateWebhook(os.Getenv("RECEIVER_URL"), "crm")
+	if api.CreateWebhook(os.Getenv("RECEIVER_URL"), "crm") != webhook {
+		log.Fatal("there are two webhooks")
+	}
 	var granted Signup
 	sandbox("signup", Object{}, &granted)
 	number := api.Connect(os.Getenv("SLUG"), granted)

@@ -47,9 +47,10 @@ func main() {
 	story.Run[gateway.SendMessageRequest](client{api})
 }
 
-func (c client) CreateWebhook(url string) story.Webhook {
+func (c client) CreateWebhook(url, key string) story.Webhook {
 	request := gateway.CreateWebhookRequest{Url: url, Events: kinds}
-	webhook := created(c.api.CreateWebhookWithResponse(background, nil, request))
+	parameters := &gateway.CreateWebhookParams{IdempotencyKey: &key}
+	webhook := created(c.api.CreateWebhookWithResponse(background, parameters, request))
 	return story.Webhook{ID: webhook.Id, Secret: webhook.Secret}
 }
 

@@ -34,12 +34,13 @@ func main() {
 // withWebhook is a response with a webhook. ogen names its class after the first operation that has it.
 type withWebhook interface{ GetResponse() gateway.Webhook }
 
-func (c client) CreateWebhook(url string) story.Webhook {
+func (c client) CreateWebhook(url, key string) story.Webhook {
 	request := &gateway.CreateWebhookRequest{
 		URL:    gateway.WebhookUrl(url),
 		Events: gateway.EventKind("").AllValues(),
 	}
-	webhook := as[withWebhook](c.api.CreateWebhook(background, request, gateway.CreateWebhookParams{})).GetResponse()
+	parameters := gateway.CreateWebhookParams{IdempotencyKey: gateway.NewOptString(key)}
+	webhook := as[withWebhook](c.api.CreateWebhook(background, request, parameters)).GetResponse()
 	return story.Webhook{ID: string(webhook.ID), Secret: webhook.Secret}
 }
 

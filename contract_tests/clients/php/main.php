@@ -203,10 +203,14 @@ function refusal(Configuration $config): array
 $config = (new Configuration())->setHost(getenv('BASE_URL'))->setAccessToken(getenv('API_KEY'));
 $messages = new MessagesApi(null, $config);
 $webhooks = new WebhooksApi(null, $config);
-$webhook = $webhooks->createWebhook(new Model\CreateWebhookRequest([
+$subscription = new Model\CreateWebhookRequest([
     'url' => getenv('RECEIVER_URL'),
     'events' => Model\EventKind::getAllowableEnumValues(),
-]));
+]);
+$webhook = $webhooks->createWebhook($subscription, 'crm');
+if ($webhooks->createWebhook($subscription, 'crm') != $webhook) {
+    throw new RuntimeException('there are two webhooks');
+}
 $number = connect($config);
 $received = receive($webhook->getSecret(), 1);
 $first = send($messages, text($number->getId()), 'order-4711');

@@ -241,7 +241,8 @@ def newest_payload(webhook_id: str) -> Event:
 def story() -> dict[str, object]:
     """Connect, send, receive, exchange a picture, rotate the secret, test the webhook."""
     subscription = CreateWebhookRequest(url=os.environ["RECEIVER_URL"], events=list(EventKind))
-    webhook = webhooks.create_webhook(subscription)
+    webhook = webhooks.create_webhook(subscription, "crm")
+    assert webhooks.create_webhook(subscription, "crm") == webhook
     number = connect(os.environ["SLUG"])
     received = [told(receive(webhook.secret))]
     first = send(SendMessageRequest(text(number.id)), "order-4711")

@@ -146,7 +146,8 @@ rescue ApiError => e
 end
 
 subscription = { url: ENV.fetch("RECEIVER_URL"), events: EventKind.all_vars }
-webhook = WEBHOOKS.create_webhook(CreateWebhookRequest.new(subscription))
+webhook, again = Array.new(2) { WEBHOOKS.create_webhook(CreateWebhookRequest.new(subscription), idempotency_key: "crm") }
+raise "there are two webhooks" unless again == webhook
 number = connect
 received = receive(webhook.secret, 1)
 first = send_message(text(number.id), "order-4711")

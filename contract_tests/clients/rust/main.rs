@@ -41,7 +41,8 @@ async fn main() -> Result<()> {
         ..Configuration::default()
     };
     let subscription = CreateWebhookRequest::new(var("RECEIVER_URL")?, KINDS.to_vec());
-    let webhook = webhooks_api::create_webhook(&api, subscription, None).await?;
+    let webhook = webhooks_api::create_webhook(&api, subscription.clone(), Some("crm")).await?;
+    assert_eq!(webhooks_api::create_webhook(&api, subscription, Some("crm")).await?, webhook);
     let number = connect(&api).await?;
     let mut received = receive(&webhook.secret, 1)?;
     let first = send(&api, text(&number.id), "order-4711").await?;

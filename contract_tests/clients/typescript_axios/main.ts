@@ -174,7 +174,8 @@ async function refusal(): Promise<object> {
 
 async function story(): Promise<object> {
   const subscription = { url: setting("RECEIVER_URL"), events: Object.values(EventKind) };
-  const { data: webhook } = await webhooks.createWebhook(subscription);
+  const { data: webhook } = await webhooks.createWebhook(subscription, "crm");
+  assert.deepEqual((await webhooks.createWebhook(subscription, "crm")).data, webhook);
   const number = await connect();
   const activated = await receive(webhook.secret, 1);
   const first = await send(text(number.id), "order-4711");

@@ -228,8 +228,12 @@ async function newestPayload(webhookId: string): Promise<Event> {
 /** Connects, sends, receives, exchanges a picture, rotates the secret, tests the webhook. */
 async function story(): Promise<object> {
   const events = Object.values(EventKind);
-  const createWebhookRequest = { url: setting("RECEIVER_URL"), events };
-  const webhook = await webhooks.createWebhook({ createWebhookRequest });
+  const subscription = {
+    idempotencyKey: "crm",
+    createWebhookRequest: { url: setting("RECEIVER_URL"), events },
+  };
+  const webhook = await webhooks.createWebhook(subscription);
+  assert.deepEqual(await webhooks.createWebhook(subscription), webhook);
   const webhookId = webhook.id;
   const number = await connect(setting("SLUG"));
   const activated = await receiveSeveral(webhook.secret, 1);

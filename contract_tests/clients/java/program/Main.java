@@ -41,8 +41,9 @@ public class Main {
   public static void main(String[] arguments) throws Exception {
     API.setBearerToken(System.getenv("API_KEY"));
     var kinds = List.of(EventKind.values());
-    var webhook = WEBHOOKS.createWebhook(
-        new CreateWebhookRequest().url(System.getenv("RECEIVER_URL")).events(kinds), null);
+    var subscription = new CreateWebhookRequest().url(System.getenv("RECEIVER_URL")).events(kinds);
+    var webhook = WEBHOOKS.createWebhook(subscription, "crm");
+    if (!WEBHOOKS.createWebhook(subscription, "crm").equals(webhook)) throw new AssertionError("there are two");
     ConnectedNumber number = connect();
     var received = receive(webhook.getSecret(), 1);
     String first = send(text(number.getId()), "order-4711");
