@@ -504,3 +504,14 @@ def test_a_number_that_a_send_corrected_is_none_that_the_person_gave_up(number: 
         contacts.learn(contact, {"phone": "551187654321"}, Source.SEND, clock.now())
         assert Contact.former([contact]) == {}
         assert Contact.of_recipient(number, "5511987654321").id == contact.id
+
+
+def test_a_number_that_a_send_corrected_leads_to_a_person_who_has_it_since(number: Number) -> None:
+    given, real = "5511987654321", "551187654321"
+    with writing():
+        contact = Contact.of_recipient(number, given)
+        contacts.learn(contact, {"phone": real, "user_id": "US.1"}, Source.SEND, clock.now())
+        other = factories.contact(number, user_id="US.2")
+        contacts.learn(other, {"phone": given}, Source.MESSAGE, clock.now())
+        assert Contact.of_recipient(number, given).id == other.id
+        assert Contact.of_recipient(number, real).id == contact.id
