@@ -104,6 +104,8 @@ class RetryStory:
             tried = [_send(client, gateway, customer, recipient, repair) for _ in range(2)]
         assert [each.status for each in tried] == [status, status]
         assert tried[0].body == tried[1].body
+        # The client cannot know that a response 500 is stored.
+        assert status == 500 or [each.pauses for each in tried] == [[], []]
         assert len(accepted(gateway, recipient)) == count
 
 
