@@ -141,8 +141,8 @@ def _latest(
 ) -> Statement | None:
     """The latest statement of a person: this row, or what the contact's history says.
 
-    A statement to one of several contacts that were merged may have replaced a later one of another. It is
-    recorded a millisecond after that.
+    Before a merge, a statement of one contact may have replaced a later one of the other. It was recorded one
+    millisecond after that one.
     """
     said = None
     if row is not None:
@@ -163,8 +163,8 @@ def _former(contact: Contact) -> dict[str, int]:
 def _withdraw(account: Account, contact: Contact, former: Mapping[str, int]) -> None:
     """Let user ids have no statement that the person made after they were given up.
 
-    It was recorded about them while that was not known. A phone number may have another owner, who made it,
-    and a user id too if another number of the account does not know of the change.
+    Such a statement was recorded before the change was known. A phone number may have a new owner, who made
+    the statement. A user id may still be in use if another number of the account does not know of the change.
     """
     for person, until in former.items():
         if kind_of(person) == "phone":

@@ -11,7 +11,7 @@ import redis
 from models.database import outage
 from models.database.outage import driver_error
 
-# What the system calls a full disk or quota, and a disk that fails.
+# The error numbers of a full disk, a full quota and a disk that fails.
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EIO}
 # Seconds between two identical messages of a logger about an outage.
 OUTAGE_SECONDS = 10

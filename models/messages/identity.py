@@ -147,7 +147,7 @@ def update(
     with writing() if is_replaced else nullcontext():
         _move(fresh, changes, because, at)
     for identifier in given_up:
-        # Items of this time are of who has it now.
+        # Items from this time on belong to its new owner.
         _leave(fresh, identifier, at - 1)
     contact.__data__.update(fresh.__data__)
     contact.is_joined = any(is_merged)
