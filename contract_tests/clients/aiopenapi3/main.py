@@ -43,10 +43,11 @@ class Customer:
         number = self._api._.completeSignup(parameters={"slug": slug}, data=claim)
         return SimpleNamespace(id=number.id, phone_number=number.phoneNumber)
 
-    def create_webhook(self, url: str) -> Any:
+    def create_webhook(self, url: str, key: str) -> Any:
         """A webhook for all kinds of events."""
         kinds = self._api.components.schemas["EventKind"].enum
-        return self._api._.createWebhook(data={"url": url, "events": kinds})
+        data = {"url": url, "events": kinds}
+        return self._api._.createWebhook(parameters={"Idempotency-Key": key}, data=data)
 
     def rotate_secret(self, webhook: str) -> Any:
         """The webhook with a new secret."""

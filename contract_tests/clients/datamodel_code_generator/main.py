@@ -46,10 +46,10 @@ class Customer:
         body = schemas.CompleteSignupRequest.model_validate(claim)
         return self._post(schemas.ConnectedNumber, f"/signup/{slug}/complete", body)
 
-    def create_webhook(self, url: str) -> schemas.Webhook:
+    def create_webhook(self, url: str, key: str) -> schemas.Webhook:
         """A webhook for all kinds of events."""
         body = schemas.CreateWebhookRequest(url=url, events=list(schemas.EventKind))
-        return self._post(schemas.Webhook, "/webhooks", body)
+        return self._post(schemas.Webhook, "/webhooks", body, key)
 
     def rotate_secret(self, webhook: str) -> schemas.Webhook:
         """The webhook with a new secret."""

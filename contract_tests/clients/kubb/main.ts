@@ -18,7 +18,8 @@ print({
   parse: (event) => event as api.Event,
   signupLink: (slug) => api.getSignupLink(slug),
   completeSignup: (slug, claim) => api.completeSignup(slug, claim),
-  createWebhook: (url) => api.createWebhook({ url, events: Object.values(api.eventKindEnum) }),
+  createWebhook: (url, key) =>
+    api.createWebhook({ url, events: Object.values(api.eventKindEnum) }, { "Idempotency-Key": key }),
   rotateSecret: (webhook) => api.rotateWebhookSecret(webhook),
   testWebhook: (webhook) => api.testWebhook(webhook, { event: "number.banned" }),
   deleteWebhook: (webhook) => api.deleteWebhook(webhook),

@@ -15,7 +15,7 @@ export interface Client<Button extends string> {
   readonly quickReply: Button;
   signupLink(slug: string): Promise<{ slug: string }>;
   completeSignup(slug: string, claim: Claim): Promise<ConnectedNumber>;
-  createWebhook(url: string): Promise<Webhook>;
+  createWebhook(url: string, key: string): Promise<Webhook>;
   rotateSecret(webhook: string): Promise<Webhook>;
   testWebhook(webhook: string): Promise<{ success: boolean; statusCode: number | null }>;
   deleteWebhook(webhook: string): Promise<unknown>;
@@ -159,7 +159,8 @@ class Story<Button extends string> {
   /** Connects, sends, receives, exchanges a picture, rotates the secret, tests the webhook. */
   async tell(): Promise<object> {
     const { client } = this;
-    const webhook = await client.createWebhook(setting("RECEIVER_URL"));
+    const webhook = await client.createWebhook(setting("RECEIVER_URL"), "crm");
+    assert.equal((await client.createWebhook(setting("RECEIVER_URL"), "crm")).id, webhook.id);
     const number = await this.connect(setting("SLUG"));
     const activated = await this.receiveSeveral(webhook.secret, 1);
     const { id: first } = await client.send(text(number.id), "order-4711");

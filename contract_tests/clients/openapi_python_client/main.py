@@ -303,10 +303,17 @@ def newest_payload(webhook_id: str) -> Event:
     return expect(DeliveryDetail, get_delivery.sync(newest.id, client=client)).payload
 
 
+def create_webhook_once() -> Webhook:
+    """The webhook, also if it was created before."""
+    subscription = CreateWebhookRequest(os.environ["RECEIVER_URL"], list(EventKind))
+    created = create_webhook.sync(client=client, body=subscription, idempotency_key="crm")
+    return expect(Webhook, created)
+
+
 def story() -> dict[str, object]:
     """Connect, send, receive, exchange a picture, rotate the secret, test the webhook."""
-    subscription = CreateWebhookRequest(os.environ["RECEIVER_URL"], list(EventKind))
-    webhook = expect(Webhook, create_webhook.sync(client=client, body=subscription))
+    webhook = create_webhook_once()
+    assert create_webhook_once() == webhook
     number = connect(os.environ["SLUG"])
     received = [told(receive(webhook.secret))]
     first = send(text(number.id), "order-4711")

@@ -247,12 +247,14 @@ async function createWebhook(): Promise<Schemas["Webhook"]> {
     "contact.updated",
   ];
   const body = { url: setting("RECEIVER_URL"), events };
-  return expect(201, await gateway.POST("/webhooks", { body }));
+  const params = { header: { "Idempotency-Key": "crm" } };
+  return expect(201, await gateway.POST("/webhooks", { params, body }));
 }
 
 /** Connects, sends, receives, exchanges a picture, rotates the secret, tests the webhook. */
 async function story(): Promise<object> {
   const webhook = await createWebhook();
+  assert.equal((await createWebhook()).id, webhook.id);
   const params = { path: { webhook_id: webhook.id } };
   const number = await connect(setting("SLUG"));
   const activated = await receiveSeveral(webhook.secret, 1);

@@ -17,7 +17,10 @@ print({
   parse: (event) => schemas.Event.parse(event),
   signupLink: (slug) => api.getSignupLink({ params: { slug } }),
   completeSignup: (slug, claim) => api.completeSignup(claim, { params: { slug } }),
-  createWebhook: (url) => api.createWebhook({ url, events: schemas.EventKind.options }),
+  createWebhook: (url, key) => {
+    const headers = { "Idempotency-Key": key };
+    return api.createWebhook({ url, events: schemas.EventKind.options }, { headers });
+  },
   rotateSecret: (webhook_id) => api.rotateWebhookSecret(undefined, { params: { webhook_id } }),
   testWebhook: (webhook_id) =>
     api.testWebhook({ event: "number.banned" }, { params: { webhook_id } }),

@@ -51,7 +51,7 @@ class Client(Protocol):
     def complete_signup(self, slug: str, claim: Json) -> Number:
         """The connected number."""
 
-    def create_webhook(self, url: str) -> Webhook:
+    def create_webhook(self, url: str, key: str) -> Webhook:
         """A webhook for all kinds of events."""
 
     def rotate_secret(self, webhook: str) -> Webhook:
@@ -172,7 +172,8 @@ class Story:
     def tell(self) -> Json:
         """Connect, send, receive, exchange a picture, rotate the secret, test the webhook."""
         client = self.client
-        webhook = client.create_webhook(os.environ["RECEIVER_URL"])
+        webhook = client.create_webhook(os.environ["RECEIVER_URL"], "crm")
+        assert client.create_webhook(os.environ["RECEIVER_URL"], "crm").id == webhook.id
         number = self.connect(os.environ["SLUG"])
         received = self.receive_several(webhook.secret, 1)
         first = self.send(number.id, text(), "order-4711")

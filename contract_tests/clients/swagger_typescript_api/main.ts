@@ -14,8 +14,10 @@ print({
   parse: (event) => event as Event,
   signupLink: async (slug) => (await api.signup.getSignupLink(slug)).data,
   completeSignup: async (slug, claim) => (await api.signup.completeSignup(slug, claim)).data,
-  createWebhook: async (url) =>
-    (await api.webhooks.createWebhook({ url, events: Object.values(EventKind) })).data,
+  createWebhook: async (url, key) => {
+    const headers = { "Idempotency-Key": key };
+    return (await api.webhooks.createWebhook({ url, events: Object.values(EventKind) }, { headers })).data;
+  },
   rotateSecret: async (webhook) => (await api.webhooks.rotateWebhookSecret(webhook)).data,
   testWebhook: async (webhook) =>
     (await api.webhooks.testWebhook(webhook, { event: EventKind.NumberBanned })).data,
