@@ -39,7 +39,8 @@ FORM_TYPE = "multipart/form-data"
 UTF_8 = {"utf-8", "utf8"}
 IDEMPOTENCY_KEY = "idempotency-key"
 SAFE = {"GET", "HEAD"}
-MAX_MESSAGE_CHARACTERS = 300
+# The longest list of allowed words, the kinds of events, takes half of it.
+MAX_MESSAGE_CHARACTERS = 600
 MAX_QUERY_PARAMETERS = 100
 # How much of an unknown parameter's name an error repeats.
 MAX_NAME = 64
@@ -155,7 +156,7 @@ def _problem(found: Complaint, where: str, field: str | None = None) -> BadReque
     inside = "".join(f"{'.' if i else ', '}{part}" for i, part in enumerate(found.place))
     message, half = found.message, MAX_MESSAGE_CHARACTERS // 2
     if len(message) > MAX_MESSAGE_CHARACTERS:
-        # The message repeats a long value. The mistake is at its end.
+        # The names in it are long. The mistake is at its end.
         message = f"{message[:half]} ... {message[-half:]}"
     return _bad_request(f"{where}{inside}: {message}", field)
 

@@ -6,7 +6,7 @@ that the value selects.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import reduce
@@ -32,6 +32,12 @@ MAX_KNOWN = 10
 MAX_VALUE = 60
 # What the validator writes for the value: a character that no message of it contains.
 VALUE = "\N{REPLACEMENT CHARACTER}"
+
+# What a text of each format is. Other formats bound numbers or describe bytes.
+FORMATS = {
+    "date": "a date like 2025-12-31.",
+    "date-time": "a time with a time zone, like 2025-12-31T23:59:59Z or 2025-12-31T23:59:59+02:00.",
+}
 
 # By the identity of the schema, which lives as long as Connexion.
 _outside_unions: dict[int, tuple[Schema, Draft4Validator]] = {}
@@ -105,6 +111,12 @@ def _of_error(error: ValidationError, schema: Schema, place: Place) -> Complaint
             rule += _known(part, name)
         case ValidationErrorKind.Pattern():
             rule = f"{VALUE} does not match: {sentence_of(part)}{_correction(part, str(error.instance))}"
+        case ValidationErrorKind.Enum():
+            rule = f"{VALUE} is not one of {_choice(part['enum'], error.instance)}"
+        case ValidationErrorKind.Format() if part["format"] in FORMATS:
+            rule = (
+                f"{VALUE} is not {FORMATS[part['format']]}{_lost_plus(part, str(error.instance))}"
+            )
     return Complaint((*place, *error.instance_path), _with_value(rule, error.instance, part), name)
 
 
@@ -130,15 +142,33 @@ def _correction(part: Schema, text: str) -> str:
     return f" Write {json.dumps(correct)}." if is_valid else ""
 
 
+def _lost_plus(part: Schema, text: str) -> str:
+    """What to do if only the sign of a time zone is wrong: in a query, + means a space."""
+    is_lost = validator_of(part).is_valid(text.replace(" ", "+"))
+    return ' In a URL, write "+" as "%2B".' if is_lost else ""
+
+
+def _choice(words: Sequence[Any], value: Any) -> str:
+    """All words that are allowed, and the one that a value probably means."""
+    texts = [word if isinstance(word, str) else json.dumps(word) for word in words]
+    return ", ".join(texts) + (_meant_word(texts, value) if isinstance(value, str) else "")
+
+
 def _known(part: Schema, unknown: str) -> str:
     """The property that an unknown name probably means, otherwise all properties if they are few."""
-    names = {_letters(name): name for name in part.get("properties", {})}
-    near = get_close_matches(_letters(unknown[:MAX_VALUE]), names, n=1)
-    if near:
-        return f'. Did you mean "{names[near[0]]}"?'
+    names = list(part.get("properties", {}))
+    if near := _meant_word(names, unknown):
+        return near
     if not 0 < len(names) <= MAX_KNOWN:
         return ""
-    return f". Known are {', '.join(names.values())}."
+    return f". Known are {', '.join(names)}."
+
+
+def _meant_word(words: Sequence[str], text: str) -> str:
+    """The word that a text is similar to, as a question. Empty if there is none."""
+    letters = {_letters(word): word for word in words}
+    near = get_close_matches(_letters(text[:MAX_VALUE]), letters, n=1)
+    return f'. Did you mean "{letters[near[0]]}"?' if near else ""
 
 
 def _letters(name: str) -> str:
@@ -198,7 +228,7 @@ def _meant(left: list[Schema], value: Any, place: Place) -> Schema | Complaint:
             return Complaint(place, f'"{name}" is a required property', name)
         if not fitting:
             words = dict.fromkeys(word for each in left for word in _words(each).get(name, []))
-            return Complaint((*place, name), f"give one of {', '.join(words)}")
+            return Complaint((*place, name), f"give one of {_choice(list(words), value[name])}")
         left = fitting
     return left[0] if len(left) == 1 else _by_property(left, value, place)
 

@@ -10,6 +10,7 @@ import pytest
 from contract_tests.broken_bodies import Broken, all_broken
 from contract_tests.operations import all_operations
 from gateway.api import contract
+from gateway.api.checks import MAX_MESSAGE_CHARACTERS
 from gateway.api.pattern_errors import EXTENSION, SENTENCES
 from gateway.api.schema_errors import complaint, first_mistake
 
@@ -91,6 +92,50 @@ def test_every_pattern_of_a_request_has_a_sentence_for_errors() -> None:
         p for p, text in sentences.items() if not re.fullmatch(r"[A-Z].{10,150}[.]", text)
     ] == []
     assert SENTENCES.keys() - sentences.keys() == set()
+
+
+def choices(schema: Any) -> list[Schema]:
+    """The schemas with a list of allowed words inside a schema."""
+    if isinstance(schema, list):
+        return [found for part in schema for found in choices(part)]
+    if not isinstance(schema, dict):
+        return []
+    own = [schema] if isinstance(schema.get("enum"), list) else []
+    return own + [found for part in schema.values() for found in choices(part)]
+
+
+CHOICES = [found for schema in SCHEMAS for found in choices(schema)]
+
+
+def test_the_error_of_a_choice_names_all_its_words_and_fits_a_message() -> None:
+    most = 0
+    for each in CHOICES:
+        told = first_mistake({"enum": each["enum"]}, "?").message
+        assert [word for word in each["enum"] if str(word) not in told] == []
+        assert len(told) < MAX_MESSAGE_CHARACTERS
+        most = max(most, len(each["enum"]))
+    assert most > 3
+
+
+@pytest.mark.parametrize(
+    ("value", "meant"),
+    [("MESSAGE.SENT", "message.sent"), ("mesage_sent", "message.sent"), ("x", None), (7, None)],
+)
+def test_the_word_that_is_meant_is_suggested(value: Any, meant: str | None) -> None:
+    told = first_mistake({"enum": ["number.banned", "message.sent"]}, value).message
+    assert told.endswith(f'Did you mean "{meant}"?' if meant else "message.sent")
+
+
+@pytest.mark.parametrize(("text", "is_lost"), [("T00:00:00 01:00", True), (" 00:00:00Z", False)])
+def test_the_error_of_a_time_shows_one_and_says_that_a_url_changes_a_plus(
+    text: str,
+    is_lost: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    schema = {"type": "string", "format": "date-time"}
+    told = first_mistake(schema, f"2025-01-01{text}").message
+    assert ("%2B" in told) == is_lost
+    [shown] = set(re.findall(r"like (\S+Z)", told))
+    assert complaint(schema, shown) is None
 
 
 def test_every_pattern_compiles_in_ruby() -> None:

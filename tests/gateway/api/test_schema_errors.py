@@ -88,7 +88,7 @@ def test_a_valid_value_has_no_error(schema: Schema, body: Body) -> None:
         ({"kind": "square", "side": "x"}, "/side", "not of type"),
         ({"kind": "square", "side": 1, "radius": 2}, "/radius", "'radius' was unexpected"),
         ({"kind": "point", "side": 1}, "/side", "'side' was unexpected"),
-        ({"kind": "point", "colour": "blue"}, "/colour", '"blue" is not one of "red"'),
+        ({"kind": "point", "colour": "blue"}, "/colour", '"blue" is not one of red'),
         ({"kind": "line"}, "/kind", "give one of circle, square, point"),
         ({"kind": ["circle"]}, "/kind", "give one of circle, square, point"),
         ({"radius": 1}, "/kind", '"kind" is a required property'),
