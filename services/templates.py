@@ -6,12 +6,14 @@ The answers show the copy (services.template_copy). If it is out of date, it is 
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import orjson
 
 from models import clock
+from models.accounts.scope import present_numbers, visible
 from models.database import commit, exclusively, read
 from models.errors import (
     ConflictError,
@@ -34,6 +36,7 @@ from services.network_failures import Asked, active_number, answer_to, asking
 from services.repeating import Answer, KeyTakenError, Once, claimed
 
 MARKETING = "MARKETING"
+CREATED = 201
 UNKNOWN_CATEGORY = (
     "the network showed no template of this name and language, so its category is unknown."
 )
@@ -67,11 +70,11 @@ async def list_templates(
 ) -> tuple[Page[Template], list[str]]:
     """The templates with these values, and the active numbers of their business account.
 
-    Raises DomainError.
+    An API key that is limited to numbers sees no others. Raises DomainError.
     """
     number = await _up_to_date(account_id, number_id)
     page = await read(partial(Template.search, number, limit, start, **wanted))
-    return page, await read(partial(template_copy.number_ids_of, number))
+    return page, await _numbers_shown(number)
 
 
 async def create_template(
@@ -81,11 +84,23 @@ async def create_template(
 
     ``submitted`` has name, language, category and components. Raises DomainError.
     """
-    return await _submit(await _able_to_submit(account_id, number_id, submitted), submitted)
+    number = await _able_to_submit(account_id, number_id, submitted)
+    template, number_ids = await _submit(number, submitted)
+    return template, visible(number_ids)
 
 
 async def create_template_once(submitted: Mapping[str, Any], number_id: str, once: Once) -> Answer:
     """``create_template`` for a request with an Idempotency-Key. Raises DomainError."""
+    answer = await _create_once(submitted, number_id, once)
+    if present_numbers.get() is None or answer.status != CREATED:
+        return answer
+    # The stored response is also for a repetition under another API key.
+    template = orjson.loads(answer.body)
+    template["numberIds"] = visible(template["numberIds"])
+    return replace(answer, body=orjson.dumps(template).decode())
+
+
+async def _create_once(submitted: Mapping[str, Any], number_id: str, once: Once) -> Answer:
     # Before a replay: the API key may be limited to other numbers.
     await read(partial(Number.owned, number_id, once.account_id))
     if known := await read(once.known):
@@ -127,7 +142,11 @@ async def _submit(
 
 
 def _created(template: Template, number_ids: list[str]) -> Answer:
-    return Answer(201, orjson.dumps(template_object(template, number_ids)).decode())
+    return Answer(CREATED, orjson.dumps(template_object(template, number_ids)).decode())
+
+
+async def _numbers_shown(number: Number) -> list[str]:
+    return visible(await read(partial(template_copy.number_ids_of, number)))
 
 
 @exclusively
@@ -158,7 +177,7 @@ async def update_template(
     async with asking(Templates, number, EDITING) as (network, sender):
         await network.update_template(sender, template_id, dict(changes))
     template = await commit(partial(template_copy.edit, rows[0], changes))
-    return template, await read(partial(template_copy.number_ids_of, number))
+    return template, await _numbers_shown(number)
 
 
 async def refresh_templates(account_id: str, number_id: str) -> None:

@@ -43,6 +43,12 @@ def require_number(number_id: str | None, field: str | None = None) -> None:
         )
 
 
+def visible(number_ids: Iterable[str]) -> list[str]:
+    """Those of these numbers that the key of the request may reach."""
+    allowed = present_numbers.get()
+    return [each for each in number_ids if allowed is None or each in allowed]
+
+
 def chosen_number(number_id: str | None) -> str | None:
     """The number to filter a list by: the given one, or else the only one of the key.
 

@@ -21,7 +21,7 @@ from models.messages.message import Message
 # The end of the envelope of a message whose content is too large to be stored twice, and its content there.
 _CUT, _WHOLE, _NO_BODY = ',"truncated":true}}', "}}", '"body":{}'
 # orjson fails for half of a surrogate pair, which a text of the network may contain.
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class Event(BaseModel):
@@ -120,7 +120,7 @@ def identified(event_id: str, payload: str) -> str:
 
 def envelope(kind: str, at: int, data: Mapping[str, Any]) -> str:
     """An event as JSON text. Webhooks receive it with its identifier (docs/webhooks.md)."""
-    return _encode({"event": kind, "timestamp": clock.timestamp(at), "data": data})
+    return encode({"event": kind, "timestamp": clock.timestamp(at), "data": data})
 
 
 class ErasedEvent(BaseModel):

@@ -154,7 +154,7 @@ class _TemplateAlways(TypedDict):
     id: str
     """The network's identifier."""
     numberIds: list[Identifier]
-    """The account's active numbers that can send it."""
+    """The account's active numbers that can send it. An API key that is limited to numbers sees only its own."""
     name: str
     """The name of the template."""
     language: str

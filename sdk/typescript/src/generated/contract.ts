@@ -1125,7 +1125,7 @@ export interface components {
         Template: {
             /** @description The network's identifier. */
             id: string;
-            /** @description The account's active numbers that can send it. */
+            /** @description The account's active numbers that can send it. An API key that is limited to numbers sees only its own. */
             numberIds: components["schemas"]["Identifier"][];
             /** @description The name of the template. */
             name: string;
