@@ -21,15 +21,24 @@ METHODS = ("get", "put", "post", "patch", "delete")
 SECONDS_OF_FILES, SECONDS_OF_EVENTS = "600.0", "math.inf"
 SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
 NOTE = "Written by tooling/sdk_python.py: make sdk."
+# Only asyncio can end a read that is waiting.
+ONLY_BLOCKING = (
+    "The time is checked when data arrives: a server that sends single bytes exceeds it."
+)
 # How asyncio's code becomes blocking code.
 BLOCKING = (
     (r"The client for asyncio\..*from this module", "The blocking client, from async_client.py"),
+    (r"(?s)async def _until\(.*?\n\n\n", ""),
+    (r"await _until\([\w.]*, (.*\))\)", r"\1"),
+    (r"\banext\(", "next("),
+    (r"all its ``attempts``\.\n", f"all its ``attempts``.\n    {ONLY_BLOCKING}\n"),
     (r"        import asyncio .*\n\n", ""),
     (r"\basync (with|for|def) ", r"\1 "),
     (r"``async with``", "a ``with`` statement"),
     (r"\bawait ", ""),
     (r"async_operations", "operations"),
     (r"\bAsyncGenerator\[(.*), None\]", r"Generator[\1, None, None]"),
+    (r", Awaitable\b", ""),
     (r"\bAsync([A-Z])", r"\1"),
     (r"__a(enter|exit|iter)__", r"__\1__"),
     (r"\baiter_bytes", "iter_bytes"),

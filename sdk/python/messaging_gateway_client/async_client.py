@@ -15,12 +15,23 @@ from messaging_gateway_client.replies import Reply, file_name, items_of, next_qu
 from messaging_gateway_client.retries import Call, Request, base_url, first_headers, opened
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection
     from os import PathLike
 
     import httpx
 
     from messaging_gateway_client import types
+
+
+async def _until(end: float, result: Awaitable[Any]) -> Any:
+    """The result. Raises NoResponseError at the end: httpx limits the time of each read only."""
+    import asyncio  # noqa: PLC0415 - it takes long to import
+
+    try:
+        # A little later than the limits of httpx, whose error tells if nothing was sent.
+        return await asyncio.wait_for(result, end + 0.1 - time.monotonic())
+    except asyncio.TimeoutError as error:
+        raise unusable("The response did not arrive in time.") from error
 
 
 class AsyncDownload:
@@ -42,8 +53,9 @@ class AsyncDownload:
     async def __aiter__(self) -> AsyncIterator[bytes]:
         import httpx  # noqa: PLC0415 - see retries.py
 
+        chunks = self._response.aiter_bytes()
         try:
-            async for chunk in self._response.aiter_bytes():
+            while chunk := await _until(self._ends_at, anext(chunks, b"")):
                 if time.monotonic() > self._ends_at:
                     raise unusable("The rest of the response did not arrive in time.")
                 yield chunk
@@ -79,8 +91,8 @@ class AsyncDownload:
 class AsyncClient(AsyncOperations):
     """The API at ``url``, such as ``https://gateway.example.com/api``, with an API key.
 
-    ``timeout`` is the time in seconds that a call may take with all its ``attempts``. ``http`` replaces the
-    HTTP client, for example to set a proxy or a certificate authority.
+    ``timeout`` is the time in seconds that a call may take with all its ``attempts``.
+    ``http`` replaces the HTTP client, for example to set a proxy or a certificate authority.
     """
 
     def __init__(
@@ -184,15 +196,14 @@ class AsyncClient(AsyncOperations):
         """A response whose body is not read yet. Raises NoResponseError."""
         import httpx  # noqa: PLC0415 - see retries.py
 
-        sent = self._http.build_request(
-            files=form, **call.arguments(self._url, self._headers, seconds)
-        )
-        ends_at = time.monotonic() + seconds
+        end = time.monotonic() + seconds
+        arguments = call.arguments(self._url, self._headers, seconds)
+        sent = self._http.build_request(files=form, **arguments)
         try:
-            response = await self._http.send(sent, stream=True, follow_redirects=False)
+            response = await _until(end, self._http.send(sent, stream=True, follow_redirects=False))
         except httpx.RequestError as error:
             raise call.lost(error) from error
-        return AsyncDownload(response, ends_at)
+        return AsyncDownload(response, end)
 
     async def _sleep(self, seconds: float) -> None:
         import asyncio  # noqa: PLC0415 - it takes long to import

@@ -42,8 +42,9 @@ class Download:
     def __iter__(self) -> Iterator[bytes]:
         import httpx  # noqa: PLC0415 - see retries.py
 
+        chunks = self._response.iter_bytes()
         try:
-            for chunk in self._response.iter_bytes():
+            while chunk := next(chunks, b""):
                 if time.monotonic() > self._ends_at:
                     raise unusable("The rest of the response did not arrive in time.")
                 yield chunk
@@ -79,8 +80,9 @@ class Download:
 class Client(Operations):
     """The API at ``url``, such as ``https://gateway.example.com/api``, with an API key.
 
-    ``timeout`` is the time in seconds that a call may take with all its ``attempts``. ``http`` replaces the
-    HTTP client, for example to set a proxy or a certificate authority.
+    ``timeout`` is the time in seconds that a call may take with all its ``attempts``.
+    The time is checked when data arrives: a server that sends single bytes exceeds it.
+    ``http`` replaces the HTTP client, for example to set a proxy or a certificate authority.
     """
 
     def __init__(
@@ -184,15 +186,14 @@ class Client(Operations):
         """A response whose body is not read yet. Raises NoResponseError."""
         import httpx  # noqa: PLC0415 - see retries.py
 
-        sent = self._http.build_request(
-            files=form, **call.arguments(self._url, self._headers, seconds)
-        )
-        ends_at = time.monotonic() + seconds
+        end = time.monotonic() + seconds
+        arguments = call.arguments(self._url, self._headers, seconds)
+        sent = self._http.build_request(files=form, **arguments)
         try:
             response = self._http.send(sent, stream=True, follow_redirects=False)
         except httpx.RequestError as error:
             raise call.lost(error) from error
-        return Download(response, ends_at)
+        return Download(response, end)
 
     def _sleep(self, seconds: float) -> None:
         time.sleep(seconds)

@@ -99,9 +99,7 @@ def error_of(status: int, headers: Mapping[str, str], body: bytes) -> GatewayErr
         code, message = str(error["code"]), str(error["message"])
         details = dict(error.get("details") or {})
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        text = (
-            f"The response with status {status} is not the gateway's. Check the address of the API."
-        )
+        text = f"The response with status {status} is not the gateway's. Check the address."
         return NoResponseError(text, may_have_arrived=True, status=status, **of_headers)
     kind = CLASSES.get(status, ServerError if status >= SERVER_ERRORS else GatewayError)
     is_replayed = headers.get("Idempotency-Replayed") == "true"

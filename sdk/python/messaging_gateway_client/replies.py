@@ -25,16 +25,12 @@ class Reply(NamedTuple):
         """Itself. Raises GatewayError unless it is a success, with a JSON object if ``is_json``."""
         if self.status not in range(200, 300):
             raise error_of(self.status, self.headers, self.body)
-        if is_json and not isinstance(self._parsed(), dict):
+        if is_json and not isinstance(self.json(), dict):
             raise unusable("The response is no JSON object. Check the address.", self.status)
         return self
 
-    def json(self) -> dict[str, Any]:
-        """The object of a success."""
-        found: dict[str, Any] = self._parsed()
-        return found
-
-    def _parsed(self) -> Any:
+    def json(self) -> Any:
+        """The value of the body. None if it is no JSON."""
         try:
             return json.loads(self.body)
         except (ValueError, RecursionError):

@@ -163,10 +163,8 @@ class Call:
         import httpx  # noqa: PLC0415 - see above
 
         unsent = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
-        return NoResponseError(
-            f"{self} got no response: {reason!r}.",
-            may_have_arrived=not isinstance(reason, unsent),
-        )
+        text = f"{self} got no response: {reason!r}."
+        return NoResponseError(text, may_have_arrived=not isinstance(reason, unsent))
 
     def pause_after(self, error: GatewayError) -> float:
         """Seconds to wait before the next attempt. Raises the error if there is none."""
