@@ -163,7 +163,7 @@ class Hostile:
     def _end(self, connection: socket.socket, treated: str) -> None:
         if treated == "reset":
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
-        elif treated in {"silent", "stalled"}:
+        elif treated in {"silent", "stalled", "quiet"}:
             connection.settimeout(SILENCE_SECONDS)
             connection.recv(1)
 
@@ -179,17 +179,19 @@ class Hostile:
             b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
         )
         text = "".join(_blocks(int(asked.after or 0), chance, asked.treated)).encode()
-        if asked.treated == "half":
+        if asked.treated in {"half", "quiet"}:
             text = text[: text.index(f"id: {EVENTS // 2 + 1}".encode())]
         elif asked.treated in {"cut", "reset", "stalled"}:
             text = text[: chance.randrange(len(text))]
-        for piece in _pieces(text, chance):
+        sizes = [7] if asked.treated == "slow" else [1, 7, 100, 5000]
+        for piece in _pieces(text, chance, sizes):
             connection.sendall(piece)
             time.sleep(0.001)
 
 
 EVENTS = 20
-STREAMS = (OK, "half", "junk", "cut", "reset", "stalled")
+# "half" ends in the middle, "quiet" only stops to send. "slow" lasts longer than clients accept silence.
+STREAMS = (OK, "half", "quiet", "slow", "junk", "cut", "reset", "stalled")
 SINCE = "2026-11-29T23:50:00.000Z"
 
 
@@ -217,9 +219,9 @@ def _blocks(after: int, chance: random.Random, treated: str) -> Iterator[str]:
             yield f'id: {number + 1}{end}data: {{"id": "evt_{end}{end}'
 
 
-def _pieces(text: bytes, chance: random.Random) -> Iterator[bytes]:
+def _pieces(text: bytes, chance: random.Random, sizes: list[int]) -> Iterator[bytes]:
     while text:
-        size = chance.choice([1, 7, 100, 5000])
+        size = chance.choice(sizes)
         yield text[:size]
         text = text[size:]
 

@@ -29,7 +29,7 @@ from contract_tests.harness import free_port
 # Of each task. Those of hostile.mts are: 1.5 s for a call, 20 s for the events.
 SEEDS = int(os.environ.get("SDK_SEEDS", "60"))
 # A page is a call. A machine under load delays timers.
-CALL_MS, SLACK_MS = 1500, 1500
+CALL_MS, SILENCE_MS, SLACK_MS = 1500, 200, 1500
 DEADLINES = {"list": 2 * CALL_MS}
 ERRORS = {"ApiError", "UnexpectedResponseError", "ConnectionError", "TimeoutError"}
 # These may be repeated at any time. The others are POST or DELETE without a key.
@@ -173,6 +173,21 @@ def test_events_come_once_each_and_in_order_over_broken_streams(caller: Caller) 
     calls = [_seed("follow", *each, OK, number=n) for n, each in enumerate(chosen)]
     for call in caller(calls):
         assert call.told.get("value") == VALUES["follow"], call
+
+
+def test_a_silent_stream_is_opened_again_after_the_last_event(caller: Caller) -> None:
+    [call] = caller([_seed("follow", "quiet", OK)])
+    assert call.told.get("value") == VALUES["follow"], call
+    assert [each.query for each in call.asked] == [{}, {"after": [str(EVENTS // 2)]}]
+    # Without a limit for silence, the stream lasts until the server closes it.
+    assert call.told["ms"] < CALL_MS + SLACK_MS, call
+
+
+def test_a_stream_with_data_stays_open_for_longer_than_silence_may_last(caller: Caller) -> None:
+    [call] = caller([_seed("follow", "slow")])
+    assert call.told.get("value") == VALUES["follow"], call
+    assert call.told["ms"] > SILENCE_MS
+    assert len(call.asked) == 1
 
 
 def test_a_refused_cursor_reads_the_last_events_again_and_leaves_out_known_ones(
