@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tarfile
 from email import message_from_bytes
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -33,6 +34,7 @@ SDIST = DIST / f"{FILE_NAME}.tar.gz"
 SBOM = DIST / f"{NAME}-{VERSION}.cdx.json"
 SANDBOX = DIST / f"whatsapp_sandbox-{VERSION}-py3-none-any.whl"
 SDK = ROOT / "sdk" / "python"
+SDK_NAME = "messaging-gateway-client"
 SDK_WHEEL = DIST / f"messaging_gateway_client-{VERSION}-py3-none-any.whl"
 SDK_SDIST = DIST / f"messaging_gateway_client-{VERSION}.tar.gz"
 SDK_TYPESCRIPT = DIST / f"messaging-gateway-client-{VERSION}.tgz"
@@ -68,7 +70,7 @@ class InstalledRun(FirstRun):
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A new virtual environment with the wheel and its locked requirements."""
+    """A new virtual environment with the wheels and their locked requirements."""
     folder = tmp_path_factory.mktemp("environment") / "venv"
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     pip = [str(folder / "bin" / "pip"), "install", "--quiet", "--require-hashes", "-r"]
@@ -139,7 +141,7 @@ def test_the_sdist_builds_the_same_wheel(tmp_path: Path) -> None:
     assert (tmp_path / "built" / WHEEL.name).read_bytes() == WHEEL.read_bytes()
 
 
-def test_the_sbom_is_valid_and_lists_the_runtime_lock_and_the_bundled_scripts() -> None:
+def test_the_sbom_is_valid_and_lists_the_runtime_lock_our_client_and_the_bundled_scripts() -> None:
     text = SBOM.read_text()
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
     components = yaml.safe_load(text)["components"]
@@ -149,7 +151,9 @@ def test_the_sbom_is_valid_and_lists_the_runtime_lock_and_the_bundled_scripts() 
     assert {_pin(c) for c in components if c["purl"].startswith("pkg:pypi/")} == pinned
     bundled = {_package(c) for c in components if c["purl"].startswith("pkg:npm/")}
     assert bundled == set(BUNDLED)
-    assert len(components) == len(pinned) + len(bundled)
+    (client,) = (component for component in components if component["name"] == SDK_NAME)
+    assert client["hashes"][0]["content"] == sha256(SDK_WHEEL.read_bytes()).hexdigest()
+    assert len(components) == len(pinned) + len(bundled) + 1
 
 
 def _pin(component: dict[str, Any]) -> str:
@@ -160,9 +164,9 @@ def _package(component: dict[str, Any]) -> str:
     return "/".join(filter(None, [component.get("group"), component["name"]]))
 
 
-def test_the_image_installs_the_wheel_and_ends_like_the_one_of_deploy() -> None:
+def test_the_image_installs_the_wheels_and_ends_like_the_one_of_deploy() -> None:
     text = (DIST / "Containerfile").read_text()
-    assert f"COPY requirements.txt {WHEEL.name} ./\n" in text
+    assert f"COPY requirements.txt {WHEEL.name} {SDK_WHEEL.name} ./\n" in text
     copied = [line for line in text.splitlines() if line.startswith(("COPY", "ADD"))]
     assert copied[1:] == ["COPY --from=build /opt/gateway /opt/gateway"]
     label = f'LABEL org.opencontainers.image.version="{VERSION}"\n'

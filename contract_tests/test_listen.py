@@ -124,7 +124,7 @@ class Listener:
         """Wait for its ``count``th connection."""
 
         def is_connected() -> bool:
-            return self.log.read_text().count("Connected.") >= count
+            return self.log.read_text().count("Connected to") >= count
 
         wait_for(is_connected, f"connection {count} of listen", SETTLE_SECONDS)
 
@@ -239,7 +239,7 @@ def test_four_documented_commands_deliver_a_verified_event_to_a_laptop(
         wait_for(lambda: _is_open(int(port)), "the receiver")
         with (up.folder / "listen.log").open("w") as log:
             start(listen, stderr=log)
-        wait_for(lambda: "Connected." in Path(log.name).read_text(), "a connected listen")
+        wait_for(lambda: "Connected to" in Path(log.name).read_text(), "a connected listen")
         assert start(trigger).wait(WAIT_SECONDS) == 0
         assert receiver.stdout is not None
         verified = json.loads(receiver.stdout.readline())

@@ -23,7 +23,7 @@ IMAGE = """\
 {base} AS build
 RUN python -m venv --without-pip /opt/gateway
 WORKDIR /release
-COPY requirements.txt {wheel} ./
+COPY requirements.txt {wheels} ./
 RUN pip --python /opt/gateway install --no-cache-dir --require-hashes -r requirements.txt
 
 {base}
@@ -35,14 +35,15 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def requirements(wheel: Path) -> str:
-    """The runtime lock and the wheel, with hashes, as one file for pip."""
+def requirements(wheels: list[Path]) -> str:
+    """The runtime lock and the wheels, with hashes, as one file for pip."""
     lock = (ROOT / "requirements.lock").read_text()
-    return f"{lock}./{wheel.name} \\\n    --hash=sha256:{_digest(wheel)}\n"
+    ours = [f"./{wheel.name} \\\n    --hash=sha256:{_digest(wheel)}\n" for wheel in wheels]
+    return "".join([lock, *ours])
 
 
-def containerfile(wheel: Path) -> str:
-    """The image of deploy/Containerfile, with the released wheel instead of the sources."""
+def containerfile(wheels: list[Path]) -> str:
+    """The image of deploy/Containerfile, with the released wheels instead of the sources."""
     text = CONTAINERFILE.read_text()
     before, _, last = text.rpartition("\nFROM ")
     arguments = [line for line in before.splitlines() if line.startswith("ARG ")]
@@ -51,7 +52,7 @@ def containerfile(wheel: Path) -> str:
         version=VERSION,
         arguments="\n".join(arguments),
         base=f"FROM {image}",
-        wheel=wheel.name,
+        wheels=" ".join(wheel.name for wheel in wheels),
         rest=rest,
     )
 
@@ -62,14 +63,14 @@ def main() -> None:
         sys.exit(f"A release is built from a commit. Commit or remove these first:\n{changed}")
     shutil.rmtree(DIST, ignore_errors=True)
     DIST.mkdir()
-    build(ROOT, DIST, "wheel", "sdist", made_at=commit_time())
-    (wheel,) = DIST.glob("*.whl")
+    for folder in (ROOT, ROOT / "sdk" / "python"):
+        build(folder, DIST, "wheel", "sdist", made_at=commit_time())
+    wheels = [_, client] = sorted(DIST.glob("*.whl"))
     build(ROOT / "sandbox", DIST, "wheel", made_at=commit_time())
-    build(ROOT / "sdk" / "python", DIST, "wheel", "sdist", made_at=commit_time())
     pack(DIST)
-    (DIST / f"{NAME}-{VERSION}.cdx.json").write_text(sbom(commit_time()))
-    (DIST / "requirements.txt").write_text(requirements(wheel))
-    (DIST / "Containerfile").write_text(containerfile(wheel))
+    (DIST / f"{NAME}-{VERSION}.cdx.json").write_text(sbom(commit_time(), client))
+    (DIST / "requirements.txt").write_text(requirements(wheels))
+    (DIST / "Containerfile").write_text(containerfile(wheels))
     sums = [f"{_digest(path)}  {path.name}\n" for path in sorted(DIST.iterdir())]
     (DIST / "SHA256SUMS").write_text("".join(sums))
     print("".join(sums), end="")

@@ -9,7 +9,9 @@ import re
 from base64 import b64decode
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from hashlib import sha256
 from importlib.metadata import PackageMetadata, PackageNotFoundError, metadata
+from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
@@ -34,9 +36,9 @@ ALGORITHMS = {"sha512": HashAlgorithm.SHA_512}
 MAX_LICENSE = 100
 
 
-def sbom(made_at: int) -> str:
-    """The JSON text, with its time of creation in seconds since 1970."""
-    components = [*_required(), *_bundled()]
+def sbom(made_at: int, client: Path) -> str:
+    """The JSON text, with its time of creation in seconds since 1970. ``client`` is our client's wheel."""
+    components = [*_required(), _ours(client), *_bundled()]
     bom = Bom(components=components)
     bom.metadata.timestamp = datetime.fromtimestamp(made_at, UTC)
     bom.metadata.component = _product()
@@ -56,6 +58,13 @@ def _required() -> Iterator[Component]:
     for name, version, hashes in PINNED.findall((ROOT / "requirements.lock").read_text()):
         digests = [HashType(alg=HashAlgorithm.SHA_256, content=h) for h in HASH.findall(hashes)]
         yield _component(PackageURL("pypi", name=name, version=version), _license(name), digests)
+
+
+def _ours(wheel: Path) -> Component:
+    name, version, *_ = wheel.name.split("-")
+    digest = HashType(alg=HashAlgorithm.SHA_256, content=sha256(wheel.read_bytes()).hexdigest())
+    url = PackageURL("generic", name=name.replace("_", "-"), version=version)
+    return _component(url, SETTINGS["project"]["license"], [digest])
 
 
 def _bundled() -> Iterator[Component]:

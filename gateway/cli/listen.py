@@ -2,25 +2,26 @@
 
 import contextlib
 import json
+import logging
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from types import FrameType
 from typing import Any
 from urllib.parse import urlsplit
 
 import click
-import requests
+import httpx
 
+from gateway import __version__
 from gateway.cli import profile
 from gateway.cli.messages import person_of, text_of
 from gateway.cli.output import cut
 from gateway.cli.profile import Profile
-from gateway.cli.remote import USER_AGENT, as_error
-from gateway.client import Events, Record, ResponseError
-from gateway.client.connection import reason_of
+from gateway.cli.remote import connected, reason_of
+from messaging_gateway_client import types
 from webhooks import signing
 from webhooks.kinds import EventKind
 
@@ -31,7 +32,7 @@ INDENT = " " * 10
 TIMEOUT_SECONDS = 10
 # Seconds between the attempts to send one event.
 PAUSES = (1.0, 3.0, 10.0)
-HEADERS = {"Content-Type": "application/json", "User-Agent": USER_AGENT, "Connection": "close"}
+HEADERS = {"Content-Type": "application/json", "User-Agent": f"gateway-cli/{__version__}"}
 # Ctrl-C and the end of a service.
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -66,7 +67,7 @@ number_option: Callable[[Any], Any] = click.option(
 
 
 def forward(
-    record: Record,
+    record: Mapping[str, Any],
     url: str,
     secret: str,
     note: Callable[[], None],
@@ -97,24 +98,40 @@ def forward(
 def _post(url: str, body: bytes, headers: dict[str, str]) -> dict[str, Any]:
     began = time.monotonic()
     status, error = None, None
-    # A connection for each attempt: reusing one that the receiver has just closed would fail.
-    with requests.Session() as session:
-        # No proxy and no ~/.netrc: both programs are on this machine.
-        session.trust_env = False
-        options: dict[str, Any] = {"timeout": TIMEOUT_SECONDS, "allow_redirects": False}
-        try:
-            status = session.post(url, body, headers=HEADERS | headers, **options).status_code
-        except requests.RequestException as failure:
-            error = reason_of(failure)
+    try:
+        status = _http().post(url, content=body, headers=headers).status_code
+    except (httpx.HTTPError, httpx.InvalidURL) as failure:
+        error = reason_of(failure)
     duration = round((time.monotonic() - began) * 1000)
     return {"status": status, "error": error, "durationMs": duration}
 
 
-def encode(record: dict[str, Any]) -> bytes:
+@cache
+def _http() -> httpx.Client:
+    """The client of a receiver on this machine, so without a proxy.
+
+    It keeps no connection: reusing one that the receiver has just closed would fail.
+    """
+    return httpx.Client(
+        headers=HEADERS,
+        timeout=TIMEOUT_SECONDS,
+        limits=httpx.Limits(max_keepalive_connections=0),
+        trust_env=False,
+    )
+
+
+def encode(record: Mapping[str, Any]) -> bytes:
     """The envelope of an event, in the bytes that a delivery has."""
     envelope = {name: record[name] for name in ("id", "event", "timestamp", "data")}
     text = json.dumps(envelope, ensure_ascii=False, separators=(",", ":"))
     return text.encode(errors="replace")
+
+
+class _Said(logging.Handler):
+    """Shows what a library logs."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        _say(record.getMessage())
 
 
 @contextlib.contextmanager
@@ -153,7 +170,7 @@ def _held_back() -> Iterator[None]:
 @events_option
 @number_option
 @lines_option
-def tail(events: list[str], number_id: str | None, *, as_json: bool) -> None:
+def tail(events: list[types.EventKind], number_id: str | None, *, as_json: bool) -> None:
     """Show events as they happen, one line each.
 
     Ctrl-C ends it.
@@ -170,7 +187,12 @@ def tail(events: list[str], number_id: str | None, *, as_json: bool) -> None:
 @click.option("--resume", is_flag=True, help="Begin after the last event of an earlier listen.")
 @lines_option
 def listen(
-    forward_to: str, events: list[str], number_id: str | None, *, resume: bool, as_json: bool
+    forward_to: str,
+    events: list[types.EventKind],
+    number_id: str | None,
+    *,
+    resume: bool,
+    as_json: bool,
 ) -> None:
     """Forward events to a local URL.
 
@@ -193,26 +215,20 @@ def listen(
 
 
 def _events_of(
-    ours: Profile, kinds: list[str], number_id: str | None, cursor: str | None = None
-) -> Iterator[Record]:
-    """The account's events. Fails with a one-line error if the gateway refuses the request."""
-    events = Events(
-        ours.url,
-        ours.key,
-        cursor,
-        kinds=kinds,
-        number_id=number_id,
-        say=_say,
-        on_gap=_say,
-        user_agent=USER_AGENT,
-    )
-    try:
-        yield from events
-    except ResponseError as error:
-        raise as_error(error) from None
+    ours: Profile, kinds: list[types.EventKind], number_id: str | None, cursor: str | None = None
+) -> Iterator[types.EventRecord]:
+    """The account's events. Fails with a one-line error if the gateway refuses the request.
+
+    The SDK logs when the stream breaks and is connected again.
+    """
+    told = logging.getLogger("messaging_gateway_client")
+    told.addHandler(_Said())
+    told.setLevel(logging.INFO)
+    with connected(ours) as client:
+        yield from client.follow(after=cursor, event=kinds or None, number_id=number_id)
 
 
-def _row(record: Record) -> str:
+def _row(record: types.EventRecord) -> str:
     data = record["data"]
     if record["event"].startswith("message."):
         about = f"{person_of(data)}  {text_of(data)}"
@@ -222,11 +238,11 @@ def _row(record: Record) -> str:
     return cut(f"{_start(record)}  {about}", shutil.get_terminal_size().columns)
 
 
-def _start(record: Record) -> str:
+def _start(record: types.EventRecord) -> str:
     return f"{record['timestamp'][11:19]}  {record['event']:<{KIND_WIDTH}}"
 
 
-def _result(record: Record, made: dict[str, Any]) -> str:
+def _result(record: types.EventRecord, made: dict[str, Any]) -> str:
     row = f"{_start(record)}  {record['id']}  {made['status'] or '---'}  {made['durationMs']} ms"
     if made["forwarded"]:
         return row

@@ -2,13 +2,16 @@
 
 import json
 import uuid
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 import click
 
+from gateway.cli import profile
 from gateway.cli.options import since_option, until_option
 from gateway.cli.output import json_option, show
-from gateway.cli.remote import NoAnswerError, Remote, asks, connect
+from gateway.cli.remote import asks, connected, line_of
+from messaging_gateway_client import Client, NoResponseError, types
 from models.clock import timestamp
 
 MAX_LISTED = 100
@@ -16,19 +19,20 @@ ACTIVE = "ACTIVE"
 STATUSES = ("pending", "sent", "delivered", "read", "failed", "unknown", "received")
 
 
-def choose_number(remote: Remote, number_id: str | None, *, active: bool = True) -> dict[str, Any]:
+def choose_number(
+    client: Client, number_id: str | None, *, active: bool = True
+) -> types.ConnectedNumber:
     """The account's number with this identifier, or its only active one. Fails without one."""
     if number_id is not None:
-        return remote.get(f"/numbers/{number_id}")
-    numbers = remote.get("/numbers", limit=MAX_LISTED)["data"]
+        return client.get_number(number_id)
+    numbers = list(client.iterate_numbers(limit=MAX_LISTED))
     fit = [number for number in numbers if number["status"] == ACTIVE or not active]
     if not fit:
         raise click.ClickException("The account has no active number. Run: gateway numbers list")
     if len(fit) > 1:
         ids = ", ".join(number["id"] for number in fit)
         raise click.UsageError(f"Name one of the numbers with --number: {ids}.")
-    found: dict[str, Any] = fit[0]
-    return found
+    return fit[0]
 
 
 def _json(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Any:
@@ -51,7 +55,7 @@ def _json(_context: click.Context, _parameter: click.Parameter, value: str | Non
 )
 @asks()
 def send(
-    remote: Remote,
+    client: Client,
     to: str,
     text: str | None,
     number_id: str | None,
@@ -69,27 +73,28 @@ def send(
         {"type": "text", "text": {"body": text}} if kind is None else {"type": kind, kind: payload}
     )
     named = {} if reference is None else {"reference": reference}
-    number = choose_number(remote, number_id)
+    number = choose_number(client, number_id)
     body = {"number_id": number["id"], "to": to, **named, **content}
-    return send_once(remote, body, idempotency_key)
+    return send_once(client, body, idempotency_key)
 
 
-def send_once(remote: Remote, body: dict[str, Any], key: str | None = None) -> dict[str, Any]:
+def send_once(client: Client, body: dict[str, Any], key: str | None = None) -> dict[str, Any]:
     """Send a message under a new key. An error names the key, so that a retry does not send twice."""
     key = key or str(uuid.uuid4())
     try:
-        return remote.post("/messages/send", body, {"Idempotency-Key": key})
-    except NoAnswerError as error:
+        message = cast("types.SendMessageRequest", body)
+        return dict(client.send_message(message, idempotency_key=key))
+    except NoResponseError as error:
         again = f"To try again without sending twice: --idempotency-key {key}"
-        raise click.ClickException(f"{error.message} {again}") from None
+        raise click.ClickException(f"{line_of(error, profile.load().url)} {again}") from None
 
 
 @click.command()
-@click.option("--number", "numberId", help="Of this number.")
+@click.option("--number", "number_id", help="Of this number.")
 @click.option("--phone", help="With this person: phone number or user id.")
 @click.option("--direction", type=click.Choice(["inbound", "outbound"]), help="Received or sent.")
 @click.option("--status", type=click.Choice(STATUSES), help="With this status.")
-@click.option("--type", help="Of this type.")
+@click.option("--type", "type_", help="Of this type.")
 @click.option("--reference", help="Sent with this reference.")
 @since_option()
 @until_option()
@@ -105,7 +110,8 @@ def messages(*, as_json: bool, since: int | None, until: int | None, **filters: 
     times = {"since": since, "until": until}
     filters |= {name: timestamp(at) for name, at in times.items() if at is not None}
     filters["direction"] = filters["direction"] and filters["direction"].upper()
-    found = connect().get("/messages", **filters)["data"]
+    with connected() as client:
+        found = [dict(message) for message in client.list_messages(**filters)["data"]]
     if not as_json:
         found = [
             message | {"person": person_of(message), "text": text_of(message)} for message in found
@@ -113,11 +119,11 @@ def messages(*, as_json: bool, since: int | None, until: int | None, **filters: 
     show(found, "createdAt", "status", "person", "text", as_json=as_json)
 
 
-def person_of(message: dict[str, Any]) -> str:
+def person_of(message: Mapping[str, Any]) -> str:
     return str(message["fromNumber" if message["direction"] == "INBOUND" else "toNumber"])
 
 
-def text_of(message: dict[str, Any]) -> str:
+def text_of(message: Mapping[str, Any]) -> str:
     """A message in one line: its text or caption, else its type."""
     body = message["body"]
     said = next(

@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 import click
@@ -28,16 +29,20 @@ json_option: Callable[[Callable[..., None]], Callable[..., None]] = click.option
 )
 
 
-def printed(arguments: Callable[[], Iterable[Any]], *columns: str) -> Decorator:
+def printed(
+    opened: Callable[[], AbstractContextManager[Iterable[Any]]], *columns: str
+) -> Decorator:
     """Print the result of a command. A list is a table of ``columns``, which fit into 80 characters.
 
-    The command gets the option ``--json``, and ``arguments`` first.
+    The command gets the option ``--json``. It runs in the context, whose values are its first arguments.
     """
 
     def decorate(command: Callable[..., Printed]) -> Callable[..., None]:
         @functools.wraps(command)
         def run(*, as_json: bool, **given: Any) -> None:
-            show(command(*arguments(), **given), *columns, as_json=as_json)
+            with opened() as first:
+                result = command(*first, **given)
+            show(result, *columns, as_json=as_json)
 
         return json_option(run)
 
@@ -47,11 +52,11 @@ def printed(arguments: Callable[[], Iterable[Any]], *columns: str) -> Decorator:
 def prints(*columns: str) -> Decorator:
     """Print the result of a command that runs on the opened state."""
 
-    def opened() -> Iterable[Any]:
+    def opened() -> AbstractContextManager[Iterable[Any]]:
         from gateway.cli.database import open_state  # noqa: PLC0415 - it imports the database
 
         open_state()
-        return ()
+        return nullcontext(())
 
     return printed(opened, *columns)
 

@@ -1,94 +1,98 @@
-"""A client of a gateway's HTTP API with the key of the profile, and gateway login, which sets it."""
+"""The API of the profile, through the SDK, and gateway login, which sets the profile."""
 
 import re
 import sys
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from urllib.parse import urlsplit
 
 import click
-import requests
+import httpx
 
-from gateway import __version__
 from gateway.cli import profile
 from gateway.cli.output import Decorator, Printed, printed
-from gateway.cli.profile import LOGIN
-from gateway.client.connection import Bearer, ResponseError, reason_of, refusal_of
+from gateway.cli.profile import LOGIN, Profile
+from messaging_gateway_client import (
+    AuthenticationError,
+    Client,
+    GatewayError,
+    NoResponseError,
+)
 
-SECONDS = 60
-USER_AGENT = f"gateway-cli/{__version__}"
+# Seconds of a call with all its attempts. Those without a gateway take two.
+SECONDS, ATTEMPTS = 60, 4
 PREFIX = "mk_live_"
 KEY = re.compile(f"{PREFIX}[A-Za-z0-9_-]{{43}}")
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
-
-def as_error(refusal: ResponseError) -> click.ClickException:
-    """An error that the gateway responded with, for a person."""
-    hint = f" {LOGIN}" if refusal.status == requests.codes.unauthorized else ""
-    link = f" See {refusal.details['help']}" if "help" in refusal.details else ""
-    return click.ClickException(f"{refusal}{hint}{link}")
-
-
-class NoAnswerError(click.ClickException):
-    """No gateway responds at this address."""
-
-    def format_message(self) -> str:
-        return f"{self.message} Start it, or name another one: gateway login --url"
+# Parts of errors' texts, and the texts that people read instead.
+_REASONS = {
+    "Connection refused": "connection refused",
+    "Name or service not known": "unknown host",
+    "CERTIFICATE_VERIFY_FAILED": "its TLS certificate is not trusted",
+    "WRONG_VERSION_NUMBER": "it does not speak TLS",
+    "No route to host": "no route to host",
+    "Network is unreachable": "network is unreachable",
+}
 
 
-class Remote:
-    """The API at the address of a profile, with its key. A request fails with a one-line error."""
-
-    def __init__(self, url: str, key: str) -> None:
-        self.url = url
-        self._session = requests.Session()
-        self._session.auth = Bearer(key)
-        self._session.headers["User-Agent"] = USER_AGENT
-
-    def get(self, path: str, **query: Any) -> dict[str, Any]:
-        """The JSON object at a path. A parameter of the query that is None is left out."""
-        return self._request("GET", path, params=query)
-
-    def post(
-        self, path: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None
-    ) -> dict[str, Any]:
-        return self._request("POST", path, json=body, headers=headers)
-
-    def _request(self, method: str, path: str, **options: Any) -> dict[str, Any]:
-        options |= {"timeout": SECONDS, "allow_redirects": False}
-        try:
-            response = self._session.request(method, f"{self.url}{path}", **options)
-        except requests.RequestException as error:
-            raise NoAnswerError(f"{self.url} does not answer: {reason_of(error)}.") from None
-        if response.status_code not in range(200, 300):
-            if refusal := refusal_of(response):
-                raise as_error(refusal)
-            status = f"{response.status_code} {response.reason}"
-            raise NoAnswerError(f"{self.url} is no gateway's API, or it is down: {status}.")
-        try:
-            found = response.json()
-        except ValueError:
-            found = None
-        if not isinstance(found, dict):
-            raise NoAnswerError(f"{response.url} did not answer with a JSON object.")
-        return found
+def reason_of(error: BaseException) -> str:
+    """Why there was no response, in a few words. Libraries' texts name classes and error numbers."""
+    for mark, reason in _REASONS.items():
+        if mark in str(error):
+            return reason
+    return "timed out" if isinstance(error, httpx.TimeoutException) else "the connection was lost"
 
 
-def connect() -> Remote:
-    found = profile.load()
-    return Remote(found.url, found.key)
+def line_of(error: GatewayError, url: str) -> str:
+    """An error of the API at this address, for a person."""
+    if isinstance(error, NoResponseError):
+        cause = error.__cause__
+        return (
+            f"{url}: {error.message}"
+            if cause is None
+            else f"{url} does not answer: {reason_of(cause)}."
+        )
+    hint = f" {LOGIN}" if isinstance(error, AuthenticationError) else ""
+    link = f" See {error.details['help']}" if "help" in error.details else ""
+    return f"{error}{hint}{link}"
+
+
+@contextmanager
+def connected(ours: Profile | None = None) -> Iterator[Client]:
+    """The API at the address of a profile, with its key. An error ends the command with one line."""
+    ours = ours or profile.load()
+    try:
+        opened = Client(ours.url, ours.key, timeout=SECONDS, attempts=ATTEMPTS)
+    except ValueError as error:
+        raise click.ClickException(f"{error}. {LOGIN}") from None
+    try:
+        with opened as client:
+            yield client
+    except NoResponseError as error:
+        remedy = "Start it, or name another one: gateway login --url"
+        raise click.ClickException(f"{line_of(error, ours.url)} {remedy}") from None
+    except GatewayError as error:
+        raise click.ClickException(line_of(error, ours.url)) from None
+
+
+@contextmanager
+def _arguments() -> Iterator[list[Client]]:
+    with connected() as client:
+        yield [client]
 
 
 def asks(*columns: str) -> Decorator:
-    """Print the result of a command over the API, like ``prints``. The first argument is the API."""
-    return printed(lambda: [connect()], *columns)
+    """Print the result of a command over the API, like ``prints``. The first argument is the client."""
+    return printed(_arguments, *columns)
 
 
 def _base(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
     if value is None:
         return None
     parts = urlsplit(value)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+    is_address = parts.scheme in {"http", "https"} and parts.hostname
+    if not is_address or set(value) & set("?#@ "):
         raise click.BadParameter("must be an address such as https://gateway.example.com/api.")
     base = value.rstrip("/")
     return base if parts.path.strip("/") else f"{base}/api"
@@ -99,7 +103,7 @@ def _base(_context: click.Context, _parameter: click.Parameter, value: str | Non
 @click.option(
     "--key", help="API key. Without it, the command prompts for it or reads standard input."
 )
-@printed(tuple)
+@printed(lambda: nullcontext(()))
 def login(url: str | None, key: str | None) -> Printed:
     """Store the address and API key for these commands.
 
@@ -115,8 +119,9 @@ def login(url: str | None, key: str | None) -> Printed:
         raise click.UsageError(
             f"An API key is {PREFIX} and 43 characters. Give it on standard input."
         )
-    made = profile.Profile(url, key, before.secret if before else profile.new_secret())
-    numbers = Remote(made.url, made.key).get("/numbers")["pagination"]["total"]
+    made = Profile(url, key, before.secret if before else profile.new_secret())
+    with connected(made) as client:
+        numbers = client.list_numbers()["pagination"]["total"]
     if urlsplit(url).scheme == "http" and urlsplit(url).hostname not in LOCAL_HOSTS:
         click.echo(f"The key goes to {url} unencrypted: prefer https.", err=True)
     profile.save(made)

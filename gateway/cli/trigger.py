@@ -8,11 +8,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import click
-import requests
+import httpx
 
+from gateway.cli import profile
 from gateway.cli.messages import ACTIVE, choose_number, send_once
-from gateway.cli.remote import LOCAL_HOSTS, Remote, asks
-from gateway.client.connection import reason_of
+from gateway.cli.remote import LOCAL_HOSTS, asks, reason_of
+from messaging_gateway_client import Client, types
 from webhooks.kinds import EventKind
 
 SECONDS = 10
@@ -32,15 +33,16 @@ def call_sandbox(
     Fails with a one-line error.
     """
     method = "GET" if body is None else "POST"
+    # No proxy of the environment leads to this machine.
+    is_far = urlsplit(url).hostname not in LOCAL_HOSTS
     try:
-        with requests.Session() as session:
-            # No proxy of the environment leads to this machine.
-            session.trust_env = urlsplit(url).hostname not in LOCAL_HOSTS
-            answer = session.request(method, f"{url}/_sandbox/{path}", json=body, timeout=SECONDS)
+        answer = httpx.request(
+            method, f"{url}/_sandbox/{path}", json=body, timeout=SECONDS, trust_env=is_far
+        )
         found: dict[str, Any] = answer.json()
-        if not answer.ok:
+        if not answer.is_success:
             raise click.ClickException(f"The sandbox refused: {found['error']['message']}.")
-    except (requests.RequestException, LookupError, TypeError) as error:
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError, LookupError, TypeError) as error:
         why = f"There is no sandbox at {url}: {reason_of(error)}."
         raise click.ClickException(f"{why} {hint}") from None
     return found
@@ -50,8 +52,8 @@ def call_sandbox(
 class Cause:
     """The parts that cause an event: the API, a number of the account, and its sandbox's address."""
 
-    remote: Remote
-    number: dict[str, Any]
+    client: Client
+    number: types.ConnectedNumber
     sandbox: str
 
     def control(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -70,7 +72,7 @@ class Cause:
     def send(self, to: str) -> dict[str, Any]:
         """Send a text. The recipient determines its outcome."""
         content = {"type": "text", "text": {"body": TEXT}}
-        return send_once(self.remote, {"number_id": self.number["id"], "to": to, **content})
+        return send_once(self.client, {"number_id": self.number["id"], "to": to, **content})
 
     def receive(self) -> dict[str, Any]:
         said = {"from": READER, "to": self.number["phoneNumber"], "type": "text", "text": TEXT}
@@ -104,7 +106,7 @@ class Cause:
         if self.number["status"] == ACTIVE:
             self.set_status("DISCONNECTED")
             deadline = time.monotonic() + WAIT_SECONDS
-            while self.remote.get(f"/numbers/{self.number['id']}")["status"] == ACTIVE:
+            while self.client.get_number(self.number["id"])["status"] == ACTIVE:
                 if time.monotonic() > deadline:
                     raise click.ClickException(
                         "The gateway gets no callback about the number. Run: gateway doctor"
@@ -120,7 +122,7 @@ class Cause:
 
     def change_consent(self) -> dict[str, Any]:
         """A person opts out of marketing, or in again."""
-        found = self.remote.get("/contacts", numberId=self.number["id"], phone=READER)["data"]
+        found = self.client.list_contacts(number_id=self.number["id"], phone=READER)["data"]
         if not found:
             raise click.ClickException(
                 f"{READER} is no contact yet. Run: gateway trigger message.received"
@@ -131,7 +133,7 @@ class Cause:
 
     def pause_template(self) -> dict[str, Any]:
         """The platform pauses a template, or approves it again."""
-        found = self.remote.get(f"/numbers/{self.number['id']}/templates", limit=1)["data"]
+        found = self.client.list_templates(self.number["id"], limit=1)["data"]
         if not found:
             path = f"POST /numbers/{self.number['id']}/templates"
             raise click.ClickException(f"The number has no template. Create one: {path}")
@@ -169,7 +171,7 @@ CAUSES: dict[EventKind, Callable[[Cause], dict[str, Any]]] = {
 )
 @asks()
 def trigger(
-    remote: Remote, kind: str, number_id: str | None, sandbox: str | None
+    client: Client, kind: str, number_id: str | None, sandbox: str | None
 ) -> dict[str, Any]:
     """Cause an event in the sandbox.
 
@@ -178,8 +180,8 @@ def trigger(
     template.updated. A sent message is then delivered and read. A banned or disconnected number is active
     again after number.activated.
     """
-    number = choose_number(remote, number_id, active=not kind.startswith("number."))
-    cause = Cause(remote, number, (sandbox or _sandbox_here(remote.url)).rstrip("/"))
+    number = choose_number(client, number_id, active=not kind.startswith("number."))
+    cause = Cause(client, number, (sandbox or _sandbox_here(profile.load().url)).rstrip("/"))
     # Checked first: on the real network a message would reach a real person.
     cause.find_number()
     return {"event": kind, **CAUSES[EventKind(kind)](cause)}

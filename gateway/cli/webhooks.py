@@ -12,7 +12,8 @@ from gateway.cli.database import open_state
 from gateway.cli.listen import kinds_of
 from gateway.cli.options import since_option, until_option
 from gateway.cli.output import found, json_option, prints, show
-from gateway.cli.remote import Remote, asks, connect
+from gateway.cli.remote import asks, connected
+from messaging_gateway_client import Client, types
 from models.deliveries.bulk_redelivery import MAX_REDELIVERIES, Redelivery
 from models.deliveries.delivery import UNDELIVERED, Delivery, DeliveryState
 from models.deliveries.delivery_filter import DeliveryFilter
@@ -51,10 +52,10 @@ def list_webhooks() -> list[dict[str, Any]]:
 @click.option("--number", "numbers", multiple=True, help="Only events about this number, or these.")
 @asks("id", "url", "secret")
 def create_webhook(
-    remote: Remote, url: str, events: list[str], numbers: tuple[str, ...]
+    client: Client, url: str, events: list[types.EventKind], numbers: tuple[str, ...]
 ) -> dict[str, Any]:
     """Create a webhook of the profile's account. Its secret is shown only once."""
-    return remote.post("/webhooks", {"url": url, "events": events, "numberIds": list(numbers)})
+    return dict(client.create_webhook({"url": url, "events": events, "numberIds": list(numbers)}))
 
 
 @deliveries.command("list")
@@ -95,10 +96,14 @@ def list_deliveries(
 @json_option
 def show_delivery(delivery_id: str, *, as_json: bool) -> None:
     """Show a delivery of the profile's account, attempt by attempt."""
-    delivery = connect().get(f"/deliveries/{delivery_id}")
-    show(delivery, *DELIVERY, as_json=as_json)
+    with connected() as client:
+        delivery = client.get_delivery(delivery_id)
+    show(dict(delivery), *DELIVERY, as_json=as_json)
     if not as_json:
-        attempts = [a | {"result": a["error"] or "delivered"} for a in delivery["attempts"]]
+        attempts = [
+            {**attempt, "result": attempt["error"] or "delivered"}
+            for attempt in delivery["attempts"]
+        ]
         click.echo()
         show(attempts, "number", "startedAt", "statusCode", "durationMs", "result", as_json=False)
 

@@ -42,8 +42,6 @@ OPENS_SOCKETS = {
     "webhooks/resolver.py": "queries name servers, and connects to nothing else",
     "gateway/cli/remote.py": "calls the API of a gateway, on a developer's machine",
     "gateway/http/client_limits.py": "sets options of accepted sockets, and opens none",
-    "gateway/client/connection.py": "opens the stream of events, in a customer's program",
-    "gateway/client/events.py": "reads that stream",
     "gateway/cli/listen.py": "forwards events to a developer's receiver",
     "gateway/cli/trigger.py": "controls the sandbox",
     "gateway/http/server.py": "listens for both families",

@@ -17,7 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "matrix"
 PACKAGES = Path(__file__).parent
 LOCK = "requirements-dev.lock"
-EDITABLE = ("--no-deps", "--no-build-isolation", "--editable", ".", "--editable", "./sandbox")
+OURS = ("--editable", ".", "--editable", "./sandbox", "--editable", "./sdk/python")
+EDITABLE = ("--no-deps", "--no-build-isolation", *OURS)
 INSTALL = "tooling/install.py"
 PYENV = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
 # Those of Debian's package that the gateway uses.

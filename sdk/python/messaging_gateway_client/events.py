@@ -112,6 +112,7 @@ class Follower:
             raise unusable("The response is no stream of events. Check the address of the API.")
         self._blocks = Blocks()
         self._connected_at = time.monotonic()
+        logger.info("Connected to the stream of events.")
 
     def feed(self, chunk: bytes) -> Iterator[types.EventRecord]:
         """The new events of these bytes. Raises NoResponseError for one that cannot be parsed."""
@@ -135,6 +136,7 @@ class Follower:
 
     def pause_after(self, error: GatewayError) -> float:
         """Seconds to wait before a new connection. Raises the error if none can help."""
+        was_connected = self._connected_at < math.inf
         if time.monotonic() - self._connected_at > LONGEST_PAUSE:
             self._failures, self._good_at = 0, time.monotonic()
         self._connected_at = math.inf
@@ -143,8 +145,9 @@ class Follower:
         is_lost = isinstance(error, NoResponseError) or error.status in PASSING
         if not is_lost or time.monotonic() - self._good_at > self._patience:
             raise error
-        if not self._failures:
-            logger.info("The stream of events broke: %s", error)
+        # Later failures mostly have the same reason.
+        if was_connected or not self._failures:
+            logger.info("The stream of events is not connected. Trying again. %s", error.message)
         longest = min(FIRST_PAUSE * 2**self._failures, LONGEST_PAUSE)
         self._failures = min(self._failures + 1, 16)
         pause: float = longest * random.uniform(0.5, 1)  # noqa: S311 - spreads the load, guards nothing

@@ -163,7 +163,7 @@ class Call:
         import httpx  # noqa: PLC0415 - see above
 
         unsent = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
-        text = f"{self} got no response: {reason!r}."
+        text = f"{self} got no response: {str(reason) or type(reason).__name__}."
         return NoResponseError(text, may_have_arrived=not isinstance(reason, unsent))
 
     def pause_after(self, error: GatewayError) -> float:

@@ -121,7 +121,7 @@ def test_tail_prints_a_line_for_each_event() -> None:
         status, _, said = program.stop()
         assert "event=message.received%2Cmessage.read" in fake.connections[0].path
     assert lines[0] == "09:30:00  message.received     15551234567  Number 1 \N{SNOWMAN}\n"
-    assert (status, said) == (0, "Connected.\nStopped.\n")
+    assert (status, said) == (0, "Connected to the stream of events.\nStopped.\n")
 
 
 def test_a_key_that_was_revoked_ends_it_with_one_line(receiver: Receiver) -> None:

@@ -10,13 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.client.connection import StreamError, blocks_of
+from messaging_gateway_client import NoResponseError
+from messaging_gateway_client.events import Blocks
 
 # All characters at which str.splitlines() ends a line, and some that need several bytes.
 SEPARATORS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 TEXTS = st.text(
     st.sampled_from(f"{SEPARATORS}a:\ufeff\N{SNOWMAN}\N{GRINNING FACE}") | st.characters()
 )
+
+
+def _blocks(*chunks: bytes) -> list[Any]:
+    blocks = Blocks()
+    return [block for chunk in chunks for block in blocks.feed(chunk)]
 
 
 def _pieces(data: bytes, cuts: Sequence[int]) -> Iterator[bytes]:
@@ -52,7 +58,7 @@ def test_events_with_any_text_come_whole_in_any_pieces(
             "",
         ]
     data = "".join(f"{line}{line_end}" for line in lines).encode()
-    found = list(blocks_of(_pieces(data, cuts)))
+    found = _blocks(*_pieces(data, cuts))
     assert [last_id for last_id, _ in found] == [f"{number}" for number in range(len(texts))]
     assert [json.loads(data or b"") for _, data in found] == texts
 
@@ -62,18 +68,14 @@ def test_events_with_any_text_come_whole_in_any_pieces(
     cuts=st.lists(st.integers(0, 100)),
 )
 def test_pieces_never_matter(data: bytes, cuts: list[int]) -> None:
-    assert list(blocks_of(_pieces(data, cuts))) == list(blocks_of(iter([data])))
+    assert _blocks(*_pieces(data, cuts)) == _blocks(data)
 
 
 @given(data=st.text(st.sampled_from("data: id\n\r\0x"), max_size=200))
 def test_a_line_ends_where_the_standard_says(data: str) -> None:
     lines = re.split("\r?\n", data)[:-1]
-    found = list(blocks_of(iter([data.encode()])))
+    found = _blocks(data.encode())
     assert len(found) <= lines.count("")
-
-
-def _blocks(*chunks: bytes) -> list[Any]:
-    return list(blocks_of(iter(chunks)))
 
 
 def test_a_block_has_its_last_id_and_all_its_data() -> None:
@@ -87,7 +89,7 @@ def test_an_id_with_nul_is_ignored() -> None:
 
 @pytest.mark.parametrize("piece", [b"x" * 1_000_000, b"data: x\n" * 1_000_000])
 def test_a_block_without_an_end_is_bounded(piece: bytes) -> None:
-    with pytest.raises(StreamError, match="too long"):
+    with pytest.raises(NoResponseError, match="too long"):
         _blocks(*[piece] * 10)
 
 
