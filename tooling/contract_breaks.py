@@ -14,6 +14,7 @@ import yaml
 from tooling import contract_names
 from tooling.contract_operations import Operations
 from tooling.contract_rules import Node
+from tooling.contract_schemas import BrokenReferenceError
 
 ROOT = Path(__file__).resolve().parents[1]
 RELEASES = ROOT / "contract_tests" / "releases"
@@ -67,10 +68,10 @@ def main(contract: Path = ROOT / "openapi.yaml", releases: Path = RELEASES) -> i
     try:
         release = latest_release(releases)
         old, new = read(release), read(contract)
-    except UnreadableContractError as error:
+        found = breaks(old, new)
+    except (UnreadableContractError, BrokenReferenceError) as error:
         print(f"Error: {error}", file=sys.stderr)
         return 2
-    found = breaks(old, new)
     version = release.name.removesuffix(SUFFIX)
     print("\n".join([*found, f"Breaking changes since {version}: {len(found)}."]))
     return int(bool(found) and _major(new) <= _major(old))

@@ -20,20 +20,23 @@ def part(node: Node, *keys: str) -> Node:
 
 def breaks(old: Node, new: Node) -> Iterator[Break]:
     """Changes outside of the operations that break clients of the old contract."""
-    yield from _servers(old, new)
+    yield from servers(old.get("servers", []), new.get("servers", []), "#/servers")
     yield from _tags(old, new)
     yield from _schemas(old, new)
     yield from _schemes(old, new)
 
 
-def _servers(old: Node, new: Node) -> Iterator[Break]:
-    offered = {server["url"]: server for server in new.get("servers", [])}
-    for at, server in enumerate(old.get("servers", [])):
-        here = pointer("#/servers", str(at))
+def servers(old: list[Node], new: list[Node], place: str) -> Iterator[Break]:
+    """Changes between two lists of servers. Generated clients call the first one."""
+    offered = {server["url"]: server for server in new}
+    for at, server in enumerate(old):
+        here = pointer(place, str(at))
         if server["url"] in offered:
             yield from _variables(server, offered[server["url"]], pointer(here, "variables"))
         else:
             yield pointer(here, "url"), f"{server['url']} was removed"
+    if old and old[0]["url"] in offered and old[0]["url"] != new[0]["url"]:
+        yield pointer(place, "0"), f"{new[0]['url']} comes first now"
 
 
 def _variables(old: Node, new: Node, place: str) -> Iterator[Break]:

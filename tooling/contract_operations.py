@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tooling.contract_names import part
+from tooling.contract_names import part, servers
 from tooling.contract_rules import Break, Direction, Node, changed, pointer
 from tooling.contract_schemas import Schemas, resolved
 
@@ -10,6 +10,8 @@ METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 # Keys are the place (query, path, header) and the name. Values are the node and its JSON pointer.
 Parameters = dict[tuple[str, str], tuple[Node, str]]
 IN, OUT = Direction.REQUEST, Direction.RESPONSE
+# What a key needs for an operation.
+SCOPE = "x-scope"
 # The style of a parameter that states none.
 STYLES = {"query": "form", "cookie": "form", "path": "simple", "header": "simple"}
 
@@ -48,6 +50,7 @@ class Operations:
         for tag in (tag for tag in old.get("tags", []) if tag not in new.get("tags", [])):
             yield pointer(place, "tags"), f"tag {tag!r} was removed"
         yield from self._security(old, new, place)
+        yield from self._servers({**old_item, **old}, {**new_item, **new}, place)
         before = self._parameters_of(self._old, old_item, old, place)
         after = self._parameters_of(self._new, new_item, new, place)
         yield from self._parameters(before, after, sent)
@@ -60,6 +63,17 @@ class Operations:
         for way in old.get("security", self._old.get("security", [])) or [{}]:
             if not any(_asks_no_more(other, way) for other in accepted):
                 yield pointer(place, "security"), f"{way or 'no authentication'} is refused now"
+        if old.get(SCOPE) not in (None, new.get(SCOPE)):
+            yield pointer(place, SCOPE), changed(old, new, SCOPE)
+
+    def _servers(self, old: Node, new: Node, place: str) -> Iterator[Break]:
+        """Those of an operation or its path, which replace those of the contract."""
+        if old.get("servers") != new.get("servers"):
+            lists = (
+                node.get("servers") or whole.get("servers", [])
+                for node, whole in ((old, self._old), (new, self._new))
+            )
+            yield from servers(*lists, pointer(place, "servers"))
 
     def _parameters_of(self, contract: Node, item: Node, operation: Node, place: str) -> Parameters:
         """The parameters of an operation, its own before those of its path."""
@@ -75,7 +89,7 @@ class Operations:
 
     def _parameters(self, old: Parameters, new: Parameters, sent: Direction) -> Iterator[Break]:
         for key, (node, place) in new.items():
-            if key not in old and node.get("required"):
+            if key not in old and node.get("required") and sent is IN:
                 yield place, f"{key[0]} parameter {key[1]!r} is new and required"
         for key, (before, place) in old.items():
             if key in new:
@@ -84,8 +98,7 @@ class Operations:
                 yield place, f"{key[0]} parameter {key[1]!r} was removed"
 
     def _parameter(self, old: Node, new: Node, place: str, sent: Direction) -> Iterator[Break]:
-        if new.get("required") and not old.get("required"):
-            yield pointer(place, "required"), f"parameter {old['name']!r} is required now"
+        yield from self._presence(old, new, place, sent)
         yield from self._serialized(old, new, place)
         if part(old, "schema") and not part(new, "schema"):
             yield pointer(place, "schema"), "was removed"
@@ -93,6 +106,12 @@ class Operations:
         yield from self._content(old, new, place, sent)
         schemas = (part(old, "schema"), part(new, "schema"))
         yield from self._schemas.breaks(*schemas, pointer(place, "schema"), sent)
+
+    def _presence(self, old: Node, new: Node, place: str, sent: Direction) -> Iterator[Break]:
+        before, after = bool(old.get("required")), bool(new.get("required"))
+        if before != after and after is (sent is IN):
+            what = "is required" if after else "can be absent"
+            yield pointer(place, "required"), f"parameter {old['name']!r} {what} now"
 
     def _serialized(self, old: Node, new: Node, place: str) -> Iterator[Break]:
         before, after = _style(old), _style(new)

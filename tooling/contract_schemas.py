@@ -4,6 +4,13 @@ from collections.abc import Iterator
 
 from tooling.contract_rules import RULES, Break, Direction, Node, alternatives, pointer
 
+# Beside a reference in ``allOf``, which is how OpenAPI 3.0 adds them to it.
+NOTES = {"allOf", "description", "title", "example", "externalDocs", "deprecated"}
+
+
+class BrokenReferenceError(Exception):
+    """A reference of a contract has no target."""
+
 
 class Schemas:
     """Compares schemas of two contracts. Each pair of components is compared once per direction."""
@@ -19,6 +26,7 @@ class Schemas:
 
     def breaks(self, old: Node, new: Node, place: str, direction: Direction) -> Iterator[Break]:
         """Changes between two versions of a schema that break clients."""
+        old, new = _unwrapped(old), _unwrapped(new)
         pair = (old.get("$ref", place), new.get("$ref", place), direction)
         if pair in self._seen:
             return
@@ -35,9 +43,18 @@ def resolved(contract: Node, node: Node) -> Node:
     while "$ref" in node:
         found = contract
         for key in node["$ref"].removeprefix("#/").split("/"):
-            found = found[key.replace("~1", "/").replace("~0", "~")]
+            found = found.get(key.replace("~1", "/").replace("~0", "~"))
+            if not isinstance(found, dict):
+                raise BrokenReferenceError(f"{node['$ref']} does not exist.")
         node = found
     return node
+
+
+def _unwrapped(schema: Node) -> Node:
+    """The reference in a schema that adds only notes to it, otherwise the schema."""
+    parts = schema.get("allOf", [])
+    is_alone = len(parts) == 1 and "$ref" in parts[0] and schema.keys() <= NOTES
+    return parts[0] if is_alone else schema
 
 
 def _members(old: Node, new: Node) -> Iterator[tuple[tuple[str, ...], Node, Node]]:

@@ -19,7 +19,7 @@ from contract_tests.contract import load_contract
 from models.addresses import is_email
 from tests.link_parser import is_link
 from tooling.contract_breaks import RELEASES, ROOT, breaks, latest_release, main, read
-from tooling.contract_rules import WIDER, Direction
+from tooling.contract_rules import WIDER, Direction, digits_of
 from tooling.contract_schemas import Schemas
 
 CHANGES = yaml.safe_load(Path(__file__).with_name("contract_changes.yaml").read_text())
@@ -111,6 +111,7 @@ def test_a_wider_pattern_accepts_all_that_the_one_of_the_release_does(
     parser = PARSERS.get(place.removeprefix("#/components/schemas/"))
     assume(parser is None or text == "" or parser(text))
     assert re.fullmatch(new, text, re.ASCII)
+    assert digits_of(new) == WIDER[place]
 
 
 @cache
@@ -129,8 +130,25 @@ def _at(place: str, contract: dict[str, Any]) -> str:
 def test_a_wider_pattern_breaks_only_clients_that_read_it(direction: Direction, count: int) -> None:
     place = min(WIDER)
     schema, _, _ = place.rpartition("/")
-    old, new = {"pattern": "^a$"}, {"pattern": "^[ab]$"}
+    before, after = _patterns(place)
+    old, new = {"pattern": before}, {"pattern": after}
     assert len([*Schemas({}, {}).breaks(old, new, schema, direction)]) == count
+    # Another pattern at this place was not checked.
+    other = {"pattern": f"{after}$"}
+    assert len([*Schemas({}, {}).breaks(old, other, schema, direction)]) == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "count"), [("a", "b", 1), ("a", "a", 0), (None, "a", 0)]
+)
+def test_an_operation_that_needs_another_scope_refuses_limited_keys(
+    before: str | None, after: str, count: int
+) -> None:
+    def scoped(scope: str | None) -> dict[str, Any]:
+        operation = OPERATION | ({} if scope is None else {"x-scope": scope})
+        return {**SMALL, "paths": {"/pets": {"get": operation}}}
+
+    assert len(breaks(scoped(before), scoped(after))) == count
 
 
 def test_every_schema_of_the_real_contract_is_compared() -> None:
@@ -203,6 +221,21 @@ def test_the_check_fails_when_there_is_nothing_to_compare_with(
     else:
         (releases / name).write_bytes(content)
     assert main(write(tmp_path / "openapi.yaml", SMALL), releases) == 2
+    _one_error(*capsys.readouterr())
+
+
+@pytest.mark.parametrize("target", ["schemas/Pet", "schemas", "schemas/Pet/name"])
+def test_a_reference_without_a_target_is_an_error(
+    releases: Path, capsys: pytest.CaptureFixture[str], target: str
+) -> None:
+    responses = {"200": {"$ref": f"#/components/{target}"}}
+    old = {"200": {"description": "Pets."}}
+    lost = {**SMALL, "paths": {"/pets": {"get": {**OPERATION, "responses": responses}}}}
+    write(
+        releases / "1.9.0.openapi.yaml",
+        {**SMALL, "paths": {"/pets": {"get": {**OPERATION, "responses": old}}}},
+    )
+    assert main(write(releases / "openapi.yaml", lost), releases) == 2
     _one_error(*capsys.readouterr())
 
 
