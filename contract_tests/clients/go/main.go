@@ -8,6 +8,7 @@ import (
 	"io"
 	"log"
 	"os"
+	"time"
 
 	"example.com/customer/story"
 	gateway "github.com/GIT_USER_ID/GIT_REPO_ID"
@@ -125,6 +126,35 @@ func (c client) Download(message string) string {
 func (c client) NewestPayload(webhook string) story.Told {
 	page := story.Must(c.api.DeliveriesAPI.ListWebhookDeliveries(owner, webhook).Limit(1).Execute())
 	return tell(story.Must(c.api.DeliveriesAPI.GetDelivery(owner, page.Data[0].Id).Execute()).Payload)
+}
+
+func (c client) FailedDeliveries(webhook string) []string {
+	return c.deliveries(c.api.DeliveriesAPI.ListWebhookDeliveries(owner, webhook).Status(gateway.DELIVERY_FAILED))
+}
+
+func (c client) ReadDeliveries(webhook string, since time.Time) []string {
+	request := c.api.DeliveriesAPI.ListWebhookDeliveries(owner, webhook)
+	return c.deliveries(request.Event(gateway.MESSAGE_READ).Since(since))
+}
+
+func (client) deliveries(request gateway.ApiListWebhookDeliveriesRequest) []string {
+	found := story.Must(request.Execute()).Data
+	return story.Kinds(found, func(one gateway.Delivery) gateway.EventKind { return one.Event })
+}
+
+func (c client) Outcomes(since time.Time) []string {
+	kinds := []gateway.EventKind{gateway.MESSAGE_READ, gateway.MESSAGE_FAILED}
+	found := story.Must(c.api.EventsAPI.ListEvents(owner).Event(kinds).Since(since).Execute()).Data
+	return story.Kinds(found, func(one gateway.EventRecord) gateway.EventKind { return one.Event })
+}
+
+func (c client) CreateTemplate(number, key string) string {
+	body := gateway.NewDraftTemplateBody("BODY")
+	body.SetText("Your order has shipped.")
+	parts := []gateway.DraftTemplatePart{gateway.DraftTemplateBodyAsDraftTemplatePart(body)}
+	draft := gateway.NewCreateTemplateRequest("order_shipped", "en_US", gateway.UTILITY, parts)
+	request := c.api.TemplatesAPI.CreateTemplate(owner, number).CreateTemplateRequest(*draft).IdempotencyKey(key)
+	return story.Must(request.Execute()).Id
 }
 
 func (c client) TestWebhook(webhook string) story.Object {

@@ -10,6 +10,8 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"slices"
+	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
@@ -56,6 +58,13 @@ type Client[Request any] interface {
 	Download(message string) string
 	// NewestPayload is the event of the webhook's newest delivery, as the gateway stores it.
 	NewestPayload(webhook string) Told
+	// FailedDeliveries has the kinds of the webhook's failed deliveries, ReadDeliveries those of its message.read.
+	FailedDeliveries(webhook string) []string
+	ReadDeliveries(webhook string, since time.Time) []string
+	// Outcomes has the kinds of the events message.read and message.failed.
+	Outcomes(since time.Time) []string
+	// CreateTemplate submits a template with one text, and returns its identifier.
+	CreateTemplate(number, key string) string
 	// Refusal is the error for a number that does not exist.
 	Refusal() Object
 	// Tell parses an event.
@@ -86,10 +95,16 @@ func Run[Request any](api Client[Request]) {
 		sent[kind] = api.Send(request, "go-"+kind)
 	}
 	received = append(received, receive(api, rotated.Secret, 15)...)
+	checkFilters(api, webhook.ID)
 	payload := api.NewestPayload(webhook.ID)
 	test := api.TestWebhook(webhook.ID)
 	sample := receive(api, rotated.Secret, 1)[0]
 	api.DeleteWebhook(webhook.ID)
+	// After the deletion, because its review causes an event.
+	template := api.CreateTemplate(number.ID, "order-shipped")
+	if api.CreateTemplate(number.ID, "order-shipped") != template {
+		log.Fatal("there are two templates")
+	}
 	write(os.Stdout, Object{
 		"number":   number.ID,
 		"sent":     sent,
@@ -103,6 +118,32 @@ func Run[Request any](api Client[Request]) {
 		"refusal":  api.Refusal(),
 		"examples": examples(api),
 	})
+}
+
+// checkFilters lists deliveries and events, of which only message.read of the six messages fits. None failed.
+func checkFilters[Request any](api Client[Request], webhook string) {
+	earlier, later := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	reads := slices.Repeat([]string{"message.read"}, 6)
+	expect("failed deliveries", api.FailedDeliveries(webhook), nil)
+	expect("deliveries", api.ReadDeliveries(webhook, earlier), reads)
+	expect("later deliveries", api.ReadDeliveries(webhook, later), nil)
+	expect("events", api.Outcomes(earlier), reads)
+	expect("later events", api.Outcomes(later), nil)
+}
+
+// expect ends the program if other kinds were found.
+func expect(what string, found, expected []string) {
+	if !slices.Equal(found, expected) {
+		log.Fatal("other ", what, " were found: ", found)
+	}
+}
+
+// Kinds returns the kind of each item.
+func Kinds[Item any, Kind ~string](items []Item, kind func(Item) Kind) (found []string) {
+	for _, item := range items {
+		found = append(found, string(kind(item)))
+	}
+	return found
 }
 
 // exchangePicture uploads a picture, has the recipient send it, and downloads it.

@@ -11,10 +11,13 @@ import { print, setting } from "./story.ts";
 setConfig({
   baseURL: setting("BASE_URL"),
   headers: { Authorization: `Bearer ${setting("API_KEY")}` },
+  // Repeats a parameter with a list, without brackets.
+  paramsSerializer: { indexes: null },
 });
 
 print({
   quickReply: "quick_reply",
+  utility: "UTILITY",
   parse: (event) => event as api.Event,
   signupLink: (slug) => api.getSignupLink(slug),
   completeSignup: (slug, claim) => api.completeSignup(slug, claim),
@@ -27,6 +30,10 @@ print({
     const page = await api.listWebhookDeliveries(webhook, { limit: 1 });
     return (await api.getDelivery(page.data[0]!.id)).payload;
   },
+  failedDeliveries: (webhook) => api.listWebhookDeliveries(webhook, { status: "failed" }),
+  readDeliveries: (webhook, since) => api.listWebhookDeliveries(webhook, { event: "message.read", since }),
+  outcomes: (since) => api.listEvents({ event: ["message.read", "message.failed"], since }),
+  createTemplate: (number, draft, key) => api.createTemplate(number, draft, { "Idempotency-Key": key }),
   send: (message, key) =>
     api.sendMessage(message, key === undefined ? {} : { "Idempotency-Key": key }),
   message: (id) => api.getMessage(id),

@@ -10,9 +10,13 @@ import { createInterface } from "node:readline";
 
 import { Webhook as Signature } from "standardwebhooks";
 
-/** A customer's calls with a generated client. `Button` is its type of the value `quick_reply`. */
-export interface Client<Button extends string> {
+/**
+ * A customer's calls with a generated client. `Button` is its type of the value `quick_reply`, `Category` that of
+ * `UTILITY`.
+ */
+export interface Client<Button extends string, Category extends string> {
   readonly quickReply: Button;
+  readonly utility: Category;
   signupLink(slug: string): Promise<{ slug: string }>;
   completeSignup(slug: string, claim: Claim): Promise<ConnectedNumber>;
   createWebhook(url: string, key: string): Promise<Webhook>;
@@ -20,6 +24,12 @@ export interface Client<Button extends string> {
   testWebhook(webhook: string): Promise<{ success: boolean; statusCode: number | null }>;
   deleteWebhook(webhook: string): Promise<unknown>;
   newestPayload(webhook: string): Promise<Event>;
+  failedDeliveries(webhook: string): Promise<Page>;
+  /** The deliveries of `message.read`. */
+  readDeliveries(webhook: string, since: string): Promise<Page>;
+  /** The events `message.read` and `message.failed`. */
+  outcomes(since: string): Promise<Page>;
+  createTemplate(number: string, draft: Draft<Category>, key: string): Promise<{ id: string }>;
   send(message: Message<Button>, key?: string): Promise<{ id: string }>;
   message(id: string): Promise<{ statusHistory: { status: string }[] }>;
   upload(number: string, file: File): Promise<{ id: string; mimeType: string }>;
@@ -45,6 +55,10 @@ interface Webhook {
   secret: string;
 }
 
+interface Page {
+  data: { event: string }[];
+}
+
 type NumberKind = `number.${"activated" | "disconnected" | "banned" | "updated"}`;
 type MessageKind = `message.${"sent" | "delivered" | "read" | "failed" | "echoed" | "edited" | "deleted"}`;
 
@@ -57,6 +71,7 @@ export type Event =
   | { event: MessageKind | "call.updated"; data: { id: string; fromNumber: string } };
 
 export type Message<Button extends string> = ReturnType<typeof messages<Button>>[Kind] | Text;
+export type Draft<Category extends string> = ReturnType<typeof draft<Category>>;
 type Text = ReturnType<typeof text>;
 type Kind = "image" | "location" | "interactive" | "template" | "reaction";
 type Told = [kind: string, id: string, phoneNumber: string];
@@ -64,6 +79,8 @@ type Mutable<T> = { -readonly [K in keyof T]: Mutable<T[K]> };
 
 const RECIPIENT = "15551234567";
 const PICTURE = "https://example.com/parcel.png";
+// In milliseconds.
+const HOUR = 3_600_000;
 
 /** The value, whose type has its constants. */
 function exact<const T>(value: T): Mutable<T> {
@@ -72,6 +89,12 @@ function exact<const T>(value: T): Mutable<T> {
 
 function text(number_id: string) {
   return exact({ number_id, to: RECIPIENT, type: "text", text: { body: "Your order has shipped." } });
+}
+
+/** A template of one text. */
+function draft<Category extends string>(category: Category) {
+  const components = exact([{ type: "BODY", text: "Your order has shipped." }]);
+  return { name: "order_shipped", language: "en_US", category, components };
 }
 
 /** A message of each other type. `first` is the message that image and reaction refer to. */
@@ -151,10 +174,10 @@ function told({ event, data }: Event): Told {
   }
 }
 
-class Story<Button extends string> {
+class Story<Button extends string, Category extends string> {
   private readonly arriving = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 
-  constructor(private readonly client: Client<Button>) {}
+  constructor(private readonly client: Client<Button, Category>) {}
 
   /** Connects, sends, receives, exchanges a picture, rotates the secret, tests the webhook. */
   async tell(): Promise<object> {
@@ -170,10 +193,15 @@ class Story<Button extends string> {
     const rotated = await client.rotateSecret(webhook.id);
     const sent = { text: first, ...(await this.sendOthers(number.id, first)) };
     const late = await this.receiveSeveral(rotated.secret, 15);
+    await this.checkFilters(webhook.id);
     const payload = told(await client.newestPayload(webhook.id));
     const test = await client.testWebhook(webhook.id);
     const [sample] = await this.receiveSeveral(rotated.secret, 1);
     await client.deleteWebhook(webhook.id);
+    // After the deletion, because its review causes an event.
+    const template = await client.createTemplate(number.id, draft(client.utility), "order-shipped");
+    const again = await client.createTemplate(number.id, draft(client.utility), "order-shipped");
+    assert.equal(again.id, template.id);
     const { status, code } = await client.refusal("num_unknown");
     const examples = readFileSync(setting("EVENTS"), "utf8").trimEnd().split("\n");
     return {
@@ -196,6 +224,20 @@ class Story<Button extends string> {
     const link = await this.client.signupLink(slug);
     const { code, phone_number_id, waba_id } = await sandbox<Claim>("signup", {});
     return await this.client.completeSignup(link.slug, { code, phone_number_id, waba_id });
+  }
+
+  /** Lists deliveries and events, of which only `message.read` of the six messages fits. None failed. */
+  private async checkFilters(webhook: string): Promise<void> {
+    const { client } = this;
+    const kinds = async (page: Promise<Page>) => (await page).data.map(({ event }) => event);
+    const [earlier, later] = [-1, 1].map((hours) => new Date(Date.now() + hours * HOUR).toISOString());
+    assert(earlier && later);
+    const reads = Array<string>(6).fill("message.read");
+    assert.deepEqual(await kinds(client.failedDeliveries(webhook)), []);
+    assert.deepEqual(await kinds(client.readDeliveries(webhook, earlier)), reads);
+    assert.deepEqual(await kinds(client.readDeliveries(webhook, later)), []);
+    assert.deepEqual(await kinds(client.outcomes(earlier)), reads);
+    assert.deepEqual(await kinds(client.outcomes(later)), []);
   }
 
   /** Verifies and parses the next delivery. */
@@ -234,7 +276,9 @@ class Story<Button extends string> {
 }
 
 /** Prints the story of a program as one JSON document. */
-export async function print<Button extends string>(client: Client<Button>): Promise<void> {
+export async function print<Button extends string, Category extends string>(
+  client: Client<Button, Category>,
+): Promise<void> {
   process.stdout.write(JSON.stringify(await new Story(client).tell()));
   process.stdin.destroy();
 }

@@ -9,6 +9,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"os"
+	"time"
 
 	"example.com/customer/gateway"
 	"example.com/customer/story"
@@ -174,6 +175,40 @@ func (c client) NewestPayload(webhook string) story.Told {
 	parameters := &gateway.ListWebhookDeliveriesParams{Limit: &limit}
 	page := got(c.api.ListWebhookDeliveriesWithResponse(background, webhook, parameters))
 	return tell(got(c.api.GetDeliveryWithResponse(background, page.Data[0].Id)).Payload)
+}
+
+func (c client) FailedDeliveries(webhook string) []string {
+	failed := gateway.DELIVERYFAILED
+	return c.deliveries(webhook, &gateway.ListWebhookDeliveriesParams{Status: &failed})
+}
+
+func (c client) ReadDeliveries(webhook string, since time.Time) []string {
+	read := gateway.EventKindMessageRead
+	return c.deliveries(webhook, &gateway.ListWebhookDeliveriesParams{Event: &read, Since: &since})
+}
+
+func (c client) deliveries(webhook string, parameters *gateway.ListWebhookDeliveriesParams) []string {
+	found := got(c.api.ListWebhookDeliveriesWithResponse(background, webhook, parameters)).Data
+	return story.Kinds(found, func(one gateway.Delivery) gateway.EventKind { return one.Event })
+}
+
+func (c client) Outcomes(since time.Time) []string {
+	kinds := gateway.EventKinds{gateway.EventKindMessageRead, gateway.EventKindMessageFailed}
+	parameters := &gateway.ListEventsParams{Event: &kinds, Since: &since}
+	found := got(c.api.ListEventsWithResponse(background, parameters)).Data
+	return story.Kinds(found, func(one gateway.EventRecord) gateway.EventKind { return one.Event })
+}
+
+func (c client) CreateTemplate(number, key string) string {
+	words := "Your order has shipped."
+	var body gateway.DraftTemplatePart
+	story.Check(body.FromDraftTemplateBody(gateway.DraftTemplateBody{Text: &words}))
+	draft := gateway.CreateTemplateRequest{
+		Name: "order_shipped", Language: "en_US", Category: gateway.UTILITY,
+		Components: []gateway.DraftTemplatePart{body},
+	}
+	parameters := &gateway.CreateTemplateParams{IdempotencyKey: &key}
+	return created(c.api.CreateTemplateWithResponse(background, number, parameters, draft)).Id
 }
 
 func (c client) History(message string) any {

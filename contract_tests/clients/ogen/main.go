@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 	"strings"
+	"time"
 
 	"example.com/customer/gateway"
 	"example.com/customer/story"
@@ -173,6 +174,44 @@ func (c client) NewestPayload(webhook string) story.Told {
 	page := as[*gateway.DeliveryPageHeaders](c.api.ListWebhookDeliveries(background, parameters)).Response
 	one := gateway.GetDeliveryParams{DeliveryID: page.Data[0].ID}
 	return tell(as[*gateway.DeliveryDetailHeaders](c.api.GetDelivery(background, one)).Response.Payload)
+}
+
+func (c client) FailedDeliveries(webhook string) []string {
+	return c.deliveries(gateway.ListWebhookDeliveriesParams{
+		WebhookID: gateway.Identifier(webhook), Status: gateway.NewOptDeliveryState(gateway.DeliveryStateFailed),
+	})
+}
+
+func (c client) ReadDeliveries(webhook string, since time.Time) []string {
+	return c.deliveries(gateway.ListWebhookDeliveriesParams{
+		WebhookID: gateway.Identifier(webhook), Since: gateway.NewOptDateTime(since),
+		Event: gateway.NewOptEventKind(gateway.EventKindMessageRead),
+	})
+}
+
+func (c client) deliveries(parameters gateway.ListWebhookDeliveriesParams) []string {
+	found := as[*gateway.DeliveryPageHeaders](c.api.ListWebhookDeliveries(background, parameters)).Response.Data
+	return story.Kinds(found, func(one gateway.Delivery) gateway.EventKind { return one.Event })
+}
+
+func (c client) Outcomes(since time.Time) []string {
+	kinds := gateway.EventKinds{gateway.EventKindMessageRead, gateway.EventKindMessageFailed}
+	parameters := gateway.ListEventsParams{Event: kinds, Since: gateway.NewOptDateTime(since)}
+	found := as[*gateway.EventPageHeaders](c.api.ListEvents(background, parameters)).Response.Data
+	return story.Kinds(found, func(one gateway.EventRecord) gateway.EventKind { return one.Event })
+}
+
+func (c client) CreateTemplate(number, key string) string {
+	draft := &gateway.CreateTemplateRequest{
+		Name: "order_shipped", Language: "en_US", Category: gateway.TemplateCategoryUTILITY,
+		Components: []gateway.DraftTemplatePart{gateway.NewDraftTemplateBodyDraftTemplatePart(gateway.DraftTemplateBody{
+			Type: gateway.DraftTemplateBodyTypeBODY, Text: gateway.NewOptString("Your order has shipped."),
+		})},
+	}
+	parameters := gateway.CreateTemplateParams{
+		NumberID: gateway.Identifier(number), IdempotencyKey: gateway.NewOptString(key),
+	}
+	return as[*gateway.TemplateHeaders](c.api.CreateTemplate(background, draft, parameters)).Response.ID
 }
 
 func (c client) History(message string) any {

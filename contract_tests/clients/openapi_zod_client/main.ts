@@ -7,13 +7,18 @@ import { isAxiosError } from "axios";
 import { createApiClient, schemas } from "./client";
 import { print, setting } from "./story";
 
-const axiosConfig = { headers: { Authorization: `Bearer ${setting("API_KEY")}` } };
+const axiosConfig = {
+  headers: { Authorization: `Bearer ${setting("API_KEY")}` },
+  // Repeats a parameter with a list, without brackets.
+  paramsSerializer: { indexes: null },
+};
 const api = createApiClient(setting("BASE_URL"), { axiosConfig });
 // The client has no schema for the body of a file, and refuses it.
 const files = createApiClient(setting("BASE_URL"), { axiosConfig, validate: "request" });
 
 print({
   quickReply: "quick_reply",
+  utility: "UTILITY",
   parse: (event) => schemas.Event.parse(event),
   signupLink: (slug) => api.getSignupLink({ params: { slug } }),
   completeSignup: (slug, claim) => api.completeSignup(claim, { params: { slug } }),
@@ -30,6 +35,13 @@ print({
     const page = await api.listWebhookDeliveries({ params: { webhook_id }, queries });
     return (await api.getDelivery({ params: { delivery_id: page.data[0]!.id } })).payload;
   },
+  failedDeliveries: (webhook_id) =>
+    api.listWebhookDeliveries({ params: { webhook_id }, queries: { status: "failed" } }),
+  readDeliveries: (webhook_id, since) =>
+    api.listWebhookDeliveries({ params: { webhook_id }, queries: { event: "message.read", since } }),
+  outcomes: (since) => api.listEvents({ queries: { event: ["message.read", "message.failed"], since } }),
+  createTemplate: (number_id, draft, key) =>
+    api.createTemplate(draft, { params: { number_id }, headers: { "Idempotency-Key": key } }),
   send: (message, key) => api.sendMessage(message, { headers: { "Idempotency-Key": key } }),
   message: (message_id) => api.getMessage({ params: { message_id } }),
   upload: (number_id, file) => api.uploadMedia({ file }, { params: { number_id } }),

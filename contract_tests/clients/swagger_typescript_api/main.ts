@@ -1,6 +1,15 @@
 /** A customer's program with the client that swagger-typescript-api generates. */
 
-import { Api, EventKind, TemplateButtonKind, type ErrorResponse, type Event, type HttpResponse } from "./client/Api";
+import {
+  Api,
+  DeliveryState,
+  EventKind,
+  TemplateButtonKind,
+  TemplateCategory,
+  type ErrorResponse,
+  type Event,
+  type HttpResponse,
+} from "./client/Api";
 import { print, setting } from "./story";
 
 const api = new Api<string>({
@@ -11,6 +20,7 @@ api.setSecurityData(setting("API_KEY"));
 
 print({
   quickReply: TemplateButtonKind.QuickReply,
+  utility: TemplateCategory.UTILITY,
   parse: (event) => event as Event,
   signupLink: async (slug) => (await api.signup.getSignupLink(slug)).data,
   completeSignup: async (slug, claim) => (await api.signup.completeSignup(slug, claim)).data,
@@ -25,6 +35,16 @@ print({
   newestPayload: async (webhook) => {
     const { data: page } = await api.webhooks.listWebhookDeliveries(webhook, { limit: 1 });
     return (await api.deliveries.getDelivery(page.data[0]!.id)).data.payload;
+  },
+  failedDeliveries: async (webhook) =>
+    (await api.webhooks.listWebhookDeliveries(webhook, { status: DeliveryState.DELIVERY_FAILED })).data,
+  readDeliveries: async (webhook, since) =>
+    (await api.webhooks.listWebhookDeliveries(webhook, { event: EventKind.MessageRead, since })).data,
+  outcomes: async (since) =>
+    (await api.events.listEvents({ event: [EventKind.MessageRead, EventKind.MessageFailed], since })).data,
+  createTemplate: async (number, draft, key) => {
+    const headers = { "Idempotency-Key": key };
+    return (await api.numbers.createTemplate(number, draft, { headers })).data;
   },
   send: async (message, key) => {
     const headers = key === undefined ? {} : { "Idempotency-Key": key };
