@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -65,6 +66,7 @@ class Reader:
                 "mk_live_...": self.demo.key,
                 "num_...": str(self.demo.number["id"]),
                 "acc_...": self.demo.account_id,
+                ".venv/bin/python": sys.executable,
                 "15552000001": str(self.demo.number["phoneNumber"]),
             },
         )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from contract_tests.clients.sdk import installed
 from contract_tests.doc_blocks import BIN, Block, blocks
 from contract_tests.harness import ROOT, WAIT_SECONDS, Customer, Receiver
 
@@ -169,6 +170,55 @@ def test_a_library_snippet_accepts_only_signed_events(
                 timeout=WAIT_SECONDS,
             )
             assert (done.stdout, done.returncode == 0) == (printed, bool(printed)), done.stderr
+
+
+# Each takes the same, and prints the events and the status.
+SDK_READERS = {
+    "python": Language(
+        "python3",
+        "snippet.py",
+        "import json, sys\n"
+        "body, headers = sys.stdin.buffer.read(), json.loads(sys.argv[2])\n"
+        "print(receive(sys.argv[1], body, headers))\n",
+    ),
+    "js": Language(
+        "node",
+        "snippet.mjs",
+        'import { readFileSync } from "node:fs";\n'
+        "const headers = JSON.parse(process.argv[3]);\n"
+        "console.log(await receive(process.argv[2], readFileSync(0), headers));\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("batch", [None, {"maxEvents": 2}])
+def test_a_snippet_with_an_sdk_accepts_only_signed_events(
+    sdk: Path, customer: Customer, receiver: Receiver, tmp_path: Path, batch: dict[str, int] | None
+) -> None:
+    webhook = {"url": receiver.url(), "events": ["message.sent"]}
+    made = customer.request("POST", "/webhooks", json=webhook | ({"batch": batch} if batch else {}))
+    sent = customer.send("15551234567", "Grüße, 你好 \U0001f44b").json()["id"]
+    received = receiver.wait()[0]
+    assert ("events" in received.event) == bool(batch)
+    installed(sdk, tmp_path)
+    snippets = {b.language: b.text for b in blocks(PAGE) if "verify" in b.text and "401" in b.text}
+    assert snippets.keys() == SDK_READERS.keys()
+    for name, language in SDK_READERS.items():
+        files = language.write(tmp_path, snippets[name])
+        command = [language.runtime() or "", *files, made.json()["secret"]]
+        for body, printed in (
+            (received.body, f"message.sent {sent}\n204\n"),
+            (received.body + b" ", "401\n"),
+        ):
+            done = subprocess.run(
+                [*command, json.dumps(received.headers)],
+                cwd=tmp_path,
+                input=body,
+                capture_output=True,
+                check=True,
+                timeout=WAIT_SECONDS,
+            )
+            assert done.stdout.decode() == printed
 
 
 def test_a_snippet_accepts_only_signed_events(
