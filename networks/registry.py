@@ -104,8 +104,10 @@ def explained(code: str, reason: str) -> str:
 
 
 def described(error: NetworkError) -> str:
-    """An error for people: its code, the network's text, and the explanation."""
-    return f"{error.code} {explained(error.code, error.reason)}".strip()
+    """An error for people: the network's code, the network's text, and the explanation."""
+    # Other codes are words of the gateway for its log.
+    code = "" if error.network_code is None else error.code
+    return f"{code} {explained(error.code, error.reason)}".strip()
 
 
 def codes_explained_by(words: str) -> list[str]:

@@ -113,6 +113,15 @@ _BY_CLASS: dict[type[network.NetworkError], dict[int, tuple[str, str]]] = {
             "The platform's app made too many calls. Those of other accounts count too.",
             "Wait up to an hour, and make fewer calls.",
         ),
+        17: (
+            "Too many calls were made with the access token of this number.",
+            "Wait up to an hour, and make fewer calls.",
+        ),
+        32: (
+            "Too many calls were made for this page of the platform.",
+            "Wait up to an hour, and make fewer calls.",
+        ),
+        341: ("The platform's app reached a limit.", "Wait up to an hour, and make fewer calls."),
         613: ("Too many calls of this kind were made.", "Wait, and make fewer calls."),
         80007: (
             "Too many calls were made for this business account.",

@@ -25,4 +25,8 @@ def test_an_error_is_described_with_its_code() -> None:
     pair = described(ThrottledError("131056", "limit hit"))
     assert pair == f"131056 limit hit. {explanation('131056')}"
     assert described(RefusedError("999999", "")) == "999999"
-    assert described(NotReachedError("unreachable", "Gone")) == "unreachable Gone."
+
+
+def test_a_word_of_the_log_is_no_code_for_people() -> None:
+    assert described(NotReachedError("unreachable", "Gone")) == "Gone."
+    assert described(ThrottledError("http", "HTTP status 429.")) == "HTTP status 429."
