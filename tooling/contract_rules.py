@@ -5,6 +5,7 @@ narrower. Responses may gain properties, enum values and alternatives with a dis
 ignore unknown ones.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from enum import Enum
 from hashlib import sha256
@@ -73,11 +74,24 @@ def _limits(old: Node, new: Node, place: str, direction: Direction) -> Iterator[
 
 def _opaque(old: Node, new: Node, place: str, direction: Direction) -> Iterator[Break]:
     for key in OPAQUE:
-        gone, added = key not in new, key not in old
-        is_wider = gone or WIDER.get(pointer(place, key)) == digits_of(str(new[key]))
-        harmless = is_wider if direction is Direction.REQUEST else added
-        if old.get(key) != new.get(key) and not harmless:
+        before, after = (_stated(schema, key) for schema in (old, new))
+        is_wider = after is None or WIDER.get(pointer(place, key)) == digits_of(str(after))
+        harmless = is_wider if direction is Direction.REQUEST else before is None
+        if before != after and not harmless:
             yield pointer(place, key), changed(old, new, key)
+
+
+def _stated(schema: Node, key: str) -> Any:
+    """The keyword. None without it, and for a pattern that each value of the enum beside it matches."""
+    value, values = schema.get(key), schema.get("enum")
+    if (
+        key == "pattern"
+        and value
+        and values
+        and all(re.search(value, str(each)) for each in values)
+    ):
+        return None
+    return value
 
 
 def _flags(old: Node, new: Node, place: str, direction: Direction) -> Iterator[Break]:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from contract_tests.clients import doc_programs
 from contract_tests.clients.toolbox import CONTRACT
 from contract_tests.harness import Gateway
 from contract_tests.shared.make_clients import do_the_whole_job, new_folder, run
@@ -22,8 +21,6 @@ OF_PROGRESS = (
     # A list without an operation. No flag that leaves the responses as they are omits it.
     "The following endpoints have no status code other than `default`",
 )
-# Their clients do not compile without the command of docs/clients.md.
-REPAIRS = {"openapi-zod-client": doc_programs.command_of("sed")}
 COMPILE = "node_modules/.bin/tsc --project ."
 
 
@@ -40,11 +37,4 @@ def test_a_client_in_typescript_is_typed_and_does_the_whole_job(
     generator: str, gateway: Gateway
 ) -> None:
     folder = generated(generator)
-    run(REPAIRS.get(generator, ":"), folder)
     do_the_whole_job(folder, [COMPILE, "exec node out/main.js"], gateway)
-
-
-@pytest.mark.xfail(reason="https://github.com/astahmer/openapi-zod-client/issues/100")
-@pytest.mark.parametrize("generator", REPAIRS)
-def test_a_client_compiles_without_a_repair(generator: str) -> None:
-    run(COMPILE, generated(generator))

@@ -33,7 +33,6 @@ def test_a_client_in_python_is_typed_and_does_the_whole_job(
     do_the_whole_job(folder, [f"exec {sys.executable} main.py"], gateway)
 
 
-@pytest.mark.xfail(reason="It makes no union of the events, because their enums have patterns.")
 def test_aiopenapi3_reads_the_contract_without_a_repair() -> None:
     folder = new_folder("aiopenapi3-alone")
     loading = (

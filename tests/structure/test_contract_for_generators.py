@@ -70,6 +70,20 @@ def test_an_enum_of_several_values_is_a_schema_of_its_own() -> None:
     assert [each for each in inline if each not in SCHEMAS.values()] == []
 
 
+def test_an_enum_needs_no_pattern_and_no_length() -> None:
+    """aiopenapi3 and openapi-zod-client cannot read a pattern beside an enum."""
+    redundant = {"pattern", "minLength", "maxLength"}
+    assert [each for each in ALL if "enum" in each and redundant & each.keys()] == []
+
+
+def test_a_client_in_go_tells_events_apart_by_their_kind() -> None:
+    """OpenAPI Generator's one checks no enums. The tag has the expression of a pattern."""
+    for kind, ref in SCHEMAS["Event"]["discriminator"]["mapping"].items():
+        event: dict[str, Any] = SCHEMAS[ref.rpartition("/")[2]]["properties"]["event"]
+        form = kind.replace(".", "[.]")
+        assert event["x-go-custom-tag"] == f'validate:"regexp=^{form}$"'
+
+
 def test_no_two_enums_declare_the_same_constant() -> None:
     """Go declares the constants of all enums in one package."""
     names = [
