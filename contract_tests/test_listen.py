@@ -216,9 +216,10 @@ def test_four_documented_commands_deliver_a_verified_event_to_a_laptop(
 ) -> None:
     began, port = time.monotonic(), str(free_port())
     shown = next(block.text for block in blocks("docs/cli.md") if "trigger" in block.text)
-    login, receive, listen, trigger = shown.replace("9000", port).splitlines()
+    given = shown.replace("9000", port).replace(".venv/bin/python", sys.executable)
+    login, receive, listen, trigger = given.splitlines()
     program = next(
-        block.text for block in blocks("docs/quickstart.md") if "is_authentic" in block.text
+        block.text for block in blocks("docs/quickstart.md") if "verify_and_parse" in block.text
     )
     (up.folder / "receiver.py").write_text(program.replace("9000", port))
     with ExitStack() as stack:
