@@ -14,7 +14,8 @@ async def list_blocked(
     offset: int = 0,  # noqa: ARG001 - the contract allows only 0
 ) -> dict[str, Any]:
     """GET /numbers/{number_id}/blocked."""
-    return blocked_page_object(await business.list_blocked(user, number_id, limit, after))
+    page = await business.list_blocked(user, number_id, limit, after)
+    return blocked_page_object(page, limit)
 
 
 async def block_people(user: str, number_id: str, payload: dict[str, Any]) -> dict[str, Any]:

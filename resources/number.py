@@ -88,9 +88,10 @@ def profile_object(profile: BusinessProfile) -> dict[str, Any]:
     }
 
 
-def blocked_page_object(page: BlockedPage) -> dict[str, Any]:
+def blocked_page_object(page: BlockedPage, limit: int) -> dict[str, Any]:
     people = [{"phone": person.phone, "userId": person.user_id} for person in page.people]
-    return {"data": people, "after": page.after}
+    pagination = {"limit": limit, "offset": 0, "nextCursor": page.after}
+    return {"data": people, "pagination": pagination, "after": page.after}
 
 
 def block_result_object(result: BlockResult) -> dict[str, Any]:

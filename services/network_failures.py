@@ -130,11 +130,13 @@ def answer_to(
     ``message_id`` is the message that was stored for the request.
     """
     kind, text = ANSWERS[type(error)]
+    # A cursor that has expired is no failure of the network.
+    is_cursor = isinstance(error, network.PageGoneError)
     return kind(
         text.format(number=number.id, error=described(error), **asdict(asked)),
         retry_after=RETRY_AFTER_THROTTLED if kind is RateLimitedError else None,
-        # A cursor that has expired is no failure of the network.
-        network_code=None if isinstance(error, network.PageGoneError) else error.network_code,
+        field="/after" if is_cursor else None,
+        network_code=None if is_cursor else error.network_code,
         message_id=message_id,
         network_words=network_words(error.details),
     )

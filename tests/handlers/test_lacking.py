@@ -51,7 +51,7 @@ def test_the_worker_forgets_a_list_that_the_network_cannot_have(bare: Number) ->
     assert TemplateList.select().count() == 0
 
 
-def test_a_page_that_is_gone_is_not_found_without_a_code(number: Number) -> None:
+def test_a_page_that_is_gone_is_an_error_of_the_cursor_without_a_code(number: Number) -> None:
     answer = answer_to(number, business.LISTING, PageGoneError("100", "Invalid parameter"))
     assert isinstance(answer, NotFoundError)
-    assert "networkCode" not in answer.details
+    assert answer.details == {"field": "/after"}

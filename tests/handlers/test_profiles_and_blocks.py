@@ -107,6 +107,8 @@ def test_blocked_people_are_listed_with_the_way_to_the_next_page(
     assert network.asked == [("list", 2, "this")]
     assert page == {
         "data": [{"phone": PHONE, "userId": None}, {"phone": None, "userId": USER}],
+        "pagination": {"limit": 2, "offset": 0, "nextCursor": "next"},
+        # The earlier name.
         "after": "next",
     }
     check_shape("BlockedPage", page)

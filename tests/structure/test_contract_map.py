@@ -99,6 +99,21 @@ def test_every_operation_has_the_responses_that_all_have(operation_id: str) -> N
     assert wanted - OPERATIONS[operation_id]["responses"].keys() == set()
 
 
+# More events always come, so their cursor is never null, and has a place of its own.
+LISTS = [name for name in OPERATIONS if name.startswith("list") and name != "listEvents"]
+
+
+@pytest.mark.parametrize("operation_id", LISTS)
+def test_each_list_has_the_cursor_of_its_next_page_at_the_same_place(operation_id: str) -> None:
+    def target(node: dict[str, Any]) -> Any:
+        return CONTRACT["components"]["schemas"][node["$ref"].rpartition("/")[2]]
+
+    content = OPERATIONS[operation_id]["responses"]["200"]["content"]["application/json"]
+    page = target(content["schema"])
+    assert "pagination" in page["required"]
+    assert "nextCursor" in target(page["properties"]["pagination"])["required"]
+
+
 @pytest.mark.parametrize("operation_id", OPERATIONS)
 def test_operations_beyond_the_first_specification_are_marked(operation_id: str) -> None:
     is_marked = OPERATIONS[operation_id].get("x-extension", False)

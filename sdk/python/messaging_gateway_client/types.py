@@ -113,6 +113,17 @@ class Pagination(TypedDict):
     """The `after` of the next page. Null after the last item."""
 
 
+class UncountedPagination(TypedDict):
+    """The position of this page in a list without a total."""
+
+    limit: int
+    """Maximum number of items in this page."""
+    offset: int
+    """Always 0."""
+    nextCursor: str | None
+    """The `after` of the next page. Null after the last item."""
+
+
 TemplateName = str
 """Lowercase letters, digits and underscores."""
 
@@ -490,8 +501,9 @@ class BlockedPage(TypedDict):
 
     data: list[BlockedPerson]
     """The people of this page."""
+    pagination: UncountedPagination
     after: str | None
-    """Gets the next page, null after the last one."""
+    """The earlier name of `pagination.nextCursor`."""
 
 
 class BlockPeopleRequest(TypedDict):

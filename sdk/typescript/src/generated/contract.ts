@@ -129,7 +129,7 @@ export interface paths {
         };
         /**
          * List blocked people
-         * @description Lists the people that the number has blocked, page by page: give the `after` of a page to get the next one. The list is read from the network for each request and has no total.
+         * @description Lists the people that the number has blocked, page by page: give `pagination.nextCursor` of a page as `after` to get the next one. The list is read from the network for each request and has no total.
          */
         get: operations["listBlocked"];
         put?: never;
@@ -1089,6 +1089,23 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description The position of this page in a list without a total. */
+        UncountedPagination: {
+            /**
+             * Format: int32
+             * @description Maximum number of items in this page.
+             */
+            limit: number;
+            /**
+             * Format: int64
+             * @description Always 0.
+             */
+            offset: number;
+            /** @description The `after` of the next page. Null after the last item. */
+            nextCursor: string | null;
+        } & {
+            [key: string]: unknown;
+        };
         /** @description Lowercase letters, digits and underscores. */
         TemplateName: string;
         /** @description Language code, with or without a country. */
@@ -1468,7 +1485,11 @@ export interface components {
         BlockedPage: {
             /** @description The people of this page. */
             data: components["schemas"]["BlockedPerson"][];
-            /** @description Gets the next page, null after the last one. */
+            pagination: components["schemas"]["UncountedPagination"];
+            /**
+             * @deprecated
+             * @description The earlier name of `pagination.nextCursor`.
+             */
             after: string | null;
         } & {
             [key: string]: unknown;
@@ -4831,7 +4852,7 @@ export interface operations {
                  */
                 offset?: components["parameters"]["OffsetZero"];
                 /**
-                 * @description The `after` of the page before.
+                 * @description The `pagination.nextCursor` of the page before.
                  * @example eyJvZmZzZXQiOjIwfQ
                  */
                 after?: string;
