@@ -106,6 +106,10 @@ WAYS: dict[str, Callable[[Asked, random.Random], bytes]] = {
     "running": lambda *_: error(409, "CONFLICT", "Retry-After: 0"),
     "moved": lambda *_: answer(307, b"", "text/plain", f"Location: /{ELSEWHERE}/"),
     "stored failure": lambda *_: error(500, "INTERNAL_ERROR", "Idempotency-Replayed: true"),
+    # As a gateway of release 1.0 stored it, for a day.
+    "stored throttling": lambda *_: error(
+        429, "RATE_LIMITED", "Retry-After: 0", "Idempotency-Replayed: true"
+    ),
     "no HTTP": lambda _, chance: chance.randbytes(100),
     "endless headers": lambda *_: b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 50_000,
 }

@@ -36,7 +36,10 @@ ERRORS = {"ApiError", "UnexpectedResponseError", "ConnectionError", "TimeoutErro
 REPEATABLE = ("get", "send", "list", "download")
 ONCE = ("test", "block", "delete")
 # Nothing changes if these are repeated soon.
-LASTING = ("throttled for long", "broken error", "not found", "stored failure")
+LASTING = (
+    *("throttled for long", "broken error", "not found"),
+    *("stored failure", "stored throttling"),
+)
 VALUES: dict[str, Any] = {
     **dict.fromkeys(("get", "send", "test", "block"), MESSAGE),
     "delete": None,

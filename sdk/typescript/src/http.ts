@@ -53,10 +53,12 @@ export async function* attempt<T>(
 export function pauseAfter(error: GatewayError, failures: number, isRepeatable: boolean): number | undefined {
   const wait = Math.max(backOff(failures), (error.retryAfter ?? 0) * 1000);
   const isTimed = error.retryAfter !== undefined;
+  // The stored response to a key stays the same.
+  if (error.replayed) return undefined;
   // The gateway did nothing, and says when to come again.
   if (isTimed && (error.status === 429 || error.status === 503)) return wait;
   if (error instanceof ConnectionError && error.notSent) return wait;
-  if (!isRepeatable || error.replayed) return undefined;
+  if (!isRepeatable) return undefined;
   // Below 400: there was no response, or a broken one. 409: the first request with this key is still running.
   const canPass = error.status < 400 || PASSING.has(error.status) || (isTimed && error.status === 409);
   return canPass ? wait : undefined;
