@@ -46,7 +46,9 @@ def file_of(form: FormData) -> UploadFile:
     match form.getlist("file"):
         case [UploadFile() as file]:
             return file
-    raise InvalidError("Request body: send exactly one part named file, with a filename.")
+    raise InvalidError(
+        "Request body: send exactly one part named file, with a filename.", field="/file"
+    )
 
 
 async def download_media(user: str, message_id: str) -> StreamingResponse:

@@ -132,7 +132,8 @@ class _Lines:
         for count, (line, cells) in enumerate(_rows_of(file), 1):
             if count > MOST_LINES:
                 raise InvalidError(
-                    _nothing(f"The file has more than {MOST_LINES:,} lines. Split it.")
+                    _nothing(f"The file has more than {MOST_LINES:,} lines. Split it."),
+                    field="/file",
                 )
             if count % BATCH == 0:
                 # Otherwise the other threads would wait for the interpreter.

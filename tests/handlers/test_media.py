@@ -13,7 +13,13 @@ from starlette.responses import StreamingResponse
 from handlers import media, messages
 from models.database import database, writing
 from models.deliveries.event import Event
-from models.errors import ConflictError, DomainError, NotFoundError, UnsupportedTypeError
+from models.errors import (
+    ConflictError,
+    DomainError,
+    InvalidError,
+    NotFoundError,
+    UnsupportedTypeError,
+)
 from models.messages.message import Message
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions
@@ -206,6 +212,22 @@ def test_a_form_of_many_parts_is_refused(number: Number, network: Network, heade
     with pytest.raises(HTTPException) as caught:
         asyncio.run(media.upload_media(number.account_id, number.id, request))
     assert caught.value.status_code == 400
+    assert network.uploaded == []
+
+
+@pytest.mark.parametrize("headers", [[], ["file"], ['a"; filename="a'], ['file"; filename="a'] * 2])
+def test_a_form_without_exactly_one_file_names_the_part(
+    number: Number, network: Network, headers: list[str]
+) -> None:
+    parts = [
+        f'--x\r\nContent-Disposition: form-data; name="{each}"\r\n\r\na\r\n' for each in headers
+    ]
+    form = {"Content-Type": "multipart/form-data; boundary=x"}
+    body = "".join([*parts, "--x--\r\n"]).encode()
+    request = Request(http_scope("POST", headers=form), one_message(body))
+    with pytest.raises(InvalidError) as caught:
+        asyncio.run(media.upload_media(number.account_id, number.id, request))
+    assert caught.value.details == {"field": "/file"}
     assert network.uploaded == []
 
 

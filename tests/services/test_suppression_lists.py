@@ -166,8 +166,9 @@ def test_a_file_and_an_account_have_a_limit(
     account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(suppression_lists, "MOST_LINES", 2)
-    with pytest.raises(InvalidError):
+    with pytest.raises(InvalidError) as refused:
         load(account, f"person\n{PHONE}\n{OTHER}\n{ID}\n")
+    assert refused.value.details == {"field": "/file"}
     monkeypatch.setattr(suppression_lists, "MOST_SUPPRESSIONS", 2)
     assert load(account, f"person\n{PHONE}\n{OTHER}\n").added == 2
     with pytest.raises(ConflictError):
