@@ -10,7 +10,7 @@ from contract_tests.contract import load_contract
 
 _SCHEMA = load_contract()["components"]["schemas"]["WebhookUrl"]
 _VALID = jsonschema_rs.Draft4Validator(_SCHEMA)
-_AUTHORITY = re.compile(r"https?://[^/?]*")
+_AUTHORITY = re.compile(r"https?://[^/?]*", re.IGNORECASE)
 
 
 def keep_on(receiver: str, case: "Case[Any]") -> None:

@@ -43,7 +43,7 @@ MAX_URL = 2048
 _EDGE = r"[^\x00-\x2F\x3A-\x40\x5B-\x60\x7B-\x7F]"
 _REST = rf"([^\x00-\x2C\x2E\x2F\x3A-\x40\x5B-\x60\x7B-\x7F]{{0,61}}{_EDGE})?"
 URL_FORM = re.compile(
-    rf"^(?P<scheme>https?)://(?P<host>({_EDGE}{_REST}\.)*[^\x00-\x40\x5B-\x60\x7B-\x7F]{_REST}"
+    rf"^(?P<scheme>[Hh][Tt][Tt][Pp][Ss]?)://(?P<host>({_EDGE}{_REST}\.)*[^\x00-\x40\x5B-\x60\x7B-\x7F]{_REST}"
     r"|[0-9]{1,3}(\.[0-9]{1,3}){3}|\[[0-9A-Fa-f:.]{2,45}\])"
     r"(?P<rest>(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?"
     r"([/?]([A-Za-z0-9._~:/?@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)?)$"
@@ -84,9 +84,8 @@ def check_url(url: str, account_id: str) -> str:
     if not (form := URL_FORM.fullmatch(url)):
         raise AddressRefusedError(NOT_AN_ADDRESS)
     allow_local = bool(get_settings().allow_local_webhooks)
-    stored = (
-        f"{form['scheme']}://{ascii_host(form['host'], allow_invalid=allow_local)}{form['rest']}"
-    )
+    host = ascii_host(form["host"], allow_invalid=allow_local)
+    stored = f"{form['scheme'].lower()}://{host}{form['rest']}"
     try:
         with LOOK_UPS.of(account_id):
             address.check_url(stored, allow_local=allow_local)

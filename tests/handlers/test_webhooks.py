@@ -63,6 +63,7 @@ def test_an_address_that_may_not_be_is_refused_by_its_place(account: Account) ->
         ("https://[2606:4700:4700:0::1111]:8443/a", "https://[2606:4700:4700::1111]:8443/a"),
         ("http://[::1]:9/Hook", "http://[::1]:9/Hook"),
         ("https://Hooks.Example/A", "https://Hooks.Example/A"),
+        ("HTTPS://Hooks.Example/A", "https://Hooks.Example/A"),
     ],
 )
 def test_a_url_is_stored_and_shown_with_an_ascii_host(

@@ -324,6 +324,12 @@ def test_the_contract_s_form_of_a_host(host: str, *, is_allowed: bool) -> None:
     assert bool(URL_FORM.fullmatch(f"https://{host}/hook")) >= is_allowed
 
 
+@pytest.mark.parametrize("scheme", ["https", "HTTPS", "Http"])
+def test_the_scheme_of_a_url_has_any_case(scheme: str) -> None:
+    for form in (re.compile(URL["pattern"], re.ASCII), URL_FORM):
+        assert form.fullmatch(f"{scheme}://example.com/hook")
+
+
 @pytest.mark.parametrize("first", range(256))
 def test_the_contract_s_form_of_an_address_is_a_public_one_or_loopback(first: int) -> None:
     form, is_loopback = re.compile(URL["pattern"], re.ASCII), first == 127
