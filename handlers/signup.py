@@ -9,7 +9,7 @@ from networks.registry import described
 from resources.error import network_words
 from resources.number import number_object, signup_link_object
 from services import onboarding
-from services.network_failures import RETRY_AFTER_THROTTLED
+from services.network_failures import pause_of
 
 TAKEN = (
     "This phone number is connected to another account. Disconnect it there first, or start again with"
@@ -46,7 +46,7 @@ def _answer_to_network(error: network.NetworkError) -> DomainError:
             return RateLimitedError(
                 f"The messaging platform throttled the signup: {described(error)}"
                 " Send the same request again later.",
-                retry_after=RETRY_AFTER_THROTTLED,
+                retry_after=pause_of(error),
                 **known,
             )
         case network.NotReachedError() | network.AmbiguousError():

@@ -21,7 +21,8 @@ class ErrorDetails:
 
     ``title`` and ``message`` are for the people who use the service, ``text`` is for programmers.
     ``trace_id`` is the network's identifier of the call. ``restriction`` is the network's name of a
-    restriction, and ``restricted_until`` its end in milliseconds since the epoch.
+    restriction, and ``restricted_until`` its end in milliseconds since the epoch. ``retry_after`` is in
+    seconds.
     """
 
     title: str | None = None
@@ -30,6 +31,7 @@ class ErrorDetails:
     trace_id: str | None = None
     restriction: str | None = None
     restricted_until: int | None = None
+    retry_after: int | None = None
 
 
 class NetworkError(Exception):

@@ -31,7 +31,9 @@ logger = logging.getLogger(__name__)
 
 Capability = TypeVar("Capability")
 
-RETRY_AFTER_THROTTLED = 60
+# Seconds after a throttled call, unless the network gives others. A longer pause than the second would
+# outlast clients that wait, and the network can ask for it again.
+RETRY_AFTER_THROTTLED, LONGEST_PAUSE = 60, 3600
 # The most errors of a message that are kept.
 MOST_ERRORS = 20
 # How a number becomes ACTIVE. The number's reason may already say it (networks.whatsapp.error_codes).
@@ -134,12 +136,18 @@ def answer_to(
     is_cursor = isinstance(error, network.PageGoneError)
     return kind(
         text.format(number=number.id, error=described(error), **asdict(asked)),
-        retry_after=RETRY_AFTER_THROTTLED if kind is RateLimitedError else None,
+        retry_after=pause_of(error) if kind is RateLimitedError else None,
         field="/after" if is_cursor else None,
         network_code=None if is_cursor else error.network_code,
         message_id=message_id,
         network_words=network_words(error.details),
     )
+
+
+def pause_of(error: network.NetworkError) -> int:
+    """How many seconds a client waits after a throttled call."""
+    asked = error.details.retry_after
+    return RETRY_AFTER_THROTTLED if asked is None else min(max(asked, 1), LONGEST_PAUSE)
 
 
 def may_succeed_later(number: Number, error: network.NetworkError) -> bool:

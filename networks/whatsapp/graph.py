@@ -12,6 +12,7 @@ import socket
 import urllib.request
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
@@ -35,6 +36,8 @@ from networks.whatsapp.error_codes import BY_STATUS, classify
 
 HTTP_OK, HTTP_OK_LIMIT = 200, 300
 HTTP_NOT_FOUND = 404
+# Seconds in Retry-After. Its other form, a date, depends on two clocks.
+PAUSE = re.compile(r"[0-9]{1,9}")
 # Far larger than any response of the Graph API.
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
 # The kernel ends a connection without acknowledgements after this many ms.
@@ -116,7 +119,7 @@ class GraphClient:
         ) as got:
             answer = await _whole(got)
         if not HTTP_OK <= got.status < HTTP_OK_LIMIT:
-            raise _error_of(got.status, answer)
+            raise _error_of(got, answer)
         try:
             return read_json(answer)
         except ValueError:
@@ -163,7 +166,7 @@ class GraphClient:
             if response.status == HTTP_NOT_FOUND:
                 raise MediaGoneError("http", "The URL of the media does not exist.")
             if response.status != HTTP_OK:
-                raise _error_of(response.status, await _whole(response))
+                raise _error_of(response, await _whole(response))
             yield response
 
     def _may_see_token(self, url: str) -> bool:
@@ -403,8 +406,16 @@ def _from_transport(error: Exception, *, is_sent: bool) -> NetworkError:
     return AmbiguousError("connection", "The connection to the messaging network was lost.")
 
 
-def _error_of(status: int, body: bytes) -> NetworkError:
-    """The exception for an error response.
+def _error_of(response: aiohttp.ClientResponse, body: bytes) -> NetworkError:
+    """The exception for an error response, with the pause that it asks for."""
+    error, pause = _error_in(response.status, body), response.headers.get("Retry-After", "")
+    if PAUSE.fullmatch(pause):
+        error.details = replace(error.details, retry_after=int(pause))
+    return error
+
+
+def _error_in(status: int, body: bytes) -> NetworkError:
+    """The exception for a status and a body.
 
     Without a code it is from a proxy, a firewall, or another server at the address. Without a class of its
     own, such a status means that the outcome is unknown.

@@ -7,9 +7,10 @@ import pytest
 from models.accounts.account import Account, owned
 from models.errors import ConflictError, ForbiddenError, NotFoundError
 from models.numbers.number import Number, NumberStatus
-from networks.exceptions import NumberBannedError, NumberLostError
+from networks.exceptions import ErrorDetails, NumberBannedError, NumberLostError, ThrottledError
 from networks.registry import described
-from services.network_failures import REMEDIES, require_active
+from services import business
+from services.network_failures import REMEDIES, answer_to, require_active
 from tests import factories
 
 
@@ -71,3 +72,15 @@ def test_a_reason_that_says_what_to_do_is_not_repeated(
     with pytest.raises(ConflictError) as refused:
         require_active(number, "send")
     assert refused.value.message.count(remedy) == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds"), [(None, 60), (0, 1), (7, 7), (3600, 3600), (100_000, 3600)]
+)
+def test_a_client_waits_as_long_as_the_network_asks_but_an_hour_at_most(
+    number: Number, asked: int | None, seconds: int
+) -> None:
+    error = ThrottledError("4", "Slower.")
+    error.details = ErrorDetails(retry_after=asked)
+    answer = answer_to(number, business.LISTING, error)
+    assert (answer.retry_after, answer.details) == (seconds, {"networkCode": 4})

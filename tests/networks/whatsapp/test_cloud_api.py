@@ -289,6 +289,27 @@ def test_an_error_of_the_network_has_its_class(
     assert receiver.at("/elsewhere") == []
 
 
+@pytest.mark.parametrize("body", [b"", b'{"error": {"code": 4, "fbtrace_id": "A1"}}'])
+@pytest.mark.parametrize(
+    ("given", "seconds"),
+    [
+        ({"Retry_After": "7"}, 7),
+        ({}, None),
+        ({"Retry_After": "-1"}, None),
+        ({"Retry_After": "Wed, 21 Oct 2026 07:28:00 GMT"}, None),
+        ({"Retry_After": "9" * 10}, None),
+    ],
+)
+def test_a_throttled_call_has_the_pause_that_the_network_gives(
+    api: CloudApi, receiver: Receiver, body: bytes, given: dict[str, str], seconds: int | None
+) -> None:
+    receiver.behave(answer(429, body, **given), MESSAGES)
+    with pytest.raises(ThrottledError) as caught:
+        _send(api)
+    assert caught.value.details.retry_after == seconds
+    assert caught.value.details.trace_id == ("A1" if body else None)
+
+
 def test_an_error_says_its_details_else_its_message(api: CloudApi, receiver: Receiver) -> None:
     receiver.behave(_error(400, code=131026, error_data={"details": "No account."}), MESSAGES)
     with pytest.raises(RefusedError) as caught:
