@@ -18,7 +18,6 @@ from anyio import to_thread
 from connexion import AsyncApp
 from connexion.middleware.context import ContextMiddleware
 from connexion.middleware.lifespan import LifespanMiddleware
-from connexion.middleware.request_validation import RequestValidationMiddleware
 from connexion.spec import OpenAPISpecification
 from flask import Flask
 from starlette.types import ASGIApp
@@ -26,6 +25,7 @@ from starlette.types import ASGIApp
 from dashboard import api_calls, connect, guard, overview, reference, requests, urls
 from gateway.api import contract
 from gateway.api.checks import VALIDATORS, JoinedLists, Routing
+from gateway.api.content_types import Validation
 from gateway.api.operations import LIVE, Part
 from gateway.http.access_log import RequestLog
 from gateway.http.admission import MEMORY, RateLimiter, refusal_of, session_of
@@ -52,7 +52,7 @@ PAGE_THREADS, PROBE_THREADS = 10, 2
 MOST_FORM_PARTS = 16
 # Connexion's, without those that answer errors, which the edge does, show Swagger UI, or check responses. The
 # edge has also found the operation, and the caller by its key.
-MIDDLEWARES = [Routing, RequestValidationMiddleware, LifespanMiddleware, ContextMiddleware]
+MIDDLEWARES = [Routing, Validation, LifespanMiddleware, ContextMiddleware]
 # By this schema, Connexion would validate the contract at each start, which took a fifth of it. The contract
 # is a part of the release: `make lint` and a test validate it, the test with Connexion's validator.
 OpenAPISpecification.openapi_schema = {}

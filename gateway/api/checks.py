@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 
 import orjson
 from anyio import CapacityLimiter, to_thread
-from connexion.exceptions import BadRequestProblem, Unauthorized, UnsupportedMediaTypeProblem
+from connexion.exceptions import BadRequestProblem, Unauthorized
 from connexion.lifecycle import ConnexionRequest
 from connexion.middleware.routing import RoutingMiddleware
 from connexion.uri_parsing import OpenAPIURIParser
@@ -24,6 +24,7 @@ from starlette.requests import Request
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from gateway.api.content_types import FORM, JSON, check_content_type, unsupported
 from gateway.api.operations import BASE, BODY, KEY, LARGE_BODY, Operation
 from gateway.api.schema_errors import Complaint, Schema, first_mistake, validator_of
 from gateway.http.admission import CALLER, Caller
@@ -34,9 +35,6 @@ from models.clock import timestamp
 from models.errors import ForbiddenError
 from networks.nesting import MOST_LEVELS, is_too_deep
 
-MEDIA_TYPE = "application/json"
-FORM_TYPE = "multipart/form-data"
-UTF_8 = {"utf-8", "utf8"}
 IDEMPOTENCY_KEY = "idempotency-key"
 SAFE = {"GET", "HEAD"}
 # The longest list of allowed words, the kinds of events, takes half of it.
@@ -188,7 +186,7 @@ class JsonBody:
         """Check the body, which is in the scope."""
         body, payload = scope[BODY], None
         if body or self._required:
-            _check_content_type(scope)
+            check_content_type(scope, JSON)
             read = partial(self._read, body)
             is_large = len(body) >= LARGE_BODY
             payload, found = (
@@ -209,10 +207,19 @@ class JsonBody:
         try:
             payload = orjson.loads(body)
         except orjson.JSONDecodeError as error:
-            return None, Complaint((), f"it is not valid JSON in UTF-8: {error}")
+            return None, Complaint((), _unreadable(body, error))
         if is_too_deep(body, payload):
             return None, Complaint((), f"it is nested more than {MOST_LEVELS} levels deep.")
         return payload, _mistake(self._schema, payload)
+
+
+def _unreadable(body: bytes, error: orjson.JSONDecodeError) -> str:
+    """Why a body cannot be parsed. The parser does not tell where bytes are no UTF-8."""
+    try:
+        body.decode()
+    except UnicodeDecodeError as found:
+        return f"it is not UTF-8 at byte {found.start + 1}. Encode the JSON in UTF-8."
+    return f"it is not valid JSON: {error}"
 
 
 class FormBody:
@@ -226,36 +233,11 @@ class FormBody:
 
     async def wrap_receive(self, receive: Receive, *, scope: Scope) -> tuple[Receive, Scope]:
         """Check the headers. Raises 415. The payload is the whole request, unread."""
-        if "boundary" not in _check_content_type(scope):
-            raise _unsupported("content type", FORM_TYPE, "it with its boundary")
+        if "boundary" not in check_content_type(scope, FORM):
+            raise unsupported("content type", FORM, "it with its boundary")
         _pass_payload(scope, Request(scope, receive))
         headers = [(name, value) for name, value in scope["headers"] if name != b"content-type"]
         return receive, {**scope, "headers": headers}
-
-
-def _check_content_type(scope: Scope) -> dict[str, str]:
-    """The parameters of the content type. Raises 415 for none, several, or an unsupported content coding.
-
-    Connexion has already refused media types that the operation does not accept.
-    """
-    headers = Headers(scope=scope)
-    given = headers.getlist("content-type")
-    if len(given) != 1 or not given[0]:
-        raise _unsupported(
-            "content type", ", ".join(given) or "(none)", f"one, such as {MEDIA_TYPE}"
-        )
-    pairs = (parameter.partition("=") for parameter in given[0].split(";")[1:])
-    parameters = {name.strip().lower(): value.strip("\"' ") for name, _, value in pairs}
-    if (charset := parameters.get("charset", "utf-8")).lower() not in UTF_8:
-        raise _unsupported("charset", charset, "UTF-8")
-    for coding in headers.getlist("content-encoding"):
-        if coding.lower() != "identity":
-            raise _unsupported("content encoding", coding, "the body as it is")
-    return parameters
-
-
-def _unsupported(what: str, given: str, supported: str) -> UnsupportedMediaTypeProblem:
-    return UnsupportedMediaTypeProblem(f'The {what} "{given}" is not supported. Send {supported}.')
 
 
 class Parameters:
@@ -284,14 +266,14 @@ class Parameters:
 
 def _check_parameter(parameter: dict[str, Any], text: str | None) -> None:
     place, name, schema = parameter["in"], parameter["name"], parameter["schema"]
-    if text is None:
-        if parameter.get("required"):
-            raise BadRequestProblem(f"The {place} parameter {name} is missing.")
-        return
     where, field = (
         f"{place.capitalize()} parameter {name}",
         f"/{name}" if place == "query" else None,
     )
+    if text is None:
+        if parameter.get("required"):
+            raise _bad_request(f"{where} is missing. It is required.", field)
+        return
     value: Any = text
     if schema.get("type") == "integer":
         if not INTEGER.fullmatch(text):
@@ -356,4 +338,4 @@ class JoinedLists(OpenAPIURIParser):
         return COMMA.join(values)
 
 
-VALIDATORS = {"parameter": Parameters, "body": {MEDIA_TYPE: JsonBody, FORM_TYPE: FormBody}}
+VALIDATORS = {"parameter": Parameters, "body": {JSON: JsonBody, FORM: FormBody}}

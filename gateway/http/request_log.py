@@ -37,8 +37,8 @@ _VALUE = re.compile(
     r"( (?:is (?:not|longer|shorter|less|greater)|does not match|has (?:more|less|non)))",
     re.DOTALL,
 )
-# The names of unknown properties, and an unknown content type.
-_UNKNOWN = re.compile(r"\(.*( (?:was|were) unexpected\)|\), expected )", re.DOTALL)
+# The names of unknown properties.
+_UNKNOWN = re.compile(r"\(.*( (?:was|were) unexpected\))", re.DOTALL)
 _DETAILS = frozenset({"networkCode", "messageId", "since"})
 # The network's identifier of a call repeats nothing of the request.
 _TRACE = "networkTraceId"

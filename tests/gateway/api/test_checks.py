@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import gc
 import json
+import re
 from typing import Any
 
 import pytest
@@ -120,6 +121,26 @@ def test_a_body_that_fits_is_handed_on_as_it_was_parsed() -> None:
 )
 def test_a_body_that_is_not_strict_json_in_utf_8_is_refused(body: bytes) -> None:
     _refused(body)
+
+
+@pytest.mark.parametrize(
+    ("body", "byte"),
+    [
+        (b'{"to": "\xff"}', 9),
+        (b"\xe9", 1),
+        (b'{"to": "\xed\xa0\x80"}', 9),
+        (b'{"to": "1\xc3', 10),
+        ('{"to": "1"}'.encode("utf-16-le")[::-1] + b"\xff", 23),
+        (b'{"to": "\\ud800"}', None),
+        (b'{"to": 1,}', None),
+    ],
+)
+def test_the_error_of_bytes_that_are_not_utf_8_names_the_first(
+    body: bytes, byte: int | None
+) -> None:
+    told = _refused(body)
+    assert ("surrogates" in told, "UTF-8" in told) == (False, byte is not None)
+    assert re.findall(r"byte (\d+)", told) == ([] if byte is None else [str(byte)])
 
 
 @pytest.mark.parametrize(
@@ -297,6 +318,16 @@ def test_a_query_parameter_that_does_not_fit_is_named(query: bytes, field: str) 
     with pytest.raises(BadRequestProblem) as caught:
         _check_parameters(query)
     assert caught.value.ext == {"field": field}
+
+
+@pytest.mark.parametrize(("place", "field"), [("query", {"field": "/limit"}), ("path", None)])
+def test_a_missing_parameter_of_the_query_is_named(
+    place: str, field: dict[str, str] | None
+) -> None:
+    parameter = {"name": "limit", "in": place, "required": True, "schema": {"type": "integer"}}
+    with pytest.raises(BadRequestProblem, match=f"{place.capitalize()} parameter limit") as caught:
+        Parameters([parameter]).validate(http_scope())
+    assert caught.value.ext == field
 
 
 @pytest.mark.parametrize("query", [b"kind=a,b", b"kind=a&kind=b", b"kind=a&limit=1&kind=b"])

@@ -187,8 +187,8 @@ def test_a_query_keeps_names_and_words_of_the_contract(query: bytes, kept: str) 
             f"Request body: Additional properties are not allowed ({HIDDEN} was unexpected). Known are to.",
         ),
         (
-            'Invalid Content-type (quagga/quagga), expected "object"',
-            f'Invalid Content-type ({HIDDEN}), expected "object"',
+            'The content type "quagga/quagga" is not supported. Send application/json.',
+            f'The content type "{HIDDEN}" is not supported. Send application/json.',
         ),
         ("Query parameter 'quagga' is not known.", f'Query parameter "{HIDDEN}" is not known.'),
         (
