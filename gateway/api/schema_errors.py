@@ -6,7 +6,7 @@ that the value selects.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import reduce
@@ -108,7 +108,7 @@ def _of_error(error: ValidationError, schema: Schema, place: Place) -> Complaint
             name = error.kind.property
         case ValidationErrorKind.AdditionalProperties():
             name = error.kind.unexpected[0]
-            rule += _known(part, name)
+            rule += _known(part, name, cast("Schema", error.instance))
         case ValidationErrorKind.Pattern():
             rule = f"{VALUE} does not match: {sentence_of(part)}{_correction(part, str(error.instance))}"
         case ValidationErrorKind.Enum():
@@ -154,10 +154,14 @@ def _choice(words: Sequence[Any], value: Any) -> str:
     return ", ".join(texts) + (_meant_word(texts, value) if isinstance(value, str) else "")
 
 
-def _known(part: Schema, unknown: str) -> str:
-    """The property that an unknown name probably means, otherwise all properties if they are few."""
+def _known(part: Schema, unknown: str, given: Iterable[str]) -> str:
+    """The property that an unknown name probably means, otherwise all properties if they are few.
+
+    One that is given already is not meant.
+    """
     names = list(part.get("properties", {}))
-    if near := _meant_word(names, unknown):
+    near = _meant_word(names, unknown)
+    if near and near not in {_suggested(name) for name in given}:
         return near
     if not 0 < len(names) <= MAX_KNOWN:
         return ""
@@ -168,7 +172,11 @@ def _meant_word(words: Sequence[str], text: str) -> str:
     """The word that a text is similar to, as a question. Empty if there is none."""
     letters = {_letters(word): word for word in words}
     near = get_close_matches(_letters(text[:MAX_VALUE]), letters, n=1)
-    return f'. Did you mean "{letters[near[0]]}"?' if near else ""
+    return _suggested(letters[near[0]]) if near else ""
+
+
+def _suggested(word: str) -> str:
+    return f'. Did you mean "{word}"?'
 
 
 def _letters(name: str) -> str:

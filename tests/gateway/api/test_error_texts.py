@@ -89,9 +89,24 @@ def test_every_pattern_of_a_request_has_a_sentence_for_errors() -> None:
         for each in PATTERNED.values()
     }
     assert [
-        p for p, text in sentences.items() if not re.fullmatch(r"[A-Z].{10,150}[.]", text)
+        p for p, text in sentences.items() if not re.fullmatch(r"[A-Z].{10,300}[.]", text)
     ] == []
     assert SENTENCES.keys() - sentences.keys() == set()
+
+
+def test_the_sentence_of_a_pattern_of_words_names_them_all() -> None:
+    listed = {
+        pattern: re.findall(r"\w+", found[1])
+        for pattern in (each["pattern"] for each in PATTERNED.values())
+        if (found := re.fullmatch(r"\^[(](\w+(?:[|]\w+)+)[)]\$", pattern))
+    }
+    schemas = [each for each in PATTERNED.values() if each["pattern"] in listed]
+    told = {each["pattern"]: first_mistake(each, "?").message for each in schemas}
+    assert {p: [w for w in words if w not in told[p]] for p, words in listed.items()} == {
+        p: [] for p in listed
+    }
+    assert max(map(len, listed.values())) > 20
+    assert max(map(len, told.values())) < MAX_MESSAGE_CHARACTERS
 
 
 def choices(schema: Any) -> list[Schema]:

@@ -111,14 +111,19 @@ def test_the_error_is_that_of_the_alternative_selected_by_type(
         ({"type": "text", "text": {"body": "x", "b": 1}}, "/text/b", "'b' was unexpected"),
         ({"type": "text", "text": {"body": "x"}, "image": {}}, "/image", "'image' was unexpected"),
         (
-            {"type": "text", "text": {"body": "x"}, "numberId": "num_1"},
-            "/numberId",
-            """'numberId' was unexpected). Did you mean "number_id"?""",
+            {"type": "text", "text": {"body": "x", "previewUrl": True}},
+            "/text/previewUrl",
+            """'previewUrl' was unexpected). Did you mean "preview_url"?""",
         ),
         (
             {"type": "text", "text": {"words": "x", "body": "x"}},
             "/text/words",
             "'words' was unexpected). Known are body, preview_url.",
+        ),
+        (
+            {"type": "text", "text": {"Body": "y", "body": "x"}},
+            "/text/Body",
+            "'Body' was unexpected). Known are body, preview_url.",
         ),
         ({"type": "texts", "text": {"body": "x"}}, "/type", f"give one of {TYPES}"),
         ({"text": {"body": "x"}}, "/type", '"type" is a required property'),

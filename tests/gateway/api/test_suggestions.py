@@ -10,7 +10,8 @@ from contract_tests.operations import Path, all_operations
 from gateway.api.schema_errors import Complaint, Schema, complaint
 
 # Fewer suggestions than these would mean that the wrong values no longer cause them.
-LEAST = {"property": 400, "word": 1_000, "phone number": 100, "time": 5}
+# Of properties that are given already, there is nearly never another one to suggest.
+LEAST = {"property": 400, "given": 0, "word": 1_000, "phone number": 100, "time": 5}
 WORD = re.compile(r'Did you mean "(.*)"[?]$')
 DIGITS = re.compile(r" Write (\".*\")[.]$", re.DOTALL)
 
@@ -71,6 +72,7 @@ def mistakes(value: Any, schema: Schema) -> Iterator[tuple[str, Any]]:
             others = {other: part for other, part in value.items() if other != name}
             for text in misspelt(name):
                 yield "property", {text: value[name], **others}
+                yield "given", {text: value[name], **value}
     elif isinstance(value, str) and "enum" in schema:
         yield from (("word", text) for text in misspelt(value))
     elif isinstance(value, str) and value.isdecimal() and len(value) >= len("1555123"):
