@@ -303,6 +303,12 @@ _TO_DO_BY_TEXT = {
     "131008": "Add what the network's text names.",
     "131009": "Correct what the network's text names.",
 }
+# Code 100 of an object, whose subcode is 33. Neither is stored with the text of a failure.
+_NO_OBJECT = re.compile(r"unsupported \w+ request\b", re.IGNORECASE)
+_NO_OBJECT_EXPLAINED = (
+    "The object does not exist at the platform, or the number's access token may not see it."
+    " Check the identifiers in the request. If they are right, send the number's owner a new signup link."
+)
 # Texts that only repeat what the code means.
 _TITLES = frozenset(
     {
@@ -310,7 +316,6 @@ _TITLES = frozenset(
         "invalid parameter",
         "parameter value is not valid",
         "required parameter is missing",
-        "unsupported post request",
     }
 )
 _NUMBER = re.compile(r"^\(#\d+\)\s*")
@@ -318,7 +323,10 @@ _NUMBER = re.compile(r"^\(#\d+\)\s*")
 
 def explain(code: str, text: str) -> str:
     """What a code means and what to do, with respect to the platform's text. Empty if it is unknown."""
-    if code not in _TO_DO_BY_TEXT or _NUMBER.sub("", text).strip(" .").casefold() in _TITLES:
+    words = _NUMBER.sub("", text)
+    if code == str(PARAMETER) and _NO_OBJECT.match(words):
+        return _NO_OBJECT_EXPLAINED
+    if code not in _TO_DO_BY_TEXT or words.strip(" .").casefold() in _TITLES:
         return EXPLANATIONS.get(code, "")
     return f"{ERROR_CODES[int(code)].means} {_TO_DO_BY_TEXT[code]}"
 

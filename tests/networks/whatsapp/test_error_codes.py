@@ -32,3 +32,18 @@ def test_the_advice_refers_to_the_platform_s_text_only_if_there_is_one(code: str
     assert named.endswith("what the network's text names.")
     assert named.startswith(ERROR_CODES[int(code)].means)
     assert explain("131026", "Any text") == EXPLANATIONS["131026"]
+
+
+@pytest.mark.parametrize("method", ["get", "post", "delete"])
+@pytest.mark.parametrize("more", ["", " Object with ID '1' does not exist, cannot be loaded."])
+def test_an_object_that_the_token_does_not_see_has_an_explanation_of_its_own(
+    method: str, more: str
+) -> None:
+    text = f"Unsupported {method} request.{more}"
+    explained = explain("100", text)
+    assert explained == explain("100", f"(#100) {text}")
+    assert "does not exist" in explained
+    assert "access token" in explained
+    assert "signup link" in explained
+    assert explain("100", f"Param x: {text}") != explained
+    assert explain("131009", text) != explained
