@@ -14,8 +14,8 @@ MAX_NAME = 64
 _FOREIGN = re.compile(r"[^\x00-\x7F\s]")
 # The parser takes two of them for Punycode or an error, but domains have them.
 _INNER_HYPHENS = re.compile(r"(?<=[A-Za-z0-9])-+(?=[A-Za-z0-9])")
-# Otherwise a part of an IPv4 address.
-_LAST_LABEL = re.compile(r"[@.][A-Za-z][^.@]*\Z")
+# One that begins and ends with a digit is, or is like, a number or a part of an IPv4 address.
+_LAST_LABEL = re.compile(r"[@.]([A-Za-z][^.@]*|[0-9][^.@]*[A-Za-z])\Z")
 
 
 def is_email(text: str) -> bool:

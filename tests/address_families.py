@@ -13,6 +13,7 @@ NAMES = (
 ASCII_DOMAINS = (
     *("loja.com.br", "example.com", "mail.example.co.uk", "a-b.example", "x.museum", "1a.de"),
     *("xn--mnchen-3ya.de", "mail.local", "localhost", "ab--cd.de", "x" * 63 + ".de", "1.2.de"),
+    *("example.1a", "1a", "example.1é", "1" * 62 + "a"),
 )
 IDN = (
     *("münchen.de", "例え.jp", "bücher.example.org", "пример.рф", "παράδειγμα.ελ", "مثال.إختبار"),
@@ -26,6 +27,7 @@ BAD_DOMAINS = (
     *("", ".", "x..de", ".x.de", "x.de.", "-x.de", "x-.de", "x_y.de", "x y.de", "x,y.de", "x.\nde"),
     *("x.de, b@y.de", "x.de>", "x/y.de", "x@y.de", "[1.2.3.4", "[x]", "x" * 64 + ".de", "x.de:25"),
     *("x!.de", "x\0.de", "x\u00a0y.de", "x\u3000y.de", "x\u2028y.de", "1.2.3.4", "-ü.de", "ü-.de"),
+    *("example.1", "1", "example.1a1", "example.1-", "1" * 63 + "a"),
 )
 GOOD_EMAILS = [f"{name}@{domain}" for name, domain in product(NAMES, ASCII_DOMAINS + IDN)]
 # The longest that a profile takes.

@@ -38,7 +38,7 @@ _CHANGED = {
     "WebhookUrl": "e033ce91ef0b",
     "MediaLink": "7bf5ad64ff66",
     "CompleteSignupRequest/properties/phone_number_id": "5a8b151e7990",
-    "UpdateProfileRequest/properties/email": "8abe9cf9acc2",
+    "UpdateProfileRequest/properties/email": "156bc8276db8",
     "UpdateProfileRequest/properties/websites/items": "2f6bf46de56b",
     "CtaUrlParameters/properties/url": "2f6bf46de56b",
 }

@@ -117,7 +117,9 @@ def test_a_parser_accepts_each_link_that_fits_the_contract(text: str) -> None:
 
 
 @pytest.mark.parametrize(("schema", "parser"), JUDGED)
-@pytest.mark.parametrize("form", ["a{}b@c.de", "a@b{}c.de", "https://a{}b.de/", "https://a.de/{}"])
+@pytest.mark.parametrize(
+    "form", ["a{}b@c.de", "a@b{}c.de", "a@b.1{}", "https://a{}b.de/", "https://a.de/{}"]
+)
 def test_contract_and_parser_judge_each_character_alike(
     schema: Schema, parser: Judge, form: str
 ) -> None:
