@@ -1,6 +1,7 @@
 """Finds breaking changes of the operations of a contract. Part of ``tooling.contract_breaks``."""
 
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 
 from tooling.contract_names import part, servers
 from tooling.contract_rules import Break, Direction, Node, changed, pointer
@@ -138,8 +139,18 @@ class Operations:
             if kind in offered:
                 schemas = (before.get("schema", {}), offered[kind].get("schema", {}))
                 yield from self._schemas.breaks(*schemas, pointer(here, "schema"), direction)
+                yield from self._encodings(before, offered[kind], here, direction)
             else:
                 yield here, "media type was removed"
+
+    def _encodings(self, old: Node, new: Node, place: str, direction: Direction) -> Iterator[Break]:
+        """The content types of the parts of a form, of the properties that the old one has."""
+        for name in resolved(self._old, part(old, "schema")).get("properties", {}):
+            before, after = part(old, "encoding", name), part(new, "encoding", name)
+            wide, narrow = (after, before) if direction is IN else (before, after)
+            if not _accepts(wide, narrow):
+                here = pointer(place, "encoding", name, "contentType")
+                yield here, changed(before, after, "contentType")
 
     def _responses(self, old: Node, new: Node, place: str, sent: Direction) -> Iterator[Break]:
         read = OUT if sent is IN else IN
@@ -178,6 +189,20 @@ class Operations:
 def _asks_no_more(new: Node, old: Node) -> bool:
     """Whether a client that satisfies the old requirement satisfies the new one."""
     return all(name in old and set(scopes) <= set(old[name]) for name, scopes in new.items())
+
+
+def _accepts(wide: Node, narrow: Node) -> bool:
+    """Whether a part of a form may have each content type of another. Without any, it may have all."""
+    ranges, types = (
+        [each.strip().lower() for each in encoding.get("contentType", "*/*").split(",")]
+        for encoding in (wide, narrow)
+    )
+    return all(any(_is_in(each, of) for of in ranges) for each in types)
+
+
+def _is_in(type_: str, of: str) -> bool:
+    """Whether a media type, perhaps with parameters, belongs to a range such as image/*."""
+    return fnmatchcase(type_, of) or fnmatchcase(type_.partition(";")[0].strip(), of)
 
 
 def _style(parameter: Node) -> Node:

@@ -151,6 +151,48 @@ def test_an_operation_that_needs_another_scope_refuses_limited_keys(
     assert len(breaks(scoped(before), scoped(after))) == count
 
 
+@pytest.mark.parametrize(
+    ("wide", "narrow"),
+    [
+        ("image/png, image/jpeg", "image/png"),
+        ("image/*", "image/png"),
+        ("image/*", "IMAGE/PNG,image/jpeg"),
+        ("*/*", "image/*"),
+        (None, "image/png"),
+        ("text/csv", "text/csv; charset=utf-8"),
+    ],
+)
+def test_a_file_of_a_request_may_get_more_types_and_one_of_a_callback_fewer(
+    wide: str | None, narrow: str
+) -> None:
+    def found(old: str | None, new: str | None) -> list[bool]:
+        return [
+            bool(breaks(*(_with_file(each, in_callback=out) for each in (old, new))))
+            for out in (False, True)
+        ]
+
+    assert found(narrow, wide) == [False, True]
+    assert found(wide, narrow) == [True, False]
+    assert found(wide, wide) == found(narrow, narrow) == [False, False]
+
+
+def _with_file(content_type: str | None, *, in_callback: bool = False) -> dict[str, Any]:
+    """A contract of a form with a file of this content type."""
+    encoding = {} if content_type is None else {"file": {"contentType": content_type}}
+    form = {"schema": {"properties": {"file": {}}}, "encoding": encoding}
+    taking = {**OPERATION, "requestBody": {"content": {"multipart/form-data": form}}}
+    sending = {**OPERATION, "callbacks": {"sent": {"{$url}": {"post": taking}}}}
+    return {**SMALL, "paths": {"/pets": {"post": sending if in_callback else taking}}}
+
+
+def test_a_part_that_is_new_may_have_any_content_type() -> None:
+    old, new = _with_file("image/png"), _with_file("image/png")
+    form = new["paths"]["/pets"]["post"]["requestBody"]["content"]["multipart/form-data"]
+    form["schema"]["properties"] |= {"note": {}}
+    form["encoding"] |= {"note": {"contentType": "text/plain"}}
+    assert breaks(old, new) == []
+
+
 def test_every_schema_of_the_real_contract_is_compared() -> None:
     """Each schema gets a different type. Schemas that only compose others have none."""
     contract = load_contract()
