@@ -77,7 +77,7 @@ def test_a_wrong_key_or_address_shows_an_error_and_is_not_stored(
     nobody = f"http://127.0.0.1:{free_port()}/api"
     assert "connection refused" in developer.refuse("login", "--url", nobody, "--key", customer.key)
     elsewhere = f"{customer.api.removesuffix('/api')}/dashboard"
-    assert "is no gateway's API" in developer.refuse(
+    assert "is not the gateway's" in developer.refuse(
         "login", "--url", elsewhere, "--key", customer.key
     )
     assert "43 characters" in developer.refuse("login", "--key", "secret", status=2)

@@ -70,7 +70,8 @@ def connected(ours: Profile | None = None) -> Iterator[Client]:
         with opened as client:
             yield client
     except NoResponseError as error:
-        remedy = "Start it, or name another one: gateway login --url"
+        start = "Start it, or name" if error.__cause__ is not None else "Name"
+        remedy = f"{start} another one: gateway login --url"
         raise click.ClickException(f"{line_of(error, ours.url)} {remedy}") from None
     except GatewayError as error:
         raise click.ClickException(line_of(error, ours.url)) from None
