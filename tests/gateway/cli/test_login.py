@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.gateway.cli.fake_stream import KEY, Connection, gateway
+from tests.gateway.cli.fake_stream import KEY, Connection, FakeGateway, gateway
 
 
 def _answer(connection: Connection) -> None:
@@ -45,20 +45,30 @@ def test_the_key_prompt_does_not_echo(tmp_path: Path) -> None:
     assert json.loads(profile.read_text())["key"] == KEY
 
 
+def _login(fake: FakeGateway, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Sign in from a folder that is the home too."""
+    return subprocess.run(
+        [sys.executable, "-m", "gateway", "login", "--url", fake.url],
+        env=os.environ | {"HOME": str(folder), "GATEWAY_PROFILE": str(folder / "profile.json")},
+        input=f"{KEY}\n",
+        text=True,
+        check=True,
+        capture_output=True,
+        timeout=30,
+    )
+
+
+def test_a_command_asks_again_if_the_gateway_is_away_for_a_moment(tmp_path: Path) -> None:
+    with gateway(lambda each: each.refuse(503, "SERVICE_UNAVAILABLE"), _answer) as fake:
+        assert "Numbers         3" in _login(fake, tmp_path).stdout
+        assert len(fake.connections) == 2
+
+
 def test_a_proxy_or_netrc_does_not_replace_the_key(tmp_path: Path) -> None:
     netrc = tmp_path / ".netrc"
     netrc.write_text("machine 127.0.0.1 login someone password else\n")
     netrc.chmod(0o600)
     with gateway(_answer) as fake:
-        subprocess.run(
-            [sys.executable, "-m", "gateway", "login", "--url", fake.url],
-            env=os.environ
-            | {"HOME": str(tmp_path), "GATEWAY_PROFILE": str(tmp_path / "profile.json")},
-            input=f"{KEY}\n",
-            text=True,
-            check=True,
-            capture_output=True,
-            timeout=30,
-        )
+        _login(fake, tmp_path)
         [asked] = fake.connections
     assert asked.headers["Authorization"] == f"Bearer {KEY}"
