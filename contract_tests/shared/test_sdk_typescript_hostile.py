@@ -26,10 +26,10 @@ from contract_tests.clients.hostile import (
 from contract_tests.clients.toolbox import tool_environment
 from contract_tests.harness import free_port
 
-# Of each task. Those of hostile.mts are: 1.5 s for a call, 20 s for the events.
+# Of each task. Those of hostile.mts are: 2.5 s for a call, 20 s for the events.
 SEEDS = int(os.environ.get("SDK_SEEDS", "60"))
 # A page is a call. A machine under load delays timers.
-CALL_MS, SILENCE_MS, SLACK_MS = 1500, 200, 1500
+CALL_MS, SILENCE_MS, SLACK_MS = 2500, 200, 1500
 DEADLINES = {"list": 2 * CALL_MS}
 ERRORS = {"ApiError", "UnexpectedResponseError", "ConnectionError", "TimeoutError"}
 # These may be repeated at any time. The others are POST or DELETE without a key.

@@ -9,7 +9,7 @@ import { readFileSync } from "node:fs";
 import { Client, GatewayError } from "@messaging-gateway/client";
 
 const AT_ONCE = 32;
-const TIMEOUT_MS = 1500;
+const TIMEOUT_MS = 2500;
 const limits = { timeoutMs: TIMEOUT_MS, attemptTimeoutMs: 200, retries: 30 };
 const body = { number_id: "num_1", to: "15551234567", type: "text", text: { body: "Hello" } } as const;
 
