@@ -228,9 +228,10 @@ format: $(VENV)/.dev ## Format the code and apply ruff's fixes
 	@$(BIN)/ruff check --fix --exit-zero .
 	@$(BIN)/ruff format .
 
-# The locks contain only packages and hashes: no index, no path, nothing of this repository. Locked versions stay, except with LOCK_ARGS=--upgrade.
-COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
-	--generate-hashes --no-emit-index-url --no-emit-find-links --no-emit-package messaging-gateway-client --no-config --custom-compile-command "make lock"
+# The locks contain only packages and hashes: no index, no path, no package of this repository. Locked versions stay,
+# except with LOCK_ARGS=--upgrade.
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--no-emit-find-links --no-emit-package messaging-gateway-client --no-config --custom-compile-command "make lock"
 
 lock: $(VENV)/bin/uv ## Update the lock files (LOCK_ARGS=--upgrade takes the newest versions)
 	@$(COMPILE) pyproject.toml --group build $(LOCK_ARGS) --output-file requirements.lock

@@ -31,8 +31,8 @@ logger = logging.getLogger(__name__)
 
 Capability = TypeVar("Capability")
 
-# Seconds after a throttled call, unless the network gives others. A longer pause than the second would
-# outlast clients that wait, and the network can ask for it again.
+# Seconds to wait after a throttled call: if the network names none, and at most. A client seldom waits
+# longer, and the network can throttle the repeated call again.
 RETRY_AFTER_THROTTLED, LONGEST_PAUSE = 60, 3600
 # The most errors of a message that are kept.
 MOST_ERRORS = 20

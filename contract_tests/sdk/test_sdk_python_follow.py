@@ -1,6 +1,5 @@
 """How ``follow`` waits, where it begins again, and what it logs."""
 
-import json
 import logging
 from collections.abc import Iterator
 
@@ -8,15 +7,8 @@ import pytest
 
 from contract_tests.sdk.drivers import Driver
 from contract_tests.sdk.hostile_server import HostileServer, json_response, refusal
+from contract_tests.sdk.streams import STREAM, block
 from messaging_gateway_client import AsyncClient, Client, events, retries
-
-STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
-
-
-def _event(number: int) -> bytes:
-    record = {"id": f"evt_{number}", "cursor": f"c{number}", "event": "message.sent"}
-    record |= {"timestamp": "2026-11-20T09:30:00.000Z", "data": {}}  # type: ignore[dict-item]
-    return f"id: c{number}\ndata: {json.dumps(record)}\n\n".encode()
 
 
 def test_a_silent_stream_is_broken_and_resumed(
@@ -25,18 +17,18 @@ def test_a_silent_stream_is_broken_and_resumed(
     monkeypatch.setattr(retries, "SILENCE_SECONDS", 0.3)
 
     def script(number: int) -> Iterator[bytes]:
-        yield STREAM + _event(number)
+        yield STREAM + block(number)
         server.closing.wait(10)
 
     server.script = script
     assert len(driver.take(server.url, "follow", 2)) == 2
-    assert server.seen[1].headers["last-event-id"] == "c1"
+    assert server.seen[1].headers["last-event-id"] == "c001"
 
 
 def test_a_cursor_without_an_event_counts(driver: Driver, server: HostileServer) -> None:
-    server.play(STREAM + b": keep-alive\n\nid: c5\n\n", STREAM + _event(6))
+    server.play(STREAM + b": keep-alive\n\nid: c005\n\n", STREAM + block(6))
     assert len(driver.take(server.url, "follow", 1)) == 1
-    assert server.seen[1].headers["last-event-id"] == "c5"
+    assert server.seen[1].headers["last-event-id"] == "c005"
 
 
 @pytest.mark.parametrize("status", ["429 Too Many Requests", "503 Service Unavailable"])
@@ -51,17 +43,17 @@ def test_a_follower_waits_as_long_as_the_gateway_asks(
     monkeypatch.setattr(Client, "_sleep", lambda _self, seconds: pauses.append(seconds))
     monkeypatch.setattr(AsyncClient, "_sleep", sleep)
     asked = [refusal(status, "AWAY", Retry_After=text) for text in ("7", "99999", "soon")]
-    server.play(*asked, STREAM + _event(1))
+    server.play(*asked, STREAM + block(1))
     assert len(driver.take(server.url, "follow", 1)) == 1
     assert [pause for pause in pauses if pause > 1] == [7, events.LONGEST_RETRY_AFTER]
 
 
-def test_a_gateway_that_gives_no_time_is_asked_from_ten_minutes_before_the_last_event(
+def test_a_gateway_that_gives_no_time_is_asked_from_ten_minutes_before_the_lastblock(
     driver: Driver, server: HostileServer
 ) -> None:
-    server.play(STREAM + _event(1), refusal("409 Conflict", "CONFLICT"), STREAM + _event(2))
+    server.play(STREAM + block(1), refusal("409 Conflict", "CONFLICT"), STREAM + block(2))
     assert len(driver.take(server.url, "follow", 2)) == 2
-    assert "since=2026-11-20T09%3A20%3A00%2B00%3A00" in server.seen[2].target
+    assert "since=2026-11-20T09%3A21%3A00%2B00%3A00" in server.seen[2].target
 
 
 def test_a_log_has_each_connection_and_why_it_broke(
@@ -76,7 +68,7 @@ def test_a_log_has_each_connection_and_why_it_broke(
     lost = json_response(
         "409 Conflict", b'{"error":{"code":"CONFLICT","message":"No.","status":409}}'
     )
-    server.play(STREAM + _event(1), away, away, STREAM, lost, STREAM + _event(2))
+    server.play(STREAM + block(1), away, away, STREAM, lost, STREAM + block(2))
     driver.take(server.url, "follow", 2)
     said = [
         (record.levelname, " ".join(record.message.split()[:5]))

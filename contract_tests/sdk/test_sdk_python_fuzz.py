@@ -4,7 +4,6 @@ SDK_FUZZ sets the number of seeds.
 """
 
 import gzip
-import json
 import os
 import random
 import time
@@ -16,6 +15,7 @@ import pytest
 
 from contract_tests.sdk.drivers import Driver
 from contract_tests.sdk.hostile_server import HostileServer, json_response, refusal, response
+from contract_tests.sdk.streams import STREAM, block
 from messaging_gateway_client import GatewayError, events
 
 SEEDS = range(int(os.environ.get("SDK_FUZZ", "8")))
@@ -120,27 +120,13 @@ def test_a_call_ends_in_time_and_has_one_effect(
         assert len(keys) == 1, played
 
 
-STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
 EVENTS = 30
-
-
-def _event(number: int) -> bytes:
-    record = {
-        "id": f"evt_{number:03}",
-        "cursor": f"c{number:03}",
-        "event": "message.sent",
-        "timestamp": "2026-11-20T09:31:00.000Z",
-        # Line separators of Unicode end no line of the stream.
-        "data": {"id": f"msg_{number}", "body": "a\u2028b\u0085c"},
-    }
-    data = json.dumps(record, ensure_ascii=False)
-    return f": keep\r\nid: c{number:03}\nevent: message.sent\ndata: {data}\n\n".encode()
 
 
 def _stream(rng: random.Random, server: HostileServer) -> Iterator[bytes]:
     """The events after the cursor in random pieces, until something goes wrong."""
     last = server.seen[-1].headers.get("last-event-id", "c000")
-    rest = [_event(number) for number in range(int(last[1:]) + 1, EVENTS + 1)]
+    rest = [block(number) for number in range(int(last[1:]) + 1, EVENTS + 1)]
     whole = rng.randrange(len(rest) + 1)
     bad = [b"data: {\n\n", b"data: []\n\n", b"id: \xff\0\n\n", b":\xff\n", b"da"]
     cut = b"".join(rest[whole:])[: rng.randrange(200)]
@@ -178,12 +164,12 @@ def test_a_refused_cursor_is_read_again_without_known_events(
     driver: Driver, server: HostileServer
 ) -> None:
     answers = [
-        STREAM + _event(1) + _event(2),
+        STREAM + block(1) + block(2),
         json_response(
             "409 Conflict",
             b'{"error":{"code":"CONFLICT","message":"Text.","status":409,"details":{"since":"2026-11-20T09:21:00.000Z"}}}',
         ),
-        STREAM + _event(1) + _event(2) + _event(3),
+        STREAM + block(1) + block(2) + block(3),
     ]
     server.play(*answers)
     found = driver.take(server.url, "follow", 3, after="c000")

@@ -6,7 +6,7 @@ that the value selects.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import reduce
@@ -33,7 +33,7 @@ MAX_VALUE = 60
 # What the validator writes for the value: a character that no message of it contains.
 VALUE = "\N{REPLACEMENT CHARACTER}"
 
-# What a text of each format is. Other formats bound numbers or describe bytes.
+# The form of a text of each format, for errors. Other formats bound numbers or describe bytes.
 FORMATS = {
     "date": "a date like 2025-12-31.",
     "date-time": "a time with a time zone, like 2025-12-31T23:59:59Z or 2025-12-31T23:59:59+02:00.",
@@ -151,32 +151,33 @@ def _lost_plus(part: Schema, text: str) -> str:
 def _choice(words: Sequence[Any], value: Any) -> str:
     """All words that are allowed, and the one that a value probably means."""
     texts = [word if isinstance(word, str) else json.dumps(word) for word in words]
-    return ", ".join(texts) + (_meant_word(texts, value) if isinstance(value, str) else "")
+    meant = _meant_word(texts, value) if isinstance(value, str) else None
+    return ", ".join(texts) + _suggested(meant)
 
 
-def _known(part: Schema, unknown: str, given: Iterable[str]) -> str:
+def _known(part: Schema, unknown: str, given: Container[str]) -> str:
     """The property that an unknown name probably means, otherwise all properties if they are few.
 
     One that is given already is not meant.
     """
     names = list(part.get("properties", {}))
-    near = _meant_word(names, unknown)
-    if near and near not in {_suggested(name) for name in given}:
-        return near
+    meant = _meant_word(names, unknown)
+    if meant is not None and meant not in given:
+        return _suggested(meant)
     if not 0 < len(names) <= MAX_KNOWN:
         return ""
     return f". Known are {', '.join(names)}."
 
 
-def _meant_word(words: Sequence[str], text: str) -> str:
-    """The word that a text is similar to, as a question. Empty if there is none."""
+def _meant_word(words: Sequence[str], text: str) -> str | None:
+    """The word that a text is similar to. None if there is none."""
     letters = {_letters(word): word for word in words}
     near = get_close_matches(_letters(text[:MAX_VALUE]), letters, n=1)
-    return _suggested(letters[near[0]]) if near else ""
+    return letters[near[0]] if near else None
 
 
-def _suggested(word: str) -> str:
-    return f'. Did you mean "{word}"?'
+def _suggested(word: str | None) -> str:
+    return "" if word is None else f'. Did you mean "{word}"?'
 
 
 def _letters(name: str) -> str:

@@ -7,10 +7,9 @@ from typing import Any, cast
 
 import click
 
-from gateway.cli import profile
 from gateway.cli.options import since_option, until_option
 from gateway.cli.output import json_option, show
-from gateway.cli.remote import asks, connected, line_of
+from gateway.cli.remote import asks, connected
 from messaging_gateway_client import Client, NoResponseError, types
 from models.clock import timestamp
 
@@ -85,8 +84,8 @@ def send_once(client: Client, body: dict[str, Any], key: str | None = None) -> d
         message = cast("types.SendMessageRequest", body)
         return dict(client.send_message(message, idempotency_key=key))
     except NoResponseError as error:
-        again = f"To try again without sending twice: --idempotency-key {key}"
-        raise click.ClickException(f"{line_of(error, profile.load().url)} {again}") from None
+        error.add_note(f"To try again without sending twice: --idempotency-key {key}")
+        raise
 
 
 @click.command()

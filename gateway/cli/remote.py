@@ -45,17 +45,21 @@ def reason_of(error: BaseException) -> str:
 
 
 def line_of(error: GatewayError, url: str) -> str:
-    """An error of the API at this address, for a person."""
-    if isinstance(error, NoResponseError):
-        cause = error.__cause__
-        return (
-            f"{url}: {error.message}"
-            if cause is None
-            else f"{url} does not answer: {reason_of(cause)}."
-        )
-    hint = f" {LOGIN}" if isinstance(error, AuthenticationError) else ""
-    link = f" See {error.details['help']}" if "help" in error.details else ""
-    return f"{error}{hint}{link}"
+    """An error of the API at this address, and what to do, for a person.
+
+    What to do is the note of the exception if it has one.
+    """
+    other = "another one: gateway login --url"
+    if not isinstance(error, NoResponseError):
+        hint = f" {LOGIN}" if isinstance(error, AuthenticationError) else ""
+        link = f" See {error.details['help']}" if "help" in error.details else ""
+        return f"{error}{hint}{link}"
+    if error.__cause__ is None:
+        problem, remedy = f"{url}: {error.message}", f"Name {other}"
+    else:
+        problem = f"{url} does not answer: {reason_of(error.__cause__)}."
+        remedy = f"Start it, or name {other}"
+    return " ".join([problem, *getattr(error, "__notes__", [remedy])])
 
 
 @contextmanager
@@ -69,10 +73,6 @@ def connected(ours: Profile | None = None) -> Iterator[Client]:
     try:
         with opened as client:
             yield client
-    except NoResponseError as error:
-        start = "Start it, or name" if error.__cause__ is not None else "Name"
-        remedy = f"{start} another one: gateway login --url"
-        raise click.ClickException(f"{line_of(error, ours.url)} {remedy}") from None
     except GatewayError as error:
         raise click.ClickException(line_of(error, ours.url)) from None
 

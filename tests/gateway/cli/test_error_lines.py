@@ -32,4 +32,12 @@ def test_a_command_says_in_words_why_there_is_no_response(
 ) -> None:
     error = NoResponseError("GET /numbers got no response.", may_have_arrived=True)
     error.__cause__ = cause
-    assert line_of(error, API) == f"{API} does not answer: {reason}."
+    line = line_of(error, API)
+    assert line.startswith(f"{API} does not answer: {reason}. ")
+    assert line.endswith("gateway login --url")
+
+
+def test_the_note_of_an_error_replaces_the_usual_remedy() -> None:
+    error = NoResponseError("The response was cut.", may_have_arrived=True)
+    error.add_note("Read the message first.")
+    assert line_of(error, API) == f"{API}: The response was cut. Read the message first."
