@@ -30,7 +30,9 @@ def test_an_error_of_the_network_has_its_words(
 ) -> None:
     def fail(*_: object) -> None:
         error = kind("100", "Invalid parameter")
-        error.details = ErrorDetails(message="Verify the number first.", trace_id="A1")
+        error.details = ErrorDetails(
+            message="Verify the number first.", trace_id="A1", retry_after=7
+        )
         raise error
 
     monkeypatch.setattr(onboarding, "connect_number", fail)
@@ -43,3 +45,4 @@ def test_an_error_of_the_network_has_its_words(
         "networkMessage": "Verify the number first.",
         "networkTraceId": "A1",
     }
+    assert caught.value.retry_after == (7 if kind is ThrottledError else None)

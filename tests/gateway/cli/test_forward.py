@@ -8,7 +8,7 @@ from standardwebhooks import Webhook
 
 from contract_tests.harness import Receiver, Reply, free_port
 from gateway.cli import profile
-from gateway.cli.listen import encode, forward
+from gateway.cli.listen import _http, encode, forward
 from models.deliveries.event import envelope, identified
 from tests.gateway.cli.fake_stream import event
 from webhooks.kinds import EventKind
@@ -82,6 +82,15 @@ def test_a_receiver_that_closes_its_connections_is_not_taken_for_a_failure(
 def test_after_the_last_pause_it_is_given_up(receiver: Receiver) -> None:
     receiver.status = 400
     assert [made["nextAttemptIn"] for made in _forward(receiver.url())] == [0.01, 0.01, None]
+
+
+def test_a_local_receiver_is_reached_without_the_proxy_of_the_environment(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{free_port()}")
+    _http.cache_clear()
+    [made] = _forward(receiver.url())
+    assert made["forwarded"]
 
 
 def test_a_missing_response_has_a_reason() -> None:

@@ -124,6 +124,14 @@ def test_tail_prints_a_line_for_each_event() -> None:
     assert (status, said) == (0, "Connected to the stream of events.\nStopped.\n")
 
 
+def test_without_options_all_events_are_asked_for() -> None:
+    with gateway(_goes_on(1)) as fake:
+        program = Program(fake, "tail")
+        wait_for(lambda: fake.connections, "a connection")
+        program.stop()
+        assert fake.connections[0].path == "/api/events/stream"
+
+
 def test_a_key_that_was_revoked_ends_it_with_one_line(receiver: Receiver) -> None:
     with gateway(lambda connection: connection.refuse(401, "UNAUTHORIZED")) as fake:
         program = Program(fake, "listen", "--forward-to", receiver.url())
