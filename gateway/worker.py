@@ -3,7 +3,7 @@
 import gc
 import logging
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from wsgiref.simple_server import WSGIRequestHandler
@@ -28,7 +28,7 @@ from services import (
     template_copy,
 )
 from services.webhooks import make_client, outgoing_limits
-from tasks import deliver, indexing, ingest, queue, sweep
+from tasks import broadcasts, deliver, indexing, ingest, queue, sweep
 from tasks.queue import huey
 from webhooks.schedule import RetrySchedule
 
@@ -103,11 +103,12 @@ def run_worker(settings: Settings) -> None:
     """
     if settings.worker_metrics_at:
         _serve_metrics(settings.worker_metrics_at)
-    engine = make_engine(settings)
+    engine, sender = make_engine(settings), broadcasts.Engine()
     rounds = [
         Rounds(sweep.sweep, settings.sweep_interval),
         # Polls find the work if the queue is unreachable or lost the wake-up.
         Rounds(engine.look, LOOK_SECONDS),
+        Rounds(sender.look, LOOK_SECONDS),
         Rounds(OtherWorkers(engine.worker).look, BEAT_SECONDS),
         Rounds(ingest.work_off, LOOK_SECONDS, queue.callbacks),
         Rounds(redeliver.work_off, settings.sweep_interval, queue.redeliveries),
@@ -132,7 +133,9 @@ def run_worker(settings: Settings) -> None:
     consumer = Rounds(run_task, RETRY_SECONDS)
     consumer.name = "the consumer of the queue"
     rounds.append(consumer)
-    watchdog = _watchdog(settings, engine, rounds)
+    engines: dict[str, deliver.Engine | broadcasts.Engine]
+    engines = {"delivery engine": engine, "broadcast engine": sender}
+    watchdog = _watchdog(settings, engines, rounds)
     # Not an event, whose lock a signal's handler could wait for in its own thread.
     signals = SimpleQueue[int]()
     for number in STOP_SIGNALS:
@@ -142,16 +145,19 @@ def run_worker(settings: Settings) -> None:
     watchdog.start()
     try:
         engine.start()
+        sender.start()
         for each in rounds:
             each.start()
         _wait_for(signals)
     finally:
         engine.stop_claiming()
+        sender.stop_claiming()
         logger.info("the worker stops; running attempts finish")
         report_state(STOPPING)
         watchdog.end_within(max(settings.delivery_timeout, settings.network_timeout) + STOP_SECONDS)
         for each in rounds:
             each.stop()
+        sender.stop()
         engine.stop()
         leave_state()
 
@@ -163,11 +169,16 @@ def _wait_for(signals: SimpleQueue[int]) -> None:
             return
 
 
-def _watchdog(settings: Settings, engine: deliver.Engine, rounds: Sequence[Rounds]) -> Watchdog:
-    """Watches everything in which a worker can hang."""
+def _watchdog(
+    settings: Settings,
+    engines: Mapping[str, deliver.Engine | broadcasts.Engine],
+    rounds: Sequence[Rounds],
+) -> Watchdog:
+    """Watches everything in which a worker can hang. ``engines`` are by their names."""
     watchdog = Watchdog(settings.watchdog_seconds)
-    watchdog.watch_loop("the delivery engine", engine.loop)
-    watchdog.watch("the queries of the delivery engine", engine.queries.since)
+    for name, engine in engines.items():
+        watchdog.watch_loop(f"the {name}", engine.loop)
+        watchdog.watch(f"the queries of the {name}", engine.queries.since)
     watchdog.watch("the writer of the database", database.commits.since)
     for each in rounds:
         watchdog.watch(each.name, each.busy_since, each.patience)

@@ -100,6 +100,8 @@ class Work(Lease):
     order: ClassVar[tuple[str, ...]] = ("due_at",)
     # The column whose bytes limit a claim, besides the number of rows. Empty for none.
     weighed: ClassVar[str] = ""
+    # The column whose value a claim names, if each value is work of its own. Empty for none.
+    divided: ClassVar[str] = ""
 
     @classmethod
     def claim(cls, lease_ms: int) -> Self | None:
@@ -115,22 +117,30 @@ class Work(Lease):
             yield claimed
 
     @classmethod
-    def claim_many(cls, lease_ms: int, limit: int, most_bytes: int = NO_LIMIT) -> list[Self]:
+    def claim_many(
+        cls, lease_ms: int, limit: int, most_bytes: int = NO_LIMIT, *, part: str = ""
+    ) -> list[Self]:
         """Claim due rows, the longest due first. Returns them sorted by identifier.
 
         It takes no further row once the ``weighed`` columns have ``most_bytes`` together. A row whose
-        worker died or froze is claimed alone: it may be the cause.
+        worker died or froze is claimed alone: it may be the cause. ``part`` is the value of the ``divided``
+        column.
         """
         with reading():
             here = clock.now()
-            first = _first_due(cls).first(here)
+            first = _first_due(cls).first(here, part)
             if first is None:
                 return []
             (before,) = first
-            values = uuid.uuid4().hex, here, lease_ms, before, 1 if before else limit, most_bytes
-            key = f"{cls._meta.table_name} claims"
-            claimed = write(lambda: list(_claim(cls).execute(*values)), key)
+            limit = 1 if before else limit
+            values = uuid.uuid4().hex, here, part, lease_ms, before, limit, most_bytes
+            claimed = write(lambda: list(_claim(cls).execute(*values)), cls.claims_key(part))
             return sorted(claimed, key=lambda row: str(row.id))
+
+    @classmethod
+    def claims_key(cls, part: str = "") -> str:
+        """The key of transactions that claim rows, or end claims (models.database.write)."""
+        return f"{cls._meta.table_name} claims {part}".rstrip()
 
 
 def fitting(rows: Any, most_bytes: Any, order: Sequence[str]) -> Any:
@@ -154,22 +164,24 @@ def _lost_token(model: type[Work]) -> Any:
     return fn.COALESCE(getattr(model, "lease_token", SQL("NULL")), "")
 
 
-def _due(model: type[Work], here: Any) -> Any:
+def _due(model: type[Work], here: Any, part: Any) -> Any:
     due = model.select(model.id).where(model.due_at <= database_time(here))
+    if model.divided:
+        due = due.where(getattr(model, model.divided) == part)
     return due.order_by(*(getattr(model, name) for name in model.order))
 
 
 @cache
 def _first_due(model: type[Work]) -> Prepared:
-    return Prepared(lambda here: _due(model, here).select(_lost_token(model)).limit(1))
+    return Prepared(lambda here, part: _due(model, here, part).select(_lost_token(model)).limit(1))
 
 
 @cache
 def _claim(model: type[Work]) -> Prepared:
     def claim(
-        token: Any, here: Any, lease_ms: Any, before: Any, limit: Any, most_bytes: Any
+        token: Any, here: Any, part: Any, lease_ms: Any, before: Any, limit: Any, most_bytes: Any
     ) -> Any:
-        ids = _due(model, here).where(_lost_token(model) == before).limit(limit)
+        ids = _due(model, here, part).where(_lost_token(model) == before).limit(limit)
         if model.weighed:
             size = fn.LENGTH(getattr(model, model.weighed)).alias("size")
             names = dict.fromkeys(("id", *model.order))

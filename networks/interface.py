@@ -229,6 +229,14 @@ class FileTypes(NamedTuple):
         return next(ours, None) or OTHER_TYPES.guess_extension(wanted) or ""
 
 
+class Halt(StrEnum):
+    """Why a number cannot continue to send the same content to many people."""
+
+    TEMPLATE = "template_not_sendable"
+    LIMITED = "number_limited"
+    MESSAGING_LIMIT = "messaging_limit"
+
+
 class Network(Protocol):
     """What every messaging network can do. The methods with a body fit one without HTTP, media and signup."""
 
@@ -247,6 +255,16 @@ class Network(Protocol):
     template_differs: frozenset[str]
     # The codes of refusals of a send whose reason can pass, such as the state of a template or of the person.
     passing_refusals: frozenset[str]
+    # The codes of errors after which no message like it will be accepted for now, from any recipient.
+    halts: Mapping[str, Halt] = {}
+    # The codes of errors that concern only this number and this person, for seconds.
+    pair_limits: frozenset[str] = frozenset()
+    # The values of a number's quality, and of events of notices, at which it should send no more broadcasts.
+    low_quality: frozenset[str] = frozenset()
+    # The messages a second that a number may send, by the network's name of its throughput.
+    throughputs: Mapping[str, int] = {}
+    # Those of a number whose throughput has no known name.
+    usual_throughput: int = 1_000
 
     async def send(self, sender: Sender, message: OutboundMessage) -> Acceptance:
         """Send a message."""
@@ -274,6 +292,10 @@ class Network(Protocol):
 
         ``now`` is in milliseconds since the epoch. No item has a later time.
         """
+
+    def people_a_day(self, messaging_limit: str | None) -> int | None:
+        """The most people to whom a number with this limit may write first in 24 hours. None for any."""
+        return None
 
     def classify(self, code: str, reason: str) -> NetworkError | None:
         """The exception for an error in a status. None for a code that is no code of the network."""

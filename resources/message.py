@@ -63,6 +63,7 @@ def _object(
         "pricing": message.pricing_json and json.loads(message.pricing_json),
         "acceptance": message.acceptance,
         "reference": message.reference,
+        "broadcastId": message.broadcast_id,
         "networkTimestamp": moment(message.network_at),
         "origin": message.origin or (Origin.API if is_outbound else None),
         "group": message.group_id and {"id": message.group_id},

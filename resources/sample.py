@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from models.broadcasts.broadcast import Broadcast, BroadcastState, PauseCode
 from models.deliveries.event import envelope
 from models.messages.contact import Contact
 from models.messages.message import Change, Direction, Message, Origin
@@ -11,6 +12,7 @@ from models.messages.template import Template
 from models.numbers.number import Number
 from networks.items import CallUpdate, Person
 from networks.registry import get_network
+from resources.broadcast import STATUSES, Progress, broadcast_object
 from resources.call import call_object
 from resources.contact import contact_with_times
 from resources.message import message_object
@@ -24,6 +26,11 @@ _NUMBER_STATUS = {
     EventKind.NUMBER_BANNED: "BANNED",
     EventKind.NUMBER_UPDATED: "ACTIVE",
 }
+_BROADCAST_STATE = {
+    EventKind.BROADCAST_STARTED: BroadcastState.RUNNING,
+    EventKind.BROADCAST_PAUSED: BroadcastState.PAUSED,
+    EventKind.BROADCAST_COMPLETED: BroadcastState.DONE,
+}
 _OURS, _THEIRS = "15550000000", "15550000001"
 # What a message of these kinds of events does.
 CHANGES = {"edited": Change.EDITED, "deleted": Change.DELETED}
@@ -35,10 +42,10 @@ _PERSON = {"phone": _THEIRS, "user_id": "US.1000000001", "username": "test.deliv
 def sample_event(
     kind: EventKind, now: int, new_id: Callable[[str], str] = "{}_sample".format
 ) -> str:
-    """An event of this kind about a message, number, template, contact or call that does not exist.
+    """An event of this kind about a resource that does not exist.
 
-    ``new_id`` creates the identifier of that from the prefix ``msg``, ``num``, ``tpl``, ``ctc`` or ``call``.
-    Without it, the identifier is fixed. The event itself has none yet.
+    ``new_id`` creates the identifier of that resource from its prefix, such as ``msg``. Without it, the
+    identifier is fixed. The event itself has none yet.
     """
     prefix, make = _MAKERS[kind.partition(".")[0]]
     return envelope(kind, now, make(new_id(prefix), kind, now))
@@ -126,6 +133,24 @@ def _call(sample_id: str, _: EventKind, now: int) -> dict[str, Any]:
     return call_object(number, item, Contact(**_PERSON))
 
 
+def _broadcast(broadcast_id: str, kind: EventKind, now: int) -> dict[str, Any]:
+    row = Broadcast(
+        id=broadcast_id,
+        number_id=_NUMBER_ID,
+        name=_TEXT,
+        type="text",
+        content_json=json.dumps({"body": _TEXT}),
+        total=0,
+        state=_BROADCAST_STATE[kind],
+        reason=PauseCode.BY_USER if kind is EventKind.BROADCAST_PAUSED else None,
+        created_at=now,
+        started_at=now,
+        ended_at=now if kind is EventKind.BROADCAST_COMPLETED else None,
+    )
+    counts = dict.fromkeys(("total", "waiting", *STATUSES, "skipped", "removed"), 0)
+    return broadcast_object(row, Progress(counts, {}, [], None))
+
+
 # The prefix of the identifier, and what makes the object.
 _MAKERS = {
     "message": ("msg", _message),
@@ -133,4 +158,5 @@ _MAKERS = {
     "template": ("tpl", _template),
     "contact": ("ctc", _contact),
     "call": ("call", _call),
+    "broadcast": ("bc", _broadcast),
 }

@@ -331,8 +331,7 @@ def require(contact: Contact, problem: str) -> None:
     The account's list counts also where a contact does not show it yet.
     """
     account = Account.get_by_id(contact.account_id)
-    people = contact.identifiers | ({contact.addressed} if contact.addressed else set())
-    latest = contact.latest(Suppression.known(account, people), account)
+    latest = contact.latest(Suppression.known(account, _known_as(contact)), account)
     at, source = contact.opted_out_at, contact.opted_out_because
     if latest is not None and latest.is_out:
         at, source = latest.at, latest.source
@@ -344,6 +343,24 @@ def require(contact: Contact, problem: str) -> None:
         " sent. The person can opt in again, for example by a message with the word START.",
         field="/to",
     )
+
+
+def opted_out(account: Account, contacts: Iterable[Contact]) -> set[str]:
+    """The contacts, by identifier, whose people opted out, as ``require`` finds them."""
+    known = {contact.id: (contact, _known_as(contact)) for contact in contacts}
+    people = list({person for _, theirs in known.values() for person in theirs})
+    said = Suppression.by_person(account, people)
+    found = {contact_id for contact_id, (contact, _) in known.items() if contact.is_out}
+    for contact_id, (contact, theirs) in known.items() if said else ():
+        latest = contact.latest([row for each in theirs for row in said.get(each, ())], account)
+        if latest is not None and latest.is_out:
+            found.add(contact_id)
+    return found
+
+
+def _known_as(contact: Contact) -> set[str]:
+    """The identifiers of the person, with the one in the request of a send."""
+    return contact.identifiers | ({contact.addressed} if contact.addressed else set())
 
 
 @exclusively

@@ -34,6 +34,7 @@ from models.messages.content import check_size
 from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number
+from models.numbers.pace import Pace
 from models.reports.usage import counting
 from networks import exceptions as network
 from networks.interface import Acceptance, OutboundMessage, Sender
@@ -87,7 +88,7 @@ class _KeyTakenError(Exception):
         self.known = known
 
 
-class _Send(NamedTuple):
+class Send(NamedTuple):
     """A message that is committed, and what its call of the network needs."""
 
     number: Number
@@ -102,7 +103,7 @@ class _Send(NamedTuple):
 class _UndecidedError(Exception):
     """The database stays away: ``send`` may be stored."""
 
-    def __init__(self, send: _Send) -> None:
+    def __init__(self, send: Send) -> None:
         super().__init__()
         self.send = send
 
@@ -139,7 +140,7 @@ async def send(account_id: str, body: dict[str, Any], key: str | None) -> Answer
     return await _finish_sending(begun)
 
 
-async def _checked(begin: Callable[..., _Send], locks: Sequence[str]) -> _Send:
+async def _checked(begin: Callable[..., Send], locks: Sequence[str]) -> Send:
     """Commit ``begin``. If a copy of a template refuses it, the template is read from the network first.
 
     The network decides on the content of a send whose template could not be read.
@@ -154,7 +155,7 @@ async def _checked(begin: Callable[..., _Send], locks: Sequence[str]) -> _Send:
         raise refused.refusal from None
 
 
-async def _settle(begin: Callable[[Callable[[_Send], None]], _Send], locks: Sequence[str]) -> _Send:
+async def _settle(begin: Callable[[Callable[[Send], None]], Send], locks: Sequence[str]) -> Send:
     """Commit ``begin``, which passes what it made to its argument before it commits.
 
     A commit whose response is lost may have succeeded. The network is not called yet, so the message is
@@ -162,7 +163,7 @@ async def _settle(begin: Callable[[Callable[[_Send], None]], _Send], locks: Sequ
     error of ``begin`` if it certainly left nothing behind.
     """
     for attempt in itertools.count(1):
-        made: list[_Send] = []
+        made: list[Send] = []
         try:
             return await commit(partial(begin, made.append), *locks)
         except UNAVAILABLE:
@@ -176,7 +177,7 @@ async def _settle(begin: Callable[[Callable[[_Send], None]], _Send], locks: Sequ
     raise AssertionError
 
 
-async def _look_up(lock: str, send: _Send) -> bool:
+async def _look_up(lock: str, send: Send) -> bool:
     """Whether a send is stored, when the database is back. Raises _UndecidedError."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
@@ -196,10 +197,10 @@ def _begin(
     key: str | None,
     fingerprint: str,
     locks: Sequence[str],
-    note: Callable[[_Send], None],
+    note: Callable[[Send], None],
     *,
     is_final: bool = True,
-) -> _Send:
+) -> Send:
     """Commit the message and the claim of its key. Raises an error, and rolls back.
 
     The error is DomainError, CopyRefusedError or _KeyTakenError.
@@ -208,7 +209,7 @@ def _begin(
     """
     to, type_, content = body["to"], body["type"], as_stored(body)
 
-    def begin() -> _Send:
+    def begin() -> Send:
         stored = storage.look_up(account_id)
         rows = () if key is None else IdempotencyKey.look_up(account_id, key)
         number = active_number(body["number_id"], account_id, "send", "/number_id")
@@ -248,15 +249,16 @@ def _begin(
         quoted_id = None if target is None else target.wa_message_id
         outbound = OutboundMessage(to, type_, body[type_], message.id, quoted_id, group)
         checked = {} if template is None else template.version
-        note(begun := _Send(number, sender, contact, message, outbound, checked))
+        note(begun := Send(number, sender, contact, message, outbound, checked))
         with counting() as count:
             count.store(message)
+        Pace.take_place(number.id)
         return begun
 
     return write(begin, *locks)
 
 
-def _is_stored(lock: str, send: _Send) -> bool:
+def _is_stored(lock: str, send: Send) -> bool:
     """Whether the transaction that began a send was committed, and the send may continue."""
 
     def look() -> bool:
@@ -266,13 +268,13 @@ def _is_stored(lock: str, send: _Send) -> bool:
     return write(look, lock)
 
 
-def _give_up(send: _Send) -> FailedError:
+def _give_up(send: Send) -> FailedError:
     """Release the key when the database is back. Returns the error, which is certain already."""
     error = network.NotReachedError(
         "not_sent", "The database stopped responding before the message was sent."
     )
     record = partial(_record_failure, send.number, send.message, error)
-    _start(_record_later(send.message.id, record))
+    _start(record_later(send.message.id, record))
     return FailedError(
         "The gateway's database stopped responding. Nothing was sent. Repeat the request with the same"
         f" Idempotency-Key in {RETRY_AFTER_PRESSURE} seconds.",
@@ -340,7 +342,7 @@ async def _replay(known: IdempotencyKey, fingerprint: str) -> Answer:
     return Answer(200, sent_response(message), is_replayed=True)
 
 
-async def _finish_sending(send: _Send) -> Answer:
+async def _finish_sending(send: Send) -> Answer:
     """Send the message and record the outcome, even if the client disconnects or the service stops.
 
     Raises DomainError with the message's identifier if the outcome cannot be recorded now.
@@ -381,31 +383,42 @@ async def finish(seconds: float) -> None:
         logger.error("%d outcomes of sends were not recorded", len(_under_way))
 
 
-async def _hand_over(send: _Send) -> Answer:
+async def _hand_over(send: Send) -> Answer:
     """Call the network, outside any transaction, and record the outcome."""
     message = send.message
     telemetry.note(message_id=message.id, **send.checked)
     try:
-        with telemetry.span("send to network", SpanKind.CLIENT, {"gateway.message_id": message.id}):
-            accepted = await groups.send(network_of(send.number), send.sender, send.outbound)
+        accepted = await call_network(send)
     except network.NetworkError as error:
-        telemetry.count_send(error)
         note_error(error)
         record, keys = partial(_record_failure, send.number, message, error), list[str]()
     else:
-        telemetry.count_send(None)
         keys = [message.id, accepted.wa_message_id]
         record = partial(_record_success, send.contact, message, accepted, keys)
     try:
-        return await _record_at_once(record, keys)
+        return await record_at_once(record, keys)
     except UNAVAILABLE:
         # The client is not kept waiting any longer: a try takes up to half a minute.
-        _start(_record_later(message.id, record))
+        _start(record_later(message.id, record))
         raise
 
 
-async def _record_at_once(record: Callable[[], Answer], keys: Sequence[str] = ()) -> Answer:
-    """Record an outcome, and again if the connection ended during the commit. See _record_later."""
+async def call_network(send: Send) -> Acceptance:
+    """Send a stored message, outside any transaction. Raises NetworkError."""
+    try:
+        with telemetry.span(
+            "send to network", SpanKind.CLIENT, {"gateway.message_id": send.message.id}
+        ):
+            accepted = await groups.send(network_of(send.number), send.sender, send.outbound)
+    except network.NetworkError as error:
+        telemetry.count_send(error)
+        raise
+    telemetry.count_send(None)
+    return accepted
+
+
+async def record_at_once(record: Callable[[], Result], keys: Sequence[str] = ()) -> Result:
+    """Record an outcome, and again if the connection ended during the commit. See record_later."""
     try:
         return await commit(record, *keys)
     except UnsureError as error:
@@ -414,7 +427,7 @@ async def _record_at_once(record: Callable[[], Answer], keys: Sequence[str] = ()
     return await commit(record, *keys)
 
 
-async def _record_later(message_id: str, record: Callable[[], Answer]) -> None:
+async def record_later(message_id: str, record: Callable[[], object]) -> None:
     """Repeat the recording of an outcome until the database is writable, so that the outcome is not lost.
 
     A commit may succeed although its response is lost, so ``record`` may run twice.

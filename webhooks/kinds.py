@@ -21,3 +21,6 @@ class EventKind(StrEnum):
     MESSAGE_DELETED = "message.deleted"
     MESSAGE_ECHOED = "message.echoed"
     CALL_UPDATED = "call.updated"
+    BROADCAST_STARTED = "broadcast.started"
+    BROADCAST_PAUSED = "broadcast.paused"
+    BROADCAST_COMPLETED = "broadcast.completed"

@@ -5,7 +5,7 @@ both may change (models.messages.identity). The history records how the gateway 
 (docs/decisions/0041-one-contact-for-a-person.md).
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 from functools import cache, partial, reduce
 from operator import add
@@ -15,7 +15,16 @@ from peewee import SQL, BigAutoField, BigIntegerField, ForeignKeyField, TextFiel
 
 from models import clock
 from models.accounts.account import Account, Owned, owned
-from models.database import BaseModel, Prepared, fetch, is_among, is_in, writing
+from models.database import (
+    BaseModel,
+    Prepared,
+    database,
+    fetch,
+    is_among,
+    is_in,
+    many_rows,
+    writing,
+)
 from models.messages.message import Direction, Message
 from models.messages.suppression import Suppression, latest_of, without_opt_ins
 from models.numbers.number import Number
@@ -106,6 +115,44 @@ class Contact(Owned):
         return contact
 
     @classmethod
+    def of_recipients(cls, number: Number, people: Collection[str]) -> "dict[str, Contact]":
+        """The contacts with these phone numbers and user ids, like ``of_recipient``, in few queries."""
+        wanted = list(dict.fromkeys(people))
+        found = cls._with(number, wanted)
+        if missing := [to for to in wanted if to not in found]:
+            cls._write_many(number, missing)
+            found |= cls._with(number, missing)
+        return found
+
+    @classmethod
+    def _with(cls, number: Number, people: Sequence[str]) -> "dict[str, Contact]":
+        """The number's contacts by these identifiers, of those that have one."""
+        rows = list(_of_number.execute(number.id, people))
+        leading = [row.merged_into for row in rows if row.merged_into is not None]
+        others = {row.id: row for row in _by_ids.execute(leading)} if leading else {}
+        found = dict[str, Contact]()
+        # A person's own row counts more than one that redirects.
+        for row in sorted(rows, key=lambda row: row.merged_into is None):
+            contact = row if row.merged_into is None else others[row.merged_into]
+            found |= dict.fromkeys(row.identifiers.intersection(people), contact)
+        return found
+
+    @classmethod
+    def _write_many(cls, number: Number, people: Sequence[str]) -> None:
+        """Create the contacts of unknown people, in the caller's transaction."""
+        account, now = Account.get_by_id(number.account_id), clock.now()
+        rows = Suppression.by_person(account, people)
+        new = [cls._new(number, {kind_of(to): to}, now) for to in people]
+        for contact, to in zip(new, people, strict=True):
+            contact.apply_suppression(account, rows.get(to, ()))
+        values = [list(map(contact.__data__.get, WRITTEN)) for contact in new]
+        added, given = many_rows(values, WRITTEN_COLUMNS)
+        names = ", ".join(WRITTEN_COLUMNS)
+        # A concurrent transaction may have created one. S608: the names of our own columns.
+        insert = f"INSERT INTO contact ({names}) {added}"
+        database.execute_sql(f"{insert} ON CONFLICT DO NOTHING", given)
+
+    @classmethod
     def having(cls, number_id: str, identity: Mapping[str, str | None]) -> list["Contact"]:
         """All contacts with one of the identifiers."""
         names = [name for name in IDS if identity.get(name)]
@@ -119,22 +166,25 @@ class Contact(Owned):
     @classmethod
     def write(cls, number: Number, identity: Mapping[str, str | None], at: int) -> "Contact":
         """Create the contact of an unknown person, in the caller's transaction."""
-        contact = cls(
+        contact = cls._new(number, identity, at)
+        account = Account.get_by_id(number.account_id)
+        contact.apply_suppression(account, Suppression.known(account, contact.identifiers))
+        is_first = _WRITE.execute(*map(contact.__data__.get, WRITTEN)).count
+        # A concurrent transaction may have changed it.
+        return contact if is_first else cls.having(number.id, identity)[0]
+
+    @classmethod
+    def _new(cls, number: Number, identity: Mapping[str, str | None], at: int) -> "Contact":
+        return cls(
             id=clock.new_id("ctc"),
             account=number.account_id,
             number=number.id,
             created_at=at,
             **{name: identity.get(name) for name in IDENTITY},
         )
-        contact.apply_suppression()
-        is_first = _WRITE.execute(*map(contact.__data__.get, WRITTEN)).count
-        # A concurrent transaction may have changed it.
-        return contact if is_first else cls.having(number.id, identity)[0]
 
-    def apply_suppression(self) -> None:
-        """Make a new contact opted out, if the account's numbers know of an opt-out of the person."""
-        account = Account.get_by_id(self.account_id)
-        rows = Suppression.known(account, self.identifiers)
+    def apply_suppression(self, account: Account, rows: Collection[Suppression]) -> None:
+        """Make a new contact opted out, if these statements about the person are opt-outs."""
         # A phone number may have got another owner, a user id not.
         self.gained = frozenset({self.phone} if self.phone and self.user_id else ())
         latest = self.latest(rows, account)
@@ -343,6 +393,10 @@ WRITTEN = ("id", "account", "number", "created_at", *IDENTITY, *CONSENT)
 
 
 _NOTE = Prepared(lambda *values: ContactChange.insert(dict(zip(NOTED, values, strict=True))))
+WRITTEN_COLUMNS = {Contact._meta.fields[name].column_name: "text" for name in WRITTEN} | {  # noqa: SLF001 - peewee's documented attribute
+    "created_at": "bigint",
+    "opted_out_at": "bigint",
+}
 _WRITE = Prepared(
     lambda *values: Contact.insert(dict(zip(WRITTEN, values, strict=True))).on_conflict_ignore()
 )
@@ -353,6 +407,17 @@ def note_change(
 ) -> None:
     """Add a line to the history, in the caller's transaction."""
     _NOTE.execute(contact_id, field, old, new, because, at)
+
+
+@partial(Prepared, model=Contact)
+def _of_number(number_id: Any, people: Any) -> Any:
+    theirs = Contact.select().where(Contact.number == number_id)
+    return reduce(add, (theirs.where(is_in(getattr(Contact, name), people)) for name in IDS))
+
+
+@partial(Prepared, model=Contact)
+def _by_ids(ids: Any) -> Any:
+    return Contact.select().where(is_in(Contact.id, ids))
 
 
 @partial(Prepared, model=Contact)

@@ -17,11 +17,12 @@ from peewee import (
     ForeignKeyField,
     IntegerField,
     TextField,
+    fn,
 )
 
 from models import clock
 from models.accounts.account import Account
-from models.database import BaseModel, Prepared, fetch, is_in
+from models.database import BaseModel, Prepared, database, fetch, is_in, many_rows, reading
 from models.long_text import LongText
 from models.messages.content import MOST_CONTENT, as_json
 from models.numbers.number import Number
@@ -77,6 +78,7 @@ IS_BACKDATED = SQL("is_backdated = 1")
 # An edit or a deletion whose message is not stored.
 IS_EARLY = SQL("change IS NOT NULL AND quoted_id IS NULL")
 HAS_REFERENCE = SQL("reference IS NOT NULL")
+IS_OF_BROADCAST = SQL("broadcast_id IS NOT NULL")
 
 
 # The first status of a message that the API did not send.
@@ -158,6 +160,7 @@ class Message(BaseModel):
     is_placeholder = IntegerField(null=True)
     # 1 if its identifier is of an earlier time than its arrival, otherwise None.
     is_backdated = IntegerField(null=True)
+    broadcast_id = TextField(null=True)
 
     class Meta:
         indexes = (
@@ -212,6 +215,30 @@ class Message(BaseModel):
             reference=reference,
             group_id=group_id,
         )
+
+    @classmethod
+    def write_pending(cls, number: Number, broadcast_id: str, outgoing: Sequence[Self]) -> None:
+        """Store the messages of a broadcast as ``pending`` in one statement, in the caller's transaction.
+
+        The caller sets their recipients, contacts, contents and references. This sets the rest.
+        """
+        now = clock.now()
+        for message, message_id in zip(outgoing, clock.new_ids("msg", len(outgoing)), strict=True):
+            message.__data__.update(
+                id=message_id,
+                account=number.account_id,
+                number=number.id,
+                created_at=now,
+                direction=Direction.OUTBOUND,
+                from_number=number.phone_number,
+                status=MessageStatus.PENDING,
+                broadcast_id=broadcast_id,
+            )
+        rows = [[message.__data__[name] for name in PENDING] for message in outgoing]
+        added, values = many_rows(rows, PENDING_COLUMNS)
+        # S608: the names of our own columns.
+        insert = f"INSERT INTO message ({', '.join(PENDING_COLUMNS)}) {added}"
+        database.execute_sql(insert, values)
 
     @classmethod
     def named(cls, number: Number, wa_message_id: str) -> str | None:
@@ -348,6 +375,27 @@ class Message(BaseModel):
         )
         return [row.id for row in fetch(query.order_by(cls.id).limit(MOST_UNSETTLED))]
 
+    @classmethod
+    def is_any_pending(cls, broadcast_id: str) -> bool:
+        """Whether a message of the broadcast is on its way to the network."""
+        pending = cls.broadcast_id == broadcast_id, cls.status == MessageStatus.PENDING
+        with reading():
+            return bool(cls.select(cls.id).where(IS_OF_BROADCAST, *pending).exists())
+
+    @classmethod
+    def counts_of_broadcast(cls, broadcast_id: str) -> dict[str, int]:
+        """The number of a broadcast's messages by status."""
+        counts = cls.select(cls.status, fn.COUNT(SQL("*"))).where(
+            IS_OF_BROADCAST, cls.broadcast_id == broadcast_id
+        )
+        return dict(fetch(counts.group_by(cls.status).tuples()))
+
+    @classmethod
+    def remove_unsent(cls, message: "Message") -> bool:
+        """Delete a message that certainly was not sent, in the caller's transaction. False if it was."""
+        is_it = cls.id == message.id, cls.status.in_(UNSETTLED), cls.wa_message_id.is_null()
+        return bool(cls.delete().where(*is_it).execute())
+
     def history(self) -> list["StatusChange"]:
         """Every step, in the order of STATUS_RANK. The first comes from the message's row."""
         first = MessageStatus.PENDING
@@ -365,6 +413,23 @@ class Message(BaseModel):
 
 
 CONTENT = LongText(Message.body_json, MOST_CONTENT)
+# The columns of write_pending, by their attributes.
+PENDING = {
+    "id": "id",
+    "account": "account_id",
+    "number": "number_id",
+    "contact_id": "contact_id",
+    "direction": "direction",
+    "from_number": "from_number",
+    "to_number": "to_number",
+    "type": "type",
+    "body_json": "body_json",
+    "status": "status",
+    "created_at": "created_at",
+    "reference": "reference",
+    "broadcast_id": "broadcast_id",
+}
+PENDING_COLUMNS = dict.fromkeys(PENDING.values(), "text") | {"created_at": "bigint"}
 
 # Few messages are unarrived. Most leave these indexes within seconds.
 Message.add_index(Message.account, Message.id, where=IS_UNARRIVED, name="message_unarrived")
@@ -387,6 +452,9 @@ Message.add_index(Message.quoted_wa_id, where=IS_EARLY, name="message_early")
 Message.add_index(Message.contact_id, Message.id, where=IS_PERSONS, name="message_contact")
 Message.add_index(
     Message.account, Message.reference, Message.id, where=HAS_REFERENCE, name="message_reference"
+)
+Message.add_index(
+    Message.broadcast_id, Message.status, where=IS_OF_BROADCAST, name="message_broadcast"
 )
 
 

@@ -8,7 +8,7 @@ account, so an opt-out is recognized after the person was erased. Rows change in
 import hashlib
 import hmac
 import secrets
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple, Self
 
 from peewee import SQL, BigIntegerField, ForeignKeyField, TextField
@@ -74,6 +74,19 @@ class Suppression(Owned):
         if account.sealed_salt is None or not people:
             return []
         return list(_known.read(account.id, digests_of(account, people)))
+
+    @classmethod
+    def by_person(cls, account: Account, people: Sequence[str]) -> dict[str, list[Self]]:
+        """The statements about each of these identifiers that has one, in the caller's transaction."""
+        if account.sealed_salt is None:
+            return {}
+        digests = digests_of(account, people)
+        found = cls.of_digests(account, digests)
+        return {
+            person: found[digest]
+            for person, digest in zip(people, digests, strict=True)
+            if digest in found
+        }
 
     @classmethod
     def record(

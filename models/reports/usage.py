@@ -82,22 +82,52 @@ class UsageTotal(BaseModel):
             rows = fetch(query.where(key > last).limit(PART))
 
 
+class BroadcastUsage(BaseModel):
+    """The number of a broadcast's messages with this category and billable."""
+
+    broadcast_id = TextField()
+    category = TextField()
+    billable = BooleanField()
+    total = BigIntegerField()
+
+    class Meta:
+        primary_key = CompositeKey("broadcast_id", "category", "billable")
+
+    @classmethod
+    def of(cls, broadcast_id: str) -> list[Self]:
+        """The totals of a broadcast, by category."""
+        theirs = cls.select().where(cls.broadcast_id == broadcast_id, cls.total != 0)
+        return fetch(theirs.order_by(cls.category, cls.billable))
+
+
 class UsageCount(Counter[tuple[Any, ...]]):
     """The changes of the totals in one transaction. ``counting`` writes them."""
 
     def __init__(self) -> None:
         super().__init__()
         self.sizes = Counter[tuple[Any, ...]]()
+        # By the key of BroadcastUsage.
+        self.broadcasts = Counter[tuple[Any, ...]]()
 
     def store(self, message: Message) -> None:
         """Count the bytes of a new message."""
         self.sizes[_key(message, None)] += len(message.body_json.encode())
 
+    def remove(self, message: Message) -> None:
+        """No longer count the bytes of a message that is deleted because it was not sent."""
+        self.sizes[_key(message, None)] -= len(message.body_json.encode())
+
     def add(self, message: Message, before: str | None = None) -> None:
         """Count a message by its pricing if it has one, and no longer by the one ``before``, if any."""
         if before is not None:
-            self[_key(message, before)] -= 1
-        self[_key(message, message.pricing_json)] += 1
+            self._count(message, before, -1)
+        self._count(message, message.pricing_json, 1)
+
+    def _count(self, message: Message, pricing_json: str | None, change: int) -> None:
+        key = _key(message, pricing_json)
+        self[key] += change
+        if message.broadcast_id is not None:
+            self.broadcasts[message.broadcast_id, *key[-2:]] += change
 
 
 @contextmanager
@@ -117,6 +147,9 @@ def _write(counts: Sequence[UsageCount]) -> None:
         size = sum(count.sizes[key] for count in counts)
         if change or size:
             _ADD.execute(*key, change, size)
+    for key in sorted({key for count in counts for key in count.broadcasts}):
+        if change := sum(count.broadcasts[key] for count in counts):
+            _ADD_TO_BROADCAST.execute(*key, change)
 
 
 def day_of(at: int) -> str:
@@ -133,6 +166,7 @@ def _key(message: Message, pricing_json: str | None) -> tuple[Any, ...]:
 
 
 _ADD = adding(UsageTotal, "total", "size")
+_ADD_TO_BROADCAST = adding(BroadcastUsage, "total")
 
 
 @Prepared

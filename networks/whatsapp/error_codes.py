@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from networks import exceptions as network
+from networks.interface import Halt
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +48,15 @@ PASSING_REFUSALS = frozenset(
         *("132001", "132015", "132068", "137000"),
     }
 )
+# The platform limits the number, or refuses the template, for all recipients.
+HALTS = {
+    "131048": Halt.LIMITED,
+    "131064": Halt.MESSAGING_LIMIT,
+    "132001": Halt.TEMPLATE,
+    "132015": Halt.TEMPLATE,
+    "132016": Halt.TEMPLATE,
+}
+PAIR_LIMITS = frozenset({"131056"})
 # Each missing permission has a separate code in this range.
 PERMISSIONS = range(200, 300)
 

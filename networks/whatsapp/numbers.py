@@ -3,6 +3,7 @@
 Source: Cloud API, business phone numbers; webhooks.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -38,6 +39,15 @@ COUNTS = (
     "max_phone_numbers_per_waba",
 )
 MOST_RESTRICTIONS = 20
+# Messages a second by the level of throughput, and of a number whose level is unknown. Source: Cloud API,
+# throughput.
+THROUGHPUTS = {"STANDARD": 80, "HIGH": 1_000}
+USUAL_THROUGHPUT = 80
+# A quality, and an event of QUALITY. The platform limits a number next that is sent more from.
+LOW_QUALITY = frozenset({"RED", "FLAGGED"})
+# Such as TIER_250 or TIER_2K. Others, such as TIER_UNLIMITED, are no limit. Source: Cloud API, messaging
+# limits.
+_TIER = re.compile(r"TIER_([0-9]{1,6})(K?)")
 # The others (PENDING, RESTRICTED, RATE_LIMITED, FLAGGED, UNKNOWN) are warnings or temporary. Source: Cloud
 # API, business phone numbers.
 STATES = {
@@ -133,6 +143,12 @@ def _description(value: dict[str, Any]) -> str | None:
     alert = part_of(value, "alert_info") or value
     text = alert.get("alert_description") or value.get("rejection_reason")
     return text if isinstance(text, str) and text != "NONE" else None
+
+
+def people_a_day(messaging_limit: str | None) -> int | None:
+    """See networks.interface.Network."""
+    tier = _TIER.fullmatch(messaging_limit or "")
+    return None if tier is None else int(tier[1]) * (1_000 if tier[2] else 1)
 
 
 def state_of(status: str) -> NumberState:

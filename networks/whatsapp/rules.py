@@ -6,7 +6,7 @@ Source of the problems of signups: Cloud API, error codes: registration.
 from collections.abc import Mapping
 
 from networks.exceptions import NetworkError
-from networks.interface import ProblemKind, SignupProblem
+from networks.interface import Halt, ProblemKind, SignupProblem
 from networks.whatsapp import error_codes, media, numbers, template_check
 
 _TEXTS = {
@@ -45,6 +45,12 @@ class Rules:
     opt_out: str | None = error_codes.OPTED_OUT
     template_differs = error_codes.TEMPLATE_DIFFERS
     passing_refusals = error_codes.PASSING_REFUSALS
+    halts: Mapping[str, Halt] = error_codes.HALTS
+    pair_limits = error_codes.PAIR_LIMITS
+    low_quality = numbers.LOW_QUALITY
+    throughputs: Mapping[str, int] = numbers.THROUGHPUTS
+    usual_throughput = numbers.USUAL_THROUGHPUT
+    people_a_day = staticmethod(numbers.people_a_day)
     in_words = staticmethod(numbers.in_words)
     check_template = staticmethod(template_check.check)
     signup_problem = staticmethod(SIGNUP_PROBLEMS.get)

@@ -83,7 +83,7 @@ def test_a_part_that_hangs_is_named(
     engine: deliver.Engine, release: threading.Event, hang: Hang, name: str
 ) -> None:
     rounds = Rounds(lambda: None, 60)
-    watchdog = worker._watchdog(get_settings(), engine, [rounds])
+    watchdog = worker._watchdog(get_settings(), {"delivery engine": engine}, [rounds])
     hang(release.wait, engine)
     _check_named(watchdog, name, release)
 
@@ -93,7 +93,7 @@ def test_a_round_that_hangs_is_named(engine: deliver.Engine, release: threading.
         release.wait()
 
     rounds = Rounds(wait, 60)
-    watchdog = worker._watchdog(get_settings(), engine, [rounds])
+    watchdog = worker._watchdog(get_settings(), {"delivery engine": engine}, [rounds])
     rounds.start()
     _check_named(watchdog, rounds.name, release)
     rounds.stop()

@@ -71,14 +71,14 @@ def test_the_pauses_double_up_to_the_longest(
     monkeypatch.setattr(sending, "FIRST_PAUSE_SECONDS", 1)
     monkeypatch.setattr(sending, "MOST_PAUSE_SECONDS", 5)
     tried = _fail_with(monkeypatch, *[UNAVAILABLE("away")] * 4)
-    asyncio.run(sending._record_later("msg_1", lambda: Answer(200, "{}")))
+    asyncio.run(sending.record_later("msg_1", lambda: Answer(200, "{}")))
     assert pauses == [1, 2, 4, 5, 5]
     assert len(tried) == 5
 
 
 def test_an_error_that_no_wait_can_heal_ends_the_tries(monkeypatch: pytest.MonkeyPatch) -> None:
     tried = _fail_with(monkeypatch, ValueError())
-    asyncio.run(sending._record_later("msg_1", lambda: Answer(200, "{}")))
+    asyncio.run(sending.record_later("msg_1", lambda: Answer(200, "{}")))
     assert len(tried) == 1
 
 
@@ -89,7 +89,7 @@ def test_only_a_server_that_answers_is_asked_again_at_once(
     error = UnsureError("lost", is_silent=is_silent)
     tried = _fail_with(monkeypatch, error, error)
     with pytest.raises(UnsureError):
-        asyncio.run(sending._record_at_once(lambda: Answer(200, "{}")))
+        asyncio.run(sending.record_at_once(lambda: Answer(200, "{}")))
     assert len(tried) == at_once
 
 

@@ -78,6 +78,7 @@ def test_a_row_is_written_with_its_defaults(number: Number) -> None:
         "errors_json": None,
         "pricing_json": None,
         "pricing_status": None,
+        "broadcast_id": None,
         "network_at": None,
         "origin": None,
         "is_placeholder": None,

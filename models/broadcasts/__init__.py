@@ -1,0 +1,1 @@
+"""Broadcasts: one content to many recipients, each exactly once."""

@@ -1,0 +1,186 @@
+"""The recipients of a broadcast, which are its work (models.work).
+
+A row waits until its message is stored, in the transaction that ends its claim. From then on it says the same
+as its message. A row that is left out has the reason.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import orjson
+from peewee import SQL, BigAutoField, BigIntegerField, IntegerField, TextField, fn
+
+from models import clock
+from models.database import Prepared, database, database_time, fetch, many_rows, reading
+from models.decoded import Decoded
+from models.work import Work
+
+# As literals, because SQLite uses a partial index only for a condition it can read.
+IS_WAITING = SQL("due_at IS NOT NULL")
+IS_LEFT_OUT = SQL("skipped IS NOT NULL")
+
+
+class Skipped(StrEnum):
+    """Why a recipient gets no message (openapi.yaml, BroadcastSkipReason)."""
+
+    OPTED_OUT = "opted_out"
+    NO_WINDOW = "no_open_window"
+    INVALID = "invalid_content"
+    MESSAGING_LIMIT = "messaging_limit"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+    ERASED = "erased"
+
+
+class Entry(NamedTuple):
+    """A recipient to add: a phone number or user id, the values of its placeholders, and its reference."""
+
+    to: str
+    parameters: Mapping[str, str]
+    reference: str | None = None
+
+
+class BroadcastRecipient(Work):
+    """One recipient of the list ``list_id``. Without ``due_at`` it waits for nothing.
+
+    ``skipped`` is a Skipped, and ``detail`` says more. ``message_id`` is its message.
+    """
+
+    id = BigAutoField()
+    list_id = TextField()
+    to_number = TextField()
+    parameters_json = TextField()
+    parameters = Decoded(orjson.loads, "parameters_json")
+    reference = TextField(null=True)
+    due_at = BigIntegerField(null=True)
+    tries = IntegerField(default=0)
+    lease_token = TextField(null=True)
+    skipped = TextField(null=True)
+    detail = TextField(null=True)
+    message_id = TextField(null=True)
+
+    order = ("due_at", "id")
+    divided = "list_id"
+
+    class Meta:
+        indexes = ((("list_id", "id"), False), (("to_number",), False))
+
+    @classmethod
+    def add_many(cls, list_id: str, entries: Iterable[Entry]) -> int:
+        """Add recipients, in the caller's transaction. Returns how many."""
+        now = clock.now()
+        rows = [
+            (list_id, each.to, orjson.dumps(each.parameters).decode(), each.reference, now, 0)
+            for each in entries
+        ]
+        if not rows:
+            return 0
+        added, values = many_rows(rows, ADDED)
+        names = ", ".join(ADDED)
+        # S608: the names of our own columns.
+        database.execute_sql(f"INSERT INTO broadcast_recipient ({names}) {added}", values)
+        return len(rows)
+
+    @classmethod
+    def keep(cls, ended: Sequence["BroadcastRecipient"]) -> int:
+        """End the claims of these rows as they are now, in the caller's transaction.
+
+        Returns how many this worker still held.
+        """
+        rows = [
+            _end.execute(
+                row.message_id, row.skipped, row.detail, row.due_at, row.id, row.lease_token
+            )
+            for row in ended
+        ]
+        return sum(each.count for each in rows)
+
+    @classmethod
+    def recall_claims(cls, list_id: str, lease_ms: int) -> None:
+        """End claims from before the clock was set back (``recall``)."""
+        cls.recall(lease_ms, 0, cls.list_id == list_id, cls.lease_token.is_null(is_null=False))
+
+    @classmethod
+    def wait_again(cls, list_id: str, message_id: str, due_at: Any) -> None:
+        """The message was certainly not sent: its recipient waits again, in the caller's transaction."""
+        theirs = cls.message_id == message_id, cls.list_id == list_id
+        again = cls.update(due_at=due_at, message_id=None, tries=cls.tries - 1)
+        again.where(*theirs).execute()
+
+    @classmethod
+    def close(cls, list_id: str, skipped: Skipped, most: int) -> int:
+        """Leave out up to ``most`` of those who wait, in the caller's transaction. Returns how many."""
+        waiting = cls.select(cls.id).where(cls.list_id == list_id, IS_WAITING).limit(most)
+        closed = cls.update(due_at=None, lease_token=None, skipped=skipped)
+        # Not those that a worker is about to send.
+        idle = cls.lease_token.is_null() | (cls.due_at <= database_time(clock.now()))
+        return int(closed.where(cls.id.in_(waiting), idle, IS_WAITING).execute())
+
+    @classmethod
+    def next_due(cls, list_id: str) -> int | None:
+        """When the first of those who wait is due, None if nobody waits."""
+        query = cls.select(fn.MIN(cls.due_at)).where(cls.list_id == list_id, IS_WAITING)
+        with reading():
+            found = query.scalar()
+        return None if found is None else int(found)
+
+    @classmethod
+    def counts(cls, list_id: str) -> dict[str, int]:
+        """How many were left out, by reason. The key of those who wait is empty."""
+        waiting = cls.select(SQL("''"), fn.COUNT(SQL("*"))).where(
+            cls.list_id == list_id, IS_WAITING
+        )
+        left_out = cls.select(cls.skipped, fn.COUNT(SQL("*")))
+        left_out = left_out.where(cls.list_id == list_id, IS_LEFT_OUT).group_by(cls.skipped)
+        return dict(fetch((waiting + left_out).tuples()))
+
+    @classmethod
+    def erase(cls, people: Sequence[str]) -> int:
+        """Forget these people, in the caller's transaction. Who waits gets no message."""
+        forgotten = {
+            "to_number": "",
+            "parameters_json": "{}",
+            "reference": None,
+            "message_id": None,
+        }
+        ended = {"due_at": None, "lease_token": None, "skipped": Skipped.ERASED}
+        return int(cls.update(forgotten | ended).where(cls.to_number.in_(people)).execute())
+
+
+ADDED = dict.fromkeys(("list_id", "to_number", "parameters_json", "reference"), "text") | {
+    "due_at": "bigint",
+    "tries": "integer",
+}
+BroadcastRecipient.add_index(
+    BroadcastRecipient.list_id,
+    BroadcastRecipient.due_at,
+    BroadcastRecipient.id,
+    where=IS_WAITING,
+    name="broadcast_recipient_waiting",
+)
+BroadcastRecipient.add_index(
+    BroadcastRecipient.list_id,
+    BroadcastRecipient.skipped,
+    where=IS_LEFT_OUT,
+    name="broadcast_recipient_skipped",
+)
+BroadcastRecipient.add_index(
+    BroadcastRecipient.message_id,
+    where=SQL("message_id IS NOT NULL"),
+    name="broadcast_recipient_message",
+)
+
+
+@Prepared
+def _end(*slots: Any) -> Any:
+    message_id, skipped, detail, due_at, row_id, token = slots
+    cls = BroadcastRecipient
+    changes = {
+        "message_id": message_id,
+        "skipped": skipped,
+        "detail": detail,
+        "due_at": due_at,
+        "lease_token": None,
+    }
+    return cls.update(changes).where(cls.id == row_id, cls.lease_token == token)

@@ -1,0 +1,166 @@
+"""The Broadcast object of the contract, and its recipients."""
+
+from typing import Any, NamedTuple, Self
+
+from models import clock
+from models.broadcasts.broadcast import Broadcast, BroadcastState, PauseCode
+from models.broadcasts.recipient import BroadcastRecipient
+from models.clock import moment, timestamp
+from models.messages.message import Message, MessageStatus
+from models.numbers.number import Number
+from models.numbers.pace import Pace
+from models.reports.usage import BroadcastUsage
+from networks.registry import network_of
+from resources.message import errors_of
+
+# What each reason means, and what to do. ``{}`` is the detail.
+REASONS = {
+    PauseCode.BY_USER: "A request of the account paused it.",
+    PauseCode.TEMPLATE: (
+        "The messaging network refuses the template: {} Resume it when the template is approved."
+    ),
+    PauseCode.QUALITY: (
+        "The quality of the number is {}: people blocked or reported it. Check whom you write to. If you"
+        " resume it, it continues at this quality."
+    ),
+    PauseCode.LIMITED: "The messaging network limits the number: {} Resume it when the limit has ended.",
+    PauseCode.MESSAGING_LIMIT: (
+        "The number reached its limit of people in 24 hours: {}. It continues when people are free again."
+    ),
+    PauseCode.NUMBER: "The number cannot send: {} Connect it again, then resume the broadcast.",
+    PauseCode.ACCOUNT: "The owner of the number must act at the platform: {} Then resume it.",
+    PauseCode.STORAGE: "{} It continues then.",
+    PauseCode.FAILURES: (
+        "Too many messages failed in a row, the last one with: {} Resume it when that is solved."
+    ),
+    PauseCode.UNREADABLE: "{} Then resume it.",
+    PauseCode.SUSPENDED: "The account is suspended. Resume it when the account is active again.",
+}
+
+
+# The statuses of a broadcast's messages.
+STATUSES = [str(status) for status in MessageStatus if status is not MessageStatus.RECEIVED]
+
+
+def allowed_rate(number: Number) -> int:
+    """The most messages a second that the network takes from a number."""
+    its_network = network_of(number)
+    return its_network.throughputs.get(number.throughput or "", its_network.usual_throughput)
+
+
+class Progress(NamedTuple):
+    """How far a broadcast is: recipients by outcome, and those left out by reason.
+
+    ``pace`` is the messages a second now, None unless it runs.
+    """
+
+    counts: dict[str, int]
+    left_out: dict[str, int]
+    usage: list[BroadcastUsage]
+    pace: float | None
+
+    @classmethod
+    def of(cls, broadcast: Broadcast) -> Self:
+        """The present progress."""
+        left_out = BroadcastRecipient.counts(broadcast.list_id)
+        waiting = left_out.pop("", 0)
+        is_running = broadcast.state == BroadcastState.RUNNING
+        return cls(
+            _counts(broadcast, waiting, sum(left_out.values())),
+            dict(sorted(left_out.items())),
+            BroadcastUsage.of(broadcast.id),
+            _pace_of(broadcast) if is_running else None,
+        )
+
+
+def broadcast_object(broadcast: Broadcast, progress: Progress | None = None) -> dict[str, Any]:
+    """The Broadcast object of a row, by default with its present progress."""
+    counts, left_out, usage, pace = progress or Progress.of(broadcast)
+    ends_in_ms = counts["waiting"] / pace * 1000 if pace else None
+    return {
+        "id": broadcast.id,
+        "name": broadcast.name,
+        "numberId": broadcast.number_id,
+        "type": broadcast.type,
+        "body": broadcast.content,
+        "status": broadcast.state,
+        "reason": _reason_of(broadcast),
+        "counts": counts,
+        "skipped": [{"reason": reason, "count": count} for reason, count in left_out.items()],
+        "usage": [
+            {"category": row.category or None, "billable": row.billable, "messages": row.total}
+            for row in usage
+        ],
+        "ratePerSecond": broadcast.rate,
+        "pace": pace,
+        "atMessagingLimit": broadcast.at_limit,
+        "localHours": _hours_of(broadcast),
+        "createdAt": timestamp(broadcast.created_at),
+        "startAt": moment(broadcast.start_at),
+        "startedAt": moment(broadcast.started_at),
+        "estimatedEndAt": None
+        if ends_in_ms is None
+        else timestamp(clock.now() + round(ends_in_ms)),
+        "endedAt": moment(broadcast.ended_at),
+        "expiresAt": moment(broadcast.expires_at),
+    }
+
+
+def counts_of(broadcast: Broadcast) -> dict[str, int]:
+    """The recipients by outcome."""
+    return Progress.of(broadcast).counts
+
+
+def _counts(broadcast: Broadcast, waiting: int, skipped: int) -> dict[str, int]:
+    """They add up to ``total``. ``removed`` are those whose message is no longer kept."""
+    messages = Message.counts_of_broadcast(broadcast.id)
+    sent = {status: messages.get(status, 0) for status in STATUSES}
+    left = broadcast.total - waiting - skipped - sum(sent.values())
+    shown = {"total": broadcast.total, "waiting": waiting, **sent, "skipped": skipped}
+    return shown | {"removed": max(0, left)}
+
+
+def _pace_of(broadcast: Broadcast) -> float:
+    number = Number.get_by_id(broadcast.number_id)
+    highest, pace = allowed_rate(number), Pace.by_id(number.id)
+    now = highest if pace is None else pace.rate_at(clock.now() * 1000, highest)
+    return round(min(now, broadcast.rate or now), 1)
+
+
+def _reason_of(broadcast: Broadcast) -> dict[str, Any] | None:
+    if broadcast.reason is None:
+        return None
+    text = REASONS[PauseCode(broadcast.reason)].format(broadcast.detail or "")
+    return {
+        "code": broadcast.reason,
+        "message": " ".join(text.split()),
+        "resumeAt": moment(broadcast.resume_at),
+    }
+
+
+def _hours_of(broadcast: Broadcast) -> dict[str, str] | None:
+    begins, ends = broadcast.hours_from, broadcast.hours_until
+    if begins is None or ends is None:
+        return None
+    return {"from": _clock(begins), "until": _clock(ends)}
+
+
+def _clock(minute: int) -> str:
+    return f"{minute // 60:02}:{minute % 60:02}"
+
+
+def recipient_object(row: BroadcastRecipient, message: Message | None) -> dict[str, Any]:
+    """The BroadcastRecipient object of a row and its message, if it has one that is kept."""
+    waits = row.due_at is not None
+    state = "waiting" if waits else "skipped" if row.skipped else "removed"
+    errors = [] if message is None else errors_of(message)
+    return {
+        "to": row.to_number or None,
+        "parameters": row.parameters,
+        "reference": row.reference,
+        "status": state if message is None else message.status,
+        "skipReason": row.skipped,
+        "detail": row.detail,
+        "messageId": row.message_id,
+        "error": errors[0] if errors else None,
+    }

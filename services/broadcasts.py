@@ -1,0 +1,207 @@
+"""Broadcasts of an account: creating, starting, pausing, resuming and cancelling them, and their ends.
+
+services.broadcasting sends their messages.
+"""
+
+import logging
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from models import clock
+from models.accounts.account import owned
+from models.accounts.actor import NETWORK, acting
+from models.accounts.audit import Audit
+from models.broadcasts.broadcast import (
+    CLOSING,
+    OPEN,
+    Broadcast,
+    BroadcastState,
+    PauseCode,
+)
+from models.broadcasts.recipient import BroadcastRecipient, Entry, Skipped
+from models.database import exclusively
+from models.deliveries.delivery import Delivery
+from models.errors import ConflictError
+from models.messages.content import as_json
+from models.messages.message import Message
+from models.numbers.number import Number
+from resources.broadcast import broadcast_object
+from services.broadcasting import HaltedError
+from webhooks.kinds import EventKind
+
+logger = logging.getLogger(__name__)
+
+# The hours of marketing, unless the broadcast names others: from 8:00 to 21:00.
+MARKETING_HOURS = (8 * 60, 21 * 60)
+# Recipients that one transaction adds or leaves out.
+TOGETHER = 1_000
+
+
+@exclusively
+def create(
+    account_id: str, number: Number, content: Any, recipients: Sequence[Entry], **values: Any
+) -> Broadcast:
+    """Store a broadcast with these recipients, as a draft. ``values`` are columns of Broadcast."""
+    broadcast_id = clock.new_id("bc")
+    given = {"list_id": broadcast_id, "total": len(recipients), **values}
+    broadcast = Broadcast(
+        id=broadcast_id,
+        account=account_id,
+        number=number.id,
+        content_json=as_json(content),
+        state=BroadcastState.DRAFT,
+        created_at=clock.now(),
+        **given,
+    )
+    broadcast.save(force_insert=True)
+    for first in range(0, len(recipients), TOGETHER):
+        BroadcastRecipient.add_many(broadcast.list_id, recipients[first : first + TOGETHER])
+    after = {"number": number.id, "recipients": broadcast.total}
+    Audit.record(account_id, "broadcast.created", broadcast.id, after=after)
+    return Broadcast.get_by_id(broadcast.id)
+
+
+def start(broadcast: Broadcast) -> Broadcast:
+    """Start a draft now, or at its time. Raises ConflictError."""
+    now = clock.now()
+    if broadcast.start_at is not None and broadcast.start_at > now:
+        state, changes = BroadcastState.SCHEDULED, {}
+    else:
+        state, changes = BroadcastState.RUNNING, {"started_at": now}
+    return _move(broadcast, state, (BroadcastState.DRAFT,), "start", **changes)
+
+
+def pause(broadcast: Broadcast) -> Broadcast:
+    """Pause one that runs or is scheduled. Raises ConflictError."""
+    before = (BroadcastState.SCHEDULED, BroadcastState.RUNNING)
+    changes = {"reason": PauseCode.BY_USER}
+    return _move(broadcast, BroadcastState.PAUSED, before, "pause", **changes)
+
+
+def resume(broadcast: Broadcast) -> Broadcast:
+    """Continue a paused one. Raises ConflictError."""
+    changes = {"accepted": broadcast.reason, **_beginning(broadcast)}
+    return _move(broadcast, BroadcastState.RUNNING, (BroadcastState.PAUSED,), "resume", **changes)
+
+
+def cancel(broadcast: Broadcast) -> Broadcast:
+    """End one for good. Who waits gets no message. Raises ConflictError."""
+    before = (BroadcastState.DRAFT, *OPEN)
+    return _move(broadcast, BroadcastState.CANCELLED, before, "cancel")
+
+
+def _beginning(broadcast: Broadcast) -> dict[str, Any]:
+    return {} if broadcast.started_at else {"started_at": clock.now()}
+
+
+ACTIONS = {"start": start, "pause": pause, "resume": resume, "cancel": cancel}
+
+
+@exclusively
+def _move(
+    broadcast: Broadcast, state: BroadcastState, before: Sequence[str], verb: str, **changes: Any
+) -> Broadcast:
+    known = owned(Broadcast, broadcast.id, broadcast.account_id)
+    was, had_started = known.state, known.started_at is not None
+    if not known.move(state, before=before, **changes):
+        raise ConflictError(
+            f"The broadcast {known.id} is {known.state}. Only one that is"
+            f" {' or '.join(map(str, before))} can {verb}."
+        )
+    Audit.record(
+        known.account_id,
+        f"broadcast.{verb}",
+        known.id,
+        before={"status": str(was)},
+        after={"status": str(state)},
+    )
+    _emit(known, had_started=had_started)
+    return known
+
+
+def _emit(broadcast: Broadcast, *, had_started: bool = True) -> None:
+    """Emit the event of the state that a broadcast has now, in the caller's transaction."""
+    kind = None
+    if broadcast.state == BroadcastState.RUNNING and not had_started:
+        kind = EventKind.BROADCAST_STARTED
+    elif broadcast.state == BroadcastState.PAUSED:
+        kind = EventKind.BROADCAST_PAUSED
+    elif broadcast.ended_at is not None:
+        kind = EventKind.BROADCAST_COMPLETED
+    if kind is not None:
+        data, ids = broadcast_object(broadcast), [broadcast.number_id]
+        Delivery.emit(broadcast.account_id, kind, data, subject_id=broadcast.id, number_ids=ids)
+
+
+@exclusively
+def halt(broadcast_id: str, halted: HaltedError) -> bool:
+    """Pause a running broadcast that cannot continue. Returns whether it ran."""
+    broadcast = Broadcast.by_id(broadcast_id)
+    if broadcast is None:
+        return False
+    changes = {"reason": halted.code, "detail": halted.detail, "resume_at": halted.resume_at}
+    with acting(NETWORK):
+        if not broadcast.move(BroadcastState.PAUSED, before=(BroadcastState.RUNNING,), **changes):
+            return False
+        after = {"status": str(BroadcastState.PAUSED), "reason": str(halted.code)}
+        Audit.record(broadcast.account_id, "broadcast.pause", broadcast.id, after=after)
+        _emit(broadcast)
+    logger.warning("broadcast %s is paused: %s", broadcast.id, halted.code)
+    return True
+
+
+def move_due() -> None:
+    """Start and continue broadcasts whose time has come, and end those that expired."""
+    for broadcast in Broadcast.due():
+        _move_due(broadcast.id)
+
+
+@exclusively
+def _move_due(broadcast_id: str) -> None:
+    # Another worker may have moved it meanwhile.
+    for broadcast in Broadcast.due():
+        if broadcast.id == broadcast_id:
+            had_started = broadcast.started_at is not None
+            if broadcast.has_expired(clock.certain()):
+                broadcast.move(BroadcastState.EXPIRED, before=OPEN)
+            else:
+                before = (BroadcastState.SCHEDULED, BroadcastState.PAUSED)
+                broadcast.move(BroadcastState.RUNNING, before=before, **_beginning(broadcast))
+                _emit(broadcast, had_started=had_started)
+
+
+def finish(broadcast: Broadcast) -> bool:
+    """End one of whose recipients nobody waits any more. Returns whether that is so."""
+    if BroadcastRecipient.next_due(broadcast.list_id) is not None:
+        return False
+    if Message.is_any_pending(broadcast.id):
+        return False
+    _finish(broadcast.id)
+    return True
+
+
+@exclusively
+def _finish(broadcast_id: str) -> None:
+    broadcast = Broadcast.get_by_id(broadcast_id)
+    if broadcast.move(BroadcastState.DONE, before=(BroadcastState.RUNNING,)):
+        _emit(broadcast)
+
+
+def close_ended() -> None:
+    """Leave out who waits in broadcasts that were cancelled or expired, then end these."""
+    for broadcast in Broadcast.in_states(*CLOSING):
+        skipped = Skipped(broadcast.state)
+        close = partial(BroadcastRecipient.close, broadcast.list_id, skipped, TOGETHER)
+        while exclusively(close)():
+            pass
+        is_empty = BroadcastRecipient.next_due(broadcast.list_id) is None
+        if is_empty and not Message.is_any_pending(broadcast.id):
+            _end(broadcast.id)
+
+
+@exclusively
+def _end(broadcast_id: str) -> None:
+    broadcast = Broadcast.get_by_id(broadcast_id)
+    if broadcast.end():
+        _emit(broadcast)

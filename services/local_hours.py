@@ -1,0 +1,80 @@
+"""The hours of people's days, by the country or area of their phone numbers.
+
+The library phonenumbers knows the time zones of a number. A mobile number of a large country may be in any
+of its zones: then it must be the right time in all of them, or if it never is, in the middle one. A number
+without a known zone, and a user id, count as in UTC.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import phonenumbers
+from phonenumbers import timezone
+
+# From and until a minute of the day, each None for any time.
+Hours = tuple[int | None, int | None]
+DAY_MINUTES = 24 * 60
+MINUTE_MS = 60_000
+# Numbers with the same first digits are in the same area.
+AREA_DIGITS = 8
+UNKNOWN = (ZoneInfo("UTC"),)
+
+
+def next_opening(person: str, hours: Hours, now: int) -> int | None:
+    """When these hours of the person's day begin next, None if it is now. Times are in milliseconds."""
+    begins, ends = hours
+    if begins is None or ends is None or (begins, ends) == (0, DAY_MINUTES):
+        return None
+    area = person[:AREA_DIGITS] if person.isdecimal() else ""
+    minute = _opening(_zones(area, len(person)), (begins, ends), now // MINUTE_MS)
+    return None if minute is None else minute * MINUTE_MS
+
+
+@lru_cache(50_000)
+def _zones(area: str, digits: int) -> tuple[ZoneInfo, ...]:
+    """The time zones of the phone numbers that begin like this, from west to east."""
+    if not area:
+        return UNKNOWN
+    try:
+        number = phonenumbers.parse(f"+{area.ljust(digits, '5')}")
+        names = timezone.time_zones_for_geographical_number(number)
+        zones = [ZoneInfo(name) for name in names if name != timezone.UNKNOWN_TIMEZONE]
+    except (phonenumbers.NumberParseException, ZoneInfoNotFoundError):
+        return UNKNOWN
+    at = datetime.now(UTC)
+    return (
+        tuple(sorted(zones, key=lambda zone: (at.astimezone(zone).utcoffset(), zone.key)))
+        or UNKNOWN
+    )
+
+
+@lru_cache(10_000)
+def _opening(zones: Sequence[ZoneInfo], hours: tuple[int, int], minute: int) -> int | None:
+    at = datetime.fromtimestamp(minute * 60, UTC)
+    for chosen in (zones, zones[len(zones) // 2 :][:1]):
+        if all(_is_open(zone, hours, at) for zone in chosen):
+            return None
+        starts = sorted(_next_start(zone, hours[0], at) for zone in chosen)
+        for start in starts:
+            if all(_is_open(zone, hours, start) for zone in chosen):
+                return int(start.timestamp()) // 60
+    raise AssertionError("one zone is open at its own start")
+
+
+def _is_open(zone: ZoneInfo, hours: tuple[int, int], at: datetime) -> bool:
+    local = at.astimezone(zone)
+    begins, ends = hours
+    return begins <= local.hour * 60 + local.minute < ends
+
+
+def _next_start(zone: ZoneInfo, begins: int, at: datetime) -> datetime:
+    """When this minute of the day comes next in a zone. On the day that skips it, it comes an hour later."""
+    day = at.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
+    for days in (0, 1, 2):
+        local = day + timedelta(days=days, minutes=begins)
+        start = local.replace(tzinfo=zone).astimezone(UTC)
+        if start > at:
+            return start
+    raise AssertionError("a day begins within two days")

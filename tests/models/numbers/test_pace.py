@@ -1,0 +1,64 @@
+"""The pace of a number: one rate for all workers, which halves and recovers."""
+
+import pytest
+
+from models.numbers.pace import Pace, Reserved
+from tests import factories
+from tests.conftest import Clock
+
+pytestmark = pytest.mark.usefixtures("state", "clock")
+
+
+def _rate() -> float:
+    return 1 / Pace.reserve("num_1", 1, 80).interval
+
+
+def test_each_reservation_begins_where_the_one_before_ends() -> None:
+    assert Pace.reserve("num_1", 40, 80) == Reserved(0, 1 / 80)
+    assert Pace.reserve("num_1", 40, 80).wait == pytest.approx(0.5)
+    assert Pace.reserve("num_2", 1, 80).wait == 0
+
+
+def test_time_that_passed_unused_is_no_credit(clock: Clock) -> None:
+    Pace.reserve("num_1", 1, 80)
+    clock.advance(seconds=60)
+    assert Pace.reserve("num_1", 80, 80).wait == 0
+    assert Pace.reserve("num_1", 1, 80).wait == pytest.approx(1)
+
+
+def test_workers_that_reserve_at_once_share_the_rate() -> None:
+    found = factories.at_once(*[lambda: Pace.reserve("num_1", 10, 100)] * 4)
+    assert sorted(each.wait for each in found) == pytest.approx([0, 0.1, 0.2, 0.3])
+
+
+def test_a_clock_that_is_set_back_makes_no_one_wait(clock: Clock) -> None:
+    Pace.reserve("num_1", 1, 80)
+    clock.advance(hours=-1)
+    assert Pace.reserve("num_1", 1, 80).wait == 0
+
+
+def test_a_throttled_number_halves_its_rate_and_has_it_back_within_half_a_minute(
+    clock: Clock,
+) -> None:
+    Pace.slow_down("num_1", 80)
+    assert _rate() == pytest.approx(40)
+    clock.advance(seconds=12)
+    assert _rate() == pytest.approx(60)
+    clock.advance(seconds=12)
+    assert _rate() == pytest.approx(80)
+
+
+def test_calls_that_are_throttled_together_slow_it_once(clock: Clock) -> None:
+    for _ in range(20):
+        Pace.slow_down("num_1", 80)
+    assert _rate() == pytest.approx(40)
+    clock.advance(seconds=1)
+    Pace.slow_down("num_1", 80)
+    assert _rate() == pytest.approx(20, rel=0.1)
+
+
+def test_a_number_that_is_throttled_for_long_still_sends(clock: Clock) -> None:
+    for _ in range(20):
+        clock.advance(seconds=1)
+        Pace.slow_down("num_1", 80)
+    assert 1 <= _rate() < 4
