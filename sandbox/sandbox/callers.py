@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from functools import lru_cache
 
 from aiohttp import web
 
@@ -38,6 +39,8 @@ def refuse_strangers(request: web.Request) -> None:
         raise ControlError(403, "control calls from the pages of other sites are refused")
 
 
+# Clients send the same header with each request.
+@lru_cache(maxsize=64)
 def _is_ours(host: str, allowed: frozenset[str]) -> bool:
     found = HOST.fullmatch(host)
     if found is None:

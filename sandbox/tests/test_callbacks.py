@@ -1,10 +1,9 @@
-"""Callbacks as they arrive: shapes, signature, retries, batches, duplicates."""
+"""Callbacks as they arrive: shapes, signature, retries, duplicates."""
 
 import json
 import threading
-from collections import Counter
 
-from sandbox_harness import Business, Callback, Receiver, Sandbox, until
+from sandbox_harness import Business, Callback, Receiver, Sandbox
 
 
 def write(business: Business, **inbound: object) -> str:
@@ -99,26 +98,6 @@ def test_callbacks_are_concurrent(business: Business, receiver: Receiver) -> Non
     # None of the five is answered before all of them have arrived.
     settle(business.sandbox)
     assert len(receiver.callbacks) == 5
-
-
-def test_batches_hold_updates_of_several_numbers(sandbox: Sandbox, receiver: Receiver) -> None:
-    one, two = sandbox.connect(), sandbox.connect()
-    sandbox.control("PUT", "behaviour", {"batch_size": 6, "status_delay_ms": 200})
-    sent: list[str] = []
-
-    def held_both() -> bool:
-        # On a slow machine, one number's updates may be sent before the other's are due.
-        sent.extend([one.send(), two.send()])
-        receiver.wait(lambda: len(receiver.items("statuses")) == 3 * len(sent))
-        return any(
-            {entry["id"] for entry in json.loads(callback.raw)["entry"]}
-            == {one.waba_id, two.waba_id}
-            for callback in receiver.callbacks
-        )
-
-    until(held_both, "a callback with updates of both numbers")
-    assert len(receiver.callbacks) < 3 * len(sent)
-    assert Counter(item["id"] for item in receiver.items("statuses")) == dict.fromkeys(sent, 3)
 
 
 def test_reorder_mixes_the_statuses_but_not_their_times(
