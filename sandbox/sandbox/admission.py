@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from sandbox import clock, graph_errors, inbound, media, prices, referred, templates_sends
+from sandbox import (
+    clock,
+    graph_errors,
+    inbound,
+    media,
+    messaging_limits,
+    prices,
+    referred,
+    templates_sends,
+)
 from sandbox.behaviour import IN_ANSWER
 from sandbox.entities import BANNED, CONNECTED, DELETED, Number
 from sandbox.fates import fate_of
@@ -33,12 +42,7 @@ def check(network: Network, number: Number, order: Order, person: Person) -> int
         templates_sends.check(network, number, order.content)
     if behaviour.known_media:
         _require_media(network, number, order)
-    refusal = fate_of(person.key, more=behaviour.more_fates).refusal
-    if refusal is None:
-        refusal = network.meters.refusal(number.id, person.key, clock.now(), behaviour)
-    in_window = not behaviour.service_window or _in_window(network, number, order, person)
-    if refusal is None and not in_window and behaviour.service_window_refusal == IN_ANSWER:
-        refusal = CLOSED
+    refusal = _refusal(network, number, order, person)
     category = prices.category_of(network, number, order)
     # All authentication templates are one-tap, zero-tap or copy-code.
     if order.by_user_id and category == prices.AUTHENTICATION:
@@ -46,7 +50,19 @@ def check(network: Network, number: Number, order: Order, person: Person) -> int
     if refusal is not None:
         raise graph_errors.known(refusal)
     unreachable = _unreachable(network, number, order, person, category)
-    return unreachable or (None if in_window else CLOSED)
+    return unreachable or (CLOSED if _is_closed(network, number, order, person) else None)
+
+
+def _refusal(network: Network, number: Number, order: Order, person: Person) -> int | None:
+    """The error code of the first limit that the send exceeds, or of its recipient's fate."""
+    behaviour = network.behaviour
+    fate = fate_of(person.key, more=behaviour.more_fates)
+    metered = network.meters.refusal(number.id, person.key, clock.now(), behaviour)
+    if refusal := fate.refusal or metered:
+        return refusal
+    if _is_closed(network, number, order, person):
+        return CLOSED if behaviour.service_window_refusal == IN_ANSWER else None
+    return messaging_limits.refusal(network, number, order, person)
 
 
 def _unreachable(
@@ -84,6 +100,7 @@ def _require_group(network: Network, number: Number, order: Order) -> None:
         raise graph_errors.known(131009, "Parameter 'to' is not the id of a group of this number.")
 
 
-def _in_window(network: Network, number: Number, order: Order, person: Person) -> bool:
-    # Somebody has written in the group.
-    return order.type == "template" or order.to_group or prices.in_window(network, number, person)
+def _is_closed(network: Network, number: Number, order: Order, person: Person) -> bool:
+    """Whether the customer service window prevents the message. Somebody has written in a group."""
+    is_free = order.type == "template" or order.to_group or not network.behaviour.service_window
+    return not is_free and not prices.in_window(network, number, person)

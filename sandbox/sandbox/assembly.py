@@ -14,6 +14,7 @@ from sandbox import (
     dialog,
     graph,
     graph_errors,
+    limits,
     moving,
     phone_page,
     replay,
@@ -60,6 +61,7 @@ def build(settings: Settings) -> tuple[web.Application, Journal]:
     templates_control.add_routes(app)
     subscriptions.add_routes(app)
     moving.add_routes(app)
+    limits.add_routes(app)
     phone_page.add_routes(app)
     controls_page.add_routes(app)
     attachments.add_routes(app)

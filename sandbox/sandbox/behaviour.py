@@ -73,6 +73,8 @@ class Behaviour:
     service_window_refusal: str = word(IN_ANSWER, IN_ANSWER, IN_STATUS)
     throughput_per_second: int = knob(0, whole(0, MAX_THROUGHPUT))
     pair_limit: bool = knob(default=False, check=switch)
+    messaging_limit: bool = knob(default=False, check=switch)
+    messaging_limit_seconds: float = knob(24 * 3600, seconds)
     register_limit: bool = knob(default=True, check=switch)
     token_life_seconds: float = knob(0, seconds)
     known_media: bool = knob(default=False, check=switch)

@@ -182,10 +182,7 @@ async def change_status(request: web.Request) -> web.Response:
 
     Answers with the number.
     """
-    network = request.app[NETWORK]
-    number = network.numbers.get(request.match_info["phone_number_id"])
-    if number is None:
-        raise ControlError(404, "there is no number with this phone_number_id")
+    network, number = request.app[NETWORK], number_of(request)
     try:
         key = account_updates.change_status(
             network, number, await json_object(request), request.app[SETTINGS].app_id
@@ -197,6 +194,14 @@ async def change_status(request: web.Request) -> web.Response:
     return web.json_response(number_view(number))
 
 
+def number_of(request: web.Request) -> Number:
+    """The number of the path. Raises ControlError."""
+    number = request.app[NETWORK].numbers.get(request.match_info["phone_number_id"])
+    if number is None:
+        raise ControlError(404, "there is no number with this phone_number_id")
+    return number
+
+
 def number_view(number: Number) -> dict[str, Any]:
     """A number as the control paths show it; the PIN stays out."""
     return {
@@ -205,6 +210,7 @@ def number_view(number: Number) -> dict[str, Any]:
         "display_phone_number": number.digits,
         "verified_name": number.verified_name,
         "status": number.status,
+        "messaging_limit": number.limit,
     }
 
 

@@ -87,7 +87,8 @@ class Message:
     ``steps`` is the order in which its statuses are emitted, ``delay`` (seconds) lies before each.
     ``confirmed`` holds those whose callback got a 2xx, or that nobody was subscribed for.
     ``statuses`` and ``failure`` stand for what its fate says when they are given. ``to`` is the key of the
-    person, ``by_user_id`` says that the client knew no phone number. ``category`` and ``price`` (the type
+    person, ``by_user_id`` says that the client knew no phone number, ``counted`` that the messaging limit
+    counts the person. ``category`` and ``price`` (the type
     of its pricing) are those of a utility template or a free service message when they are None.
     """
 
@@ -106,6 +107,7 @@ class Message:
     by_user_id: bool = False
     category: str | None = None
     price: str | None = None
+    counted: bool = False
 
     @property
     def fate(self) -> Fate:

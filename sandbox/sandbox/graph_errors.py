@@ -98,6 +98,12 @@ TABLE: dict[int, Known] = {
         "Business-scoped user id is not supported for this message",
         "One-tap, zero-tap and copy-code authentication templates are sent to phone numbers only.",
     ),
+    131064: Known(
+        400,
+        "Messaging limit reached",
+        "Message failed to send because this phone number has reached its messaging limit: the number"
+        " of people it can message first within 24 hours.",
+    ),
     132000: Known(
         400,
         "Number of parameters does not match the expected number of params",

@@ -34,6 +34,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "service_window_refusal": "Where the refusal comes: answer or status",
         "pair_limit": "One message to a person every 6 seconds",
         "throughput_per_second": "Messages a second, both ways; 0: no limit",
+        "messaging_limit": "Enforce the numbers' messaging limits",
+        "messaging_limit_seconds": "Period of the messaging limits, in seconds",
         "register_limit": "10 registrations of a number in 72 hours",
         "token_life_seconds": "Life of new tokens in seconds; 0: no end",
         "strict_sends": "Refuse content that WhatsApp refuses",

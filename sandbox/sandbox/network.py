@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any
 
+from sandbox.audiences import Audiences
 from sandbox.behaviour import Behaviour
 from sandbox.chance import Chance
 from sandbox.clock import CLOCK
@@ -42,6 +43,7 @@ class Network:
         self.behaviour = Behaviour()
         self.chance = Chance()
         self.meters = Meters()
+        self.audiences = Audiences()
         self.wabas: dict[str, Waba] = {}
         self.numbers: dict[str, Number] = {}
         self.numbers_by_digits: dict[str, Number] = {}
@@ -227,6 +229,8 @@ class Network:
             statuses=None if statuses is None else tuple(statuses),
         )
         self.meters.count(message.number_id, message.to, message.accepted_at, self.behaviour)
+        if message.counted:
+            self.audiences.add(message.number_id, message.to, message.accepted_at)
         self.messages[message.id] = message
         self.exchanges.add_message(message)
         self.statuses_owed += len(message.steps) - len(message.confirmed)

@@ -94,6 +94,8 @@ def _number_fields(number: Number) -> dict[str, Any]:
         "throughput": {"level": "STANDARD" if registered else "NOT_APPLICABLE"},
         "health_status": _health(number),
         "whatsapp_business_manager_messaging_limit": number.limit,
+        # The deprecated name of the limit.
+        "messaging_limit_tier": number.limit,
         "last_onboarded_time": None,
         "quality_score": {"score": quality},
         "is_on_biz_app": False,

@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox import admission, auth, clock, graph_errors, orders, prices
+from sandbox import admission, auth, clock, graph_errors, messaging_limits, orders, prices
 from sandbox.bodies import graph_body, require_product
 from sandbox.contents.validators import fields, word
 from sandbox.entities import Message, Number
@@ -65,6 +65,7 @@ def _accept(
             "extras": order.extras,
             **outcome.exceptions,
             **prices.exceptions(network, number, order, person),
+            **messaging_limits.exceptions(network, number, order, person, outcome),
         }
     )
     network.sends_accepted += 1

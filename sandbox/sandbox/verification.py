@@ -10,7 +10,7 @@ from aiohttp import web
 
 from sandbox import auth, graph_errors
 from sandbox.bodies import graph_body
-from sandbox.control_api import PREFIX, ControlError
+from sandbox.control_api import PREFIX, number_of
 from sandbox.entities import CONNECTED, Number
 from sandbox.keys import NETWORK
 from sandbox.numbering import digits_of, new_object_id
@@ -76,10 +76,7 @@ async def verify_code(request: web.Request) -> web.Response:
 
 async def read_code(request: web.Request) -> web.Response:
     """The code that the owner of a number was sent last, null without one."""
-    number = request.app[NETWORK].numbers.get(request.match_info["phone_number_id"])
-    if number is None:
-        raise ControlError(404, "there is no number with this phone_number_id")
-    return web.json_response({"code": number.kept.get(CODE)})
+    return web.json_response({"code": number_of(request).kept.get(CODE)})
 
 
 def require_verified(number: Number) -> None:
