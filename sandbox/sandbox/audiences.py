@@ -17,7 +17,7 @@ class Audiences:
         reached[person] = at
 
     def has_room(self, number_id: str, person: str, since: float, most: float) -> bool:
-        """Whether the number may reach this person too, with at most so many since a time.
+        """Whether the number may reach this person too. ``most`` is the limit for the time from ``since`` on.
 
         Forgets the people from before that time.
         """

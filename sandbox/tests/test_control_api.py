@@ -31,6 +31,8 @@ DEFAULTS = {
     "service_window_refusal": "answer",
     "throughput_per_second": 0,
     "pair_limit": False,
+    "messaging_limit": False,
+    "messaging_limit_seconds": 86_400,
     "register_limit": True,
     "token_life_seconds": 0,
     "known_media": False,
