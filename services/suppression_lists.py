@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from io import StringIO, TextIOWrapper
+from io import StringIO
 from itertools import islice
 from operator import itemgetter
 from typing import IO, NamedTuple
@@ -32,17 +32,18 @@ from models.messages.suppression import (
 from models.messages.suppression_list import Entry, add_many, listed
 from models.numbers.number import Number
 from services import consent
-from services.business import PERSON
+from services.csv_rows import CsvRows
 from services.fair_share import Share
+from services.phone_numbers import person_of
+from services.text_files import Encoding, UnreadableError, text_of
 
 PERSON_COLUMN = "person"
 COLUMNS = (PERSON_COLUMN, "numberId", "reason", "source", "time")
 # The name of a column that the first line does not name.
 SURPLUS = ""
-DELIMITERS = ",;\t"
 # Of a file, and of an account.
 MOST_LINES, MOST_SUPPRESSIONS = 2_000_000, 5_000_000
-MOST_REASON, MOST_IN_FIRST_LINE = 200, 1_000
+MOST_REASON = 200
 MOST_SHOWN = 10
 # Lines of a transaction, which takes some 20 ms, and the pause after it, in seconds.
 BATCH, PAUSE_SECONDS = 1_000, 0.002
@@ -54,10 +55,6 @@ MOST_CONTACTS, MOST_CHANGED = 500, 20
 EXPORTED_TOGETHER = 1_000
 # An import takes up to a minute and a thread, and those of one account could exceed its maximum together.
 IMPORTS = Share("imports of suppressions", 1, 3)
-# Separators that people type in phone numbers.
-SEPARATORS = re.compile(r"[\s+().\-/]")
-# What a spreadsheet or a program adds to a phone number that it takes for an amount.
-FRACTION = re.compile(r"^[^.]*[.]0+\s*$")
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
 # The first character of a cell that a spreadsheet takes for a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -189,16 +186,12 @@ class _Lines:
 
 
 def _person(text: str) -> str:
-    if PERSON.fullmatch(text):
-        return text
-    digits = SEPARATORS.sub("", text)
-    if digits.isdecimal() and PERSON.fullmatch(digits) and not FRACTION.search(text):
-        return digits
-    if PERSON.fullmatch(text.strip()):
-        return text.strip()
-    raise ValueError(
-        "person is neither a phone number with its country code (7 to 15 digits, no leading 0) nor a user id."
-    )
+    if (person := person_of(text)) is None:
+        raise ValueError(
+            "person is neither a phone number with its country code (7 to 15 digits, no leading 0) nor"
+            " a user id."
+        )
+    return person
 
 
 def _reason(text: str) -> str | None:
@@ -212,28 +205,18 @@ def _reason(text: str) -> str | None:
 
 
 def _rows_of(file: IO[bytes]) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """The lines after the first one that are not empty, with their numbers. Raises InvalidError."""
-    file.seek(0)
-    text, line = TextIOWrapper(file, "utf-8-sig", newline=""), 1
+    """The rows with their numbers of lines. Raises InvalidError."""
     try:
-        first = text.readline(MOST_IN_FIRST_LINE)
-        delimiter = max(DELIMITERS, key=first.count)
-        names = [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]
-        _check_names(names)
-        reader = csv.reader(text, delimiter=delimiter)
-        for cells in reader:
-            line = reader.line_num + 1
-            if any(cells):
-                known = dict(zip(names, cells, strict=False))
-                yield line, known if len(cells) <= len(names) else known | {SURPLUS: ""}
+        with text_of(file, Encoding.UTF_8) as text:
+            rows = CsvRows(text)
+            _check_names(rows.names)
+            for line, cells in rows:
+                known = dict(zip(rows.names, cells, strict=False))
+                yield line, known if len(cells) <= len(rows.names) else known | {SURPLUS: ""}
     except UnicodeDecodeError:
         raise InvalidError(_nothing("The file is not UTF-8."), field="/file") from None
-    except csv.Error as error:
-        problem = f"Line {line}, or the next one, is not CSV: {error}."
-        raise InvalidError(_nothing(problem), field="/file") from None
-    finally:
-        # The file stays open.
-        text.detach()
+    except UnreadableError as error:
+        raise InvalidError(_nothing(str(error)), field="/file") from None
 
 
 def _check_names(names: Sequence[str]) -> None:

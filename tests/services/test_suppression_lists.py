@@ -56,6 +56,11 @@ def test_a_list_is_imported_with_reasons_and_times(account: Account, clock: Cloc
     assert (row.action, row.after) == ("suppressions.imported", {"rows": 3})
 
 
+def test_a_list_of_a_spreadsheet_may_name_its_delimiter(account: Account) -> None:
+    assert load(account, "sep=;\r\nperson;reason\r\n+1 555\u2011123\u00a04567;x\r\n") == (1, 1, 0)
+    assert [person for person, *_ in stored()] == [PHONE]
+
+
 def test_a_list_is_imported_twice_with_the_same_result(account: Account) -> None:
     text = f"person\n{PHONE}\n{OTHER}\n+{PHONE}\n"
     assert load(account, text) == (3, 2, 1)
@@ -89,7 +94,8 @@ def test_of_two_lines_about_a_person_the_later_statement_counts(
         (f"person,reason\n15551234567,{'x' * 201}\n", ["Line 2:"]),
         ("person,time\n15551234567,1970-01-01T00:00:00Z\n", ["Line 2:"]),
         ("person,numberId\n15551234567,num_1\n", ["Line 2:"]),
-        (f"person,reason\n15551234567,{'x' * 200_000}\n", ["Line 1, or the next one"]),
+        (f"person,reason\n15551234567,{'x' * 200_000}\n", ["Line 2, or a cell"]),
+        ('person,reason\n15551234567,"a\n15557654321,b\n', ["Line 2, or a cell"]),
         ("person\n" + "1\n" * 12, ["Line 2:", "Line 11:", " 2 more lines"]),
     ],
 )
