@@ -13,13 +13,13 @@ from sandbox import (
     templates_sends,
 )
 from sandbox.behaviour import IN_ANSWER
-from sandbox.entities import BANNED, CONNECTED, DELETED, Number
+from sandbox.entities import BANNED, CONNECTED, DELETED, RED, Number
 from sandbox.fates import fate_of
 from sandbox.network import Network
 from sandbox.orders import Order
 from sandbox.people import Person
 
-CLOSED = 131047
+CLOSED, FLAGGED = 131047, 131048
 # A phone number or user id that its person no longer uses cannot receive messages.
 GONE, OPTED_OUT, NO_USER_ID = 131026, 131050, 131062
 
@@ -60,6 +60,8 @@ def _refusal(network: Network, number: Number, order: Order, person: Person) -> 
     metered = network.meters.refusal(number.id, person.key, clock.now(), behaviour)
     if refusal := fate.refusal or metered:
         return refusal
+    if behaviour.quality_limit and number.quality == RED:
+        return FLAGGED
     if _is_closed(network, number, order, person):
         return CLOSED if behaviour.service_window_refusal == IN_ANSWER else None
     return messaging_limits.refusal(network, number, order, person)

@@ -53,7 +53,7 @@ def build(settings: Settings) -> tuple[web.Application, Journal]:
     app[TIMETABLE] = Timetable()
     app[OUTBOX] = Outbox(network, settings, app[TIMETABLE])
     app[DISPATCHER] = Dispatcher(network, app[OUTBOX], app[TIMETABLE], settings.callback_url)
-    app[REVIEWER] = Reviewer(network, app[DISPATCHER].announce, app[TIMETABLE])
+    app[REVIEWER] = Reviewer(network, app[DISPATCHER].announce_recorded, app[TIMETABLE])
     # Fixed paths come first, because Graph paths begin with an arbitrary id.
     control_api.add_routes(app)
     rules.add_routes(app)

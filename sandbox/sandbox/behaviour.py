@@ -12,6 +12,8 @@ MAX_BATCH = 1000
 # The highest throughput the platform grants a number (Cloud API, Throughput).
 MAX_THROUGHPUT = 1000
 MAX_SEED = 2**53
+# More template messages than anybody sends to a sandbox.
+MAX_TEMPLATE_SENDS = 1_000_000
 IN_ANSWER, IN_STATUS = "answer", "status"
 APPROVE, REJECT, NO_REVIEW = "approve", "reject", "none"
 # Why the review refuses a template (Cloud API, Template review).
@@ -27,6 +29,7 @@ REASONS = (
 CATEGORIES = ("utility", "marketing", "authentication")
 # ``message_status`` in the response to a template send (Cloud API, Message templates: pacing and quality).
 ACCEPTED, HELD, PAUSED = "accepted", "held_for_quality_assessment", "paused"
+DISABLED = "disabled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,12 @@ class Behaviour:
 
     template_category: str = word(CATEGORIES[0], *CATEGORIES)
     message_status: str = word(ACCEPTED, ACCEPTED, HELD, PAUSED)
+
+    # What template messages cause, after this number of them; 0 is never.
+    template_pause_after: int = knob(0, whole(0, MAX_TEMPLATE_SENDS))
+    template_pause_status: str = word(PAUSED, PAUSED, DISABLED)
+    quality_falls_after: int = knob(0, whole(0, MAX_TEMPLATE_SENDS))
+    quality_limit: bool = knob(default=False, check=switch)
 
     seed: int | None = knob(None, optional(whole(0, MAX_SEED)))
 

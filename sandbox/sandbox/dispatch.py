@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 
 from sandbox import shapes
 from sandbox.account_updates import PROVIDER_BUSINESS_ID
 from sandbox.callbacks import Outbox
 from sandbox.entities import AccountUpdate, Inbound, Message, Number
+from sandbox.journal import Fact
 from sandbox.network import KEY_SEPARATOR, Network
 from sandbox.timetable import Timetable
 
@@ -55,6 +57,12 @@ class Dispatcher:
             self._send(shapes.account_update(owed), self._app_url)
         else:
             self._offer(shapes.account_update(owed), owed.waba_id)
+
+    def announce_recorded(self, facts: Iterable[Fact]) -> None:
+        """Emit the account updates among facts that are recorded."""
+        for fact in facts:
+            if fact["fact"] == "account":
+                self.announce(self._network.owed[fact["key"]])
 
     def _emit(self, message: Message, status: str) -> None:
         number = self._network.numbers[message.number_id]

@@ -10,6 +10,7 @@ from sandbox.fates import FAILED, Fate, fate_of
 
 PENDING, CONNECTED, DISCONNECTED, BANNED = "PENDING", "CONNECTED", "DISCONNECTED", "BANNED"
 DELETED, MIGRATED = "DELETED", "MIGRATED"
+GREEN, YELLOW, RED, UNKNOWN = "GREEN", "YELLOW", "RED", "UNKNOWN"
 
 
 @dataclass(slots=True)
@@ -33,7 +34,8 @@ class Number:
 
     ``registrations`` are the times (Unix seconds) at which it was registered or deregistered,
     ``override_url`` takes its callbacks instead of its WABA's. ``quality``, ``limit`` and
-    ``name_status`` are the last ones of the platform. ``kept`` holds what was set at its edges
+    ``name_status`` are the last ones of the platform. ``templates_sent`` counts towards the next fall of the
+    quality. ``kept`` holds what was set at its edges
     (profile, block list, QR codes and others), by their names.
     """
 
@@ -47,9 +49,10 @@ class Number:
     registrations: list[float] = field(default_factory=list)
     override_url: str | None = None
     kept: dict[str, Any] = field(default_factory=dict)
-    quality: str = "GREEN"
+    quality: str = GREEN
     limit: str = "TIER_2K"
     name_status: str = "APPROVED"
+    templates_sent: int = 0
 
 
 @dataclass(slots=True)
@@ -185,7 +188,7 @@ class Template:
 
     While a review is under way, ``review_at`` (Unix seconds) is when it ends, and ``verdict`` and
     ``reason`` are what it ends with. ``scored_at`` is when it got its score. ``refusal`` is the error code
-    that every send of it gets, None for none.
+    that every send of it gets, None for none. ``sends`` counts towards its next pause.
     """
 
     id: str
@@ -196,7 +199,7 @@ class Template:
     components: list[dict[str, Any]]
     status: str = PENDING
     parameter_format: str = "POSITIONAL"
-    quality_score: str = "UNKNOWN"
+    quality_score: str = UNKNOWN
     scored_at: float = field(default_factory=clock.now)
     rejected_reason: str = "NONE"
     review_at: float | None = None
@@ -204,3 +207,4 @@ class Template:
     reason: str = "NONE"
     refusal: int | None = None
     message_send_ttl_seconds: int | None = None
+    sends: int = 0

@@ -10,7 +10,18 @@ import secrets
 from typing import Any
 
 from sandbox import account_updates, app_updates, clock, samples
-from sandbox.entities import BANNED, CONNECTED, DELETED, DISCONNECTED, Number, Waba
+from sandbox.entities import (
+    BANNED,
+    CONNECTED,
+    DELETED,
+    DISCONNECTED,
+    GREEN,
+    RED,
+    UNKNOWN,
+    YELLOW,
+    Number,
+    Waba,
+)
 from sandbox.journal import Fact
 from sandbox.network import Network
 from sandbox.samples import DISABLE
@@ -20,7 +31,7 @@ _NAME = re.compile(r"[A-Z][A-Z_]{2,63}")
 _FIELD = re.compile(r"[a-z][a-z_]{2,63}")
 REINSTATE, SCHEDULED = "REINSTATE", "SCHEDULE_FOR_DISABLE"
 QUALITY, NAME, ALERTS = "phone_number_quality_update", "phone_number_name_update", "account_alerts"
-QUALITIES = ("GREEN", "YELLOW", "RED", "UNKNOWN")
+QUALITIES = (GREEN, YELLOW, RED, UNKNOWN)
 
 # The numbers whose status an announcement changes, and the new status. Other events change none.
 _EFFECTS: dict[str, tuple[frozenset[str], str]] = {
@@ -36,7 +47,7 @@ _EFFECTS: dict[str, tuple[frozenset[str], str]] = {
 _ENDINGS = {"PARTNER_REMOVED", account_updates.UNINSTALLED}
 # What a change of the limit is called: the second name took the first one's place in 2026.
 _LIMITS = ("max_daily_conversations_per_business", "current_limit")
-_RATINGS = {"FLAGGED": "RED", "UNFLAGGED": "GREEN"}
+_RATINGS = {"FLAGGED": RED, "UNFLAGGED": GREEN}
 
 
 def announce(
@@ -60,17 +71,32 @@ def announce(
         value = _other(waba, number, field, body)
         facts = _effects_on_number(number, field, value, body)
     partner = field == ACCOUNT_UPDATE and value["event"].startswith("PARTNER_")
-    announced = {
+    entry_id = account_updates.PROVIDER_BUSINESS_ID if partner else waba.id
+    announced = _announcement(waba.id, entry_id, field, value)
+    network.record(announced, *facts)
+    return str(announced["key"])
+
+
+def flagged(number: Number) -> Fact:
+    """The announcement that a number's quality is low."""
+    value = {
+        "display_phone_number": number.digits,
+        "event": "FLAGGED",
+        "current_limit": number.limit,
+    }
+    return _announcement(number.waba_id, number.waba_id, QUALITY, value)
+
+
+def _announcement(waba_id: str, entry_id: str, field: str, value: dict[str, Any]) -> Fact:
+    return {
         "fact": "account",
         "key": "account-" + secrets.token_hex(8),
-        "waba_id": waba.id,
-        "entry_id": account_updates.PROVIDER_BUSINESS_ID if partner else waba.id,
+        "waba_id": waba_id,
+        "entry_id": entry_id,
         "value": value,
         "at": clock.now(),
         "webhook_field": field,
     }
-    network.record(announced, *facts)
-    return str(announced["key"])
 
 
 def _account_update(waba: Waba, body: dict[str, Any], app_id: str) -> dict[str, Any]:

@@ -86,6 +86,7 @@ class Network:
             "media_gone": self._remove_media,
             "template": self._template,
             "template_gone": self._remove_template,
+            "template_sent": self._template_sent,
             "done": self._done,
             "behaviour": self._behaviour,
             "person": self._person,
@@ -275,6 +276,9 @@ class Network:
 
     def _remove_template(self, *, id: str) -> None:  # noqa: A002 - the journal's field name
         self.templates.pop(id, None)
+
+    def _template_sent(self, *, id: str, sends: int) -> None:  # noqa: A002 - the journal's field name
+        self.templates[id].sends = sends
 
     def _done(self, *, keys: list[str]) -> None:
         for key in keys:

@@ -8,11 +8,12 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox import admission, auth, clock, graph_errors, messaging_limits, orders, prices
+from sandbox import admission, auth, clock, graph_errors, messaging_limits, orders, prices, wear
 from sandbox.bodies import graph_body, require_product
 from sandbox.contents.validators import fields, word
 from sandbox.entities import Message, Number
 from sandbox.fates import DELIVERED, Answer
+from sandbox.journal import Fact
 from sandbox.keys import DISPATCHER, NETWORK
 from sandbox.message_plan import Outcome, decide
 from sandbox.network import Network
@@ -40,14 +41,21 @@ async def post_message(request: web.Request) -> web.Response:
     person = network.people.find(order.to)
     barred = admission.check(network, number, order, person)
     outcome = decide(network, person.key, barred=barred)
-    message = _accept(network, number, order, outcome, person)
+    effects = wear.facts(network, number, order)
+    message = _accept(network, number, order, outcome, person, effects)
     request.app[DISPATCHER].emit_statuses(message)
+    request.app[DISPATCHER].announce_recorded(effects)
     await _wait(request, message, outcome)
     return _answer(request, message, order, outcome, person)
 
 
 def _accept(
-    network: Network, number: Number, order: orders.Order, outcome: Outcome, person: Person
+    network: Network,
+    number: Number,
+    order: orders.Order,
+    outcome: Outcome,
+    person: Person,
+    effects: list[Fact],
 ) -> Message:
     # An id holds the phone number, as long as the business may know it.
     wamid = new_wamid(person.visible_phone or person.user_id if order.by_user_id else order.to)
@@ -66,7 +74,8 @@ def _accept(
             **outcome.exceptions,
             **prices.exceptions(network, number, order, person),
             **messaging_limits.exceptions(network, number, order, person, outcome),
-        }
+        },
+        *effects,
     )
     network.sends_accepted += 1
     return network.messages[wamid]

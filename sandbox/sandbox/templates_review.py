@@ -6,14 +6,14 @@ Each change sends its callback (Cloud API, Webhooks: message_template_status_upd
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
 from sandbox import clock
 from sandbox.behaviour import INVALID_FORMAT, NO_REVIEW, REJECT, Behaviour
-from sandbox.entities import PENDING, AccountUpdate, Inbound, Template
+from sandbox.entities import PENDING, Template
 from sandbox.journal import Fact
 from sandbox.network import Network
 from sandbox.templates_shape import flaw
@@ -53,7 +53,7 @@ class Reviewer:
     def __init__(
         self,
         network: Network,
-        announce: Callable[[Inbound | AccountUpdate], None],
+        announce: Callable[[Iterable[Fact]], None],
         timetable: Timetable,
     ) -> None:
         self._network = network
@@ -94,7 +94,8 @@ class Reviewer:
         if changes.get("quality_score", template.quality_score) != template.quality_score:
             changes["scored_at"] = clock.now()
         changed = replace(template, **changes)
-        self._record([_fact(changed), *([] if is_silent else _changes(template, changed))])
+        facts = facts_of_change(template, changed)
+        self._record(facts[:1] if is_silent else facts)
         return changed
 
     def delete(self, templates: list[Template]) -> None:
@@ -111,9 +112,12 @@ class Reviewer:
 
     def _record(self, facts: list[Fact]) -> None:
         self._network.record(*facts)
-        for fact in facts:
-            if fact["fact"] == "account":
-                self._announce(self._network.owed[str(fact["key"])])
+        self._announce(facts)
+
+
+def facts_of_change(before: Template, after: Template) -> list[Fact]:
+    """The template as it is now, and the callbacks about what differs."""
+    return [_fact(after), *_changes(before, after)]
 
 
 def _fact(template: Template) -> Fact:

@@ -41,8 +41,13 @@ def check(network: Network, number: Number, content: dict[str, Any]) -> None:
 
 def category_of(network: Network, number: Number, content: dict[str, Any]) -> str | None:
     """The category of the template that is sent, None if nobody created it."""
-    template = _named(network, number, content["name"]).get(content["language"]["code"])
+    template = find(network, number, content)
     return None if template is None else template.category
+
+
+def find(network: Network, number: Number, content: dict[str, Any]) -> Template | None:
+    """The template that is sent, None if nobody created it."""
+    return _named(network, number, content["name"]).get(content["language"]["code"])
 
 
 def _named(network: Network, number: Number, name: str) -> dict[str, Template]:
