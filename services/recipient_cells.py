@@ -188,10 +188,10 @@ def _members(content: str) -> tuple[dict[str, str], dict[str, str]]:
         members = None
     if not isinstance(members, dict):
         raise WrongRowError("The line is not an object in JSON.")
-    parameters = members.pop("parameters", None) or {}
-    if not isinstance(parameters, dict):
+    parameters = members.pop("parameters", None)
+    if not isinstance(parameters, dict | None):
         raise WrongRowError("The member is not an object.", "parameters")
-    return _texts(members), _texts(parameters)
+    return _texts(members), _texts(parameters or {})
 
 
 def _texts(members: Mapping[str, Any]) -> dict[str, str]:

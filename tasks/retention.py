@@ -23,6 +23,7 @@ from models.accounts.mail import Mail
 from models.accounts.password import PasswordReset
 from models.accounts.sign_in import PendingSignIn
 from models.accounts.user_session import SignInAttempt, UserSession
+from models.broadcasts.recipients_file import RecipientsFile
 from models.clock import DAY_MS
 from models.database import reading, writing
 from models.deliveries.attempt import NARROW, WIDE, AttemptTotal
@@ -176,6 +177,7 @@ def remove_old() -> None:
         days = getattr(get_settings(), kind.days) if isinstance(kind.days, str) else kind.days
         _remove(f"old {kind.name}", partial(kind.remove, now - days * DAY_MS))
     _remove("rows of deleted webhooks", remove_deleted)
+    _remove("rows of expired files", partial(RecipientsFile.remove_expired, now))
     # Of the totals by time, one step in each round is enough to keep up.
     before = now - get_settings().retention_days * DAY_MS
     # The messages of that day may still be on their way out.

@@ -83,6 +83,12 @@ class BroadcastRecipient(Work):
         return len(rows)
 
     @classmethod
+    def remove_some(cls, list_id: str, limit: int) -> int:
+        """Remove up to ``limit`` of a list, in the caller's transaction. Returns how many."""
+        some = cls.select(cls.id).where(cls.list_id == list_id).limit(limit)
+        return int(cls.delete().where(cls.id.in_(some)).execute())
+
+    @classmethod
     def keep(cls, ended: Sequence["BroadcastRecipient"]) -> int:
         """End the claims of these rows as they are now, in the caller's transaction.
 

@@ -200,6 +200,7 @@ def test_objects_are_read_line_by_line() -> None:
         ('{"to": "491"} {"to": "492"}', None),
         ('{"to": "491", "parameters": ["Anna"]}', "parameters"),
         ('{"to": "491", "parameters": "Anna"}', "parameters"),
+        ('{"to": "491", "parameters": []}', "parameters"),
         ('{"to": "491", "parameters": {"name": ["Anna"]}}', "name"),
         ('{"to": {"phone": "491"}}', "to"),
         ('{"to": "491", " ": "x"}', None),
@@ -209,6 +210,12 @@ def test_objects_are_read_line_by_line() -> None:
 )
 def test_a_line_that_is_no_object_of_texts_is_wrong(line: str, column: str | None) -> None:
     assert errors(f'{{"to": "490"}}\n{line}\n{{"to": "491"}}\n'.encode()) == [(2, column)]
+
+
+def test_an_object_may_have_a_hundred_members_and_names_of_128_characters() -> None:
+    members = dict.fromkeys(["x" * 128, "y", *map(str, range(98))], "x")
+    with cells_of(BytesIO(json.dumps({**members, "parameters": members}).encode())) as cells:
+        assert [row[1:] for row in cells.rows] == [(members, members, None)]
 
 
 def test_a_file_may_have_100_mib(tmp_path: Path) -> None:
