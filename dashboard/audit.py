@@ -1,11 +1,9 @@
 """/dashboard/audit: changes to the account, with who made them, from where, before and after."""
 
-import csv
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
-from io import StringIO
 from typing import Any
 from urllib.parse import urlencode
 
@@ -21,6 +19,7 @@ from models.accounts.user import User
 from models.clock import timestamp
 from models.database import fetch
 from models.page import Page, fetch_page
+from services.csv_cells import as_csv, as_text
 from services.fair_share import Share
 
 COLUMNS = (
@@ -37,8 +36,6 @@ COLUMNS = (
 # A reader may be slow, and holds a thread of the pages.
 EXPORTS = Share("exports of the audit log", 1, 3)
 PART = 500
-# A spreadsheet takes a cell with one of these at its start for a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 # The newest keys, as choices of a filter.
 MOST_KEYS = 50
 ANY = {
@@ -95,18 +92,12 @@ def _read() -> tuple[dict[str, str], str, dict[str, Any]]:
 
 
 def _parts(account_id: str, wanted: dict[str, Any]) -> Iterator[str]:
-    yield _as_csv([COLUMNS])
+    yield as_csv([COLUMNS])
     part = Audit.search(account_id, **wanted).limit(PART)
     rows = fetch(part)
     while rows:
-        yield _as_csv(map(_cells, rows))
+        yield as_csv(map(_cells, rows))
         rows = fetch(part.where(Audit.id < rows[-1].id))
-
-
-def _as_csv(rows: Iterable[Iterable[str]]) -> str:
-    text = StringIO()
-    csv.writer(text).writerows(rows)
-    return text.getvalue()
 
 
 def _cells(row: Audit) -> list[str]:
@@ -116,7 +107,7 @@ def _cells(row: Audit) -> list[str]:
         *(timestamp(row.at), row.action, row.subject, by.kind, by.id, by.name, by.address),
         *(json.dumps(state) if state else None for state in (row.before, row.after)),
     )
-    return [f"'{value}" if value.startswith(FORMULA) else value for value in map(_text, values)]
+    return [as_text(_text(value)) for value in values]
 
 
 def changes_of(row: Audit) -> list[tuple[str, str, str]]:

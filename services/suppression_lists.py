@@ -4,12 +4,10 @@ An import reads the file twice: nothing is stored before all lines are checked. 
 transactions with pauses, so that other writers do not wait long for any of them.
 """
 
-import csv
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from io import StringIO
 from itertools import islice
 from operator import itemgetter
 from typing import IO, NamedTuple
@@ -32,6 +30,7 @@ from models.messages.suppression import (
 from models.messages.suppression_list import Entry, add_many, listed
 from models.numbers.number import Number
 from services import consent
+from services.csv_cells import FORMULA, as_csv, as_text
 from services.csv_rows import CsvRows
 from services.fair_share import Share
 from services.phone_numbers import person_of
@@ -56,8 +55,6 @@ EXPORTED_TOGETHER = 1_000
 # An import takes up to a minute and a thread, and those of one account could exceed its maximum together.
 IMPORTS = Share("imports of suppressions", 1, 3)
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
-# The first character of a cell that a spreadsheet takes for a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 class Imported(NamedTuple):
@@ -277,21 +274,15 @@ def _opt_out(account_id: str, contacts: Iterable[Contact]) -> None:
 
 def dump(account_id: str) -> Iterator[bytes]:
     """The suppressions of an account as CSV, in parts. Those of erased people are left out."""
-    yield _as_csv([COLUMNS])
+    yield as_csv([COLUMNS]).encode()
     last, account = "", Account.get_by_id(account_id)
     while rows := listed(account_id, last, EXPORTED_TOGETHER):
         last = rows[-1][0]
-        yield _as_csv(_cells(account, *values) for _, *values in rows)
+        yield as_csv(_cells(account, *values) for _, *values in rows).encode()
 
 
 def _cells(
     account: Account, person: str, number_id: str, reason: str | None, source: str, at: int
 ) -> tuple[str, ...]:
-    shown = f"'{reason}" if reason and reason.startswith(FORMULA) else reason or ""
+    shown = as_text(reason or "")
     return person, scope_of(account, number_id), shown, source, timestamp(at)
-
-
-def _as_csv(rows: Iterable[Sequence[str]]) -> bytes:
-    text = StringIO()
-    csv.writer(text).writerows(rows)
-    return text.getvalue().encode()
