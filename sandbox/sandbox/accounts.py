@@ -9,8 +9,9 @@ from aiohttp import web
 from sandbox import attachments, auth, graph_errors, overrides, templates_graph, uploads
 from sandbox.bodies import graph_body
 from sandbox.contents.validators import text
-from sandbox.entities import Waba
+from sandbox.entities import Number, Waba
 from sandbox.keys import NETWORK, SETTINGS
+from sandbox.meters import level_of
 from sandbox.nodes import app_node, business_node, number_node, waba_node
 
 SETTABLE = ("name", "timezone_id", "disable_marketing_messages_on_cloud_api")
@@ -36,7 +37,7 @@ async def get_node(request: web.Request) -> web.Response:
     if any(waba.business_id == object_id for waba in network.wabas.values()):
         return web.json_response(business_node(auth.own_business(request)[0], fields))
     number = auth.own_number(request)
-    return web.json_response(number_node(number, fields, overrides.in_force(request, number)))
+    return web.json_response(_number(request, number, fields))
 
 
 async def list_numbers(request: web.Request) -> web.Response:
@@ -46,10 +47,15 @@ async def list_numbers(request: web.Request) -> web.Response:
         number for number in request.app[NETWORK].numbers.values() if number.waba_id == waba.id
     ]
     fields = request.query.get("fields")
-    data = [number_node(each, fields, overrides.in_force(request, each)) for each in numbers]
+    data = [_number(request, each, fields) for each in numbers]
     return web.json_response(
         {"data": data, "paging": {"cursors": {"before": "QVFI", "after": "QVFI"}}}
     )
+
+
+def _number(request: web.Request, number: Number, fields: str | None) -> dict[str, Any]:
+    level = level_of(number, request.app[NETWORK].behaviour)
+    return number_node(number, fields, overrides.in_force(request, number), level)
 
 
 async def change(request: web.Request) -> web.Response:

@@ -57,7 +57,7 @@ def _refusal(network: Network, number: Number, order: Order, person: Person) -> 
     """The error code of the first limit that the send exceeds, or of its recipient's fate."""
     behaviour = network.behaviour
     fate = fate_of(person.key, more=behaviour.more_fates)
-    metered = network.meters.refusal(number.id, person.key, clock.now(), behaviour)
+    metered = network.meters.refusal(number, person.key, clock.now(), behaviour)
     if refusal := fate.refusal or metered:
         return refusal
     if behaviour.quality_limit and number.quality == RED:

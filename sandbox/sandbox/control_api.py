@@ -211,6 +211,8 @@ def number_view(number: Number) -> dict[str, Any]:
         "verified_name": number.verified_name,
         "status": number.status,
         "messaging_limit": number.limit,
+        "throughput_per_second": number.throughput,
+        "quality_rating": number.quality,
     }
 
 

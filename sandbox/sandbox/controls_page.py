@@ -18,6 +18,7 @@ from sandbox.entities import BANNED, CONNECTED, DISCONNECTED
 from sandbox.keys import NETWORK
 from sandbox.knob_words import GROUPS
 from sandbox.knobs import CHOICES
+from sandbox.messaging_limits import TIERS
 from sandbox.phone_page import page_of
 from sandbox.templates_control import SCORES, STATUSES
 from sandbox.views import render
@@ -40,6 +41,7 @@ async def show(request: web.Request) -> web.Response:
         ahead=round(clock.CLOCK.ahead),
         steps=STEPS,
         numbers=[number_view(each) for each in network.numbers.values()],
+        tiers=TIERS,
         number_statuses=(CONNECTED, DISCONNECTED, BANNED),
         templates=list(network.templates.values()),
         template_statuses=STATUSES,

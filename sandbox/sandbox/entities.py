@@ -35,8 +35,8 @@ class Number:
     ``registrations`` are the times (Unix seconds) at which it was registered or deregistered,
     ``override_url`` takes its callbacks instead of its WABA's. ``quality``, ``limit`` and
     ``name_status`` are the last ones of the platform. ``templates_sent`` counts towards the next fall of the
-    quality. ``kept`` holds what was set at its edges
-    (profile, block list, QR codes and others), by their names.
+    quality. ``throughput`` is its own limit of messages a second, 0 for none, None for that of all numbers.
+    ``kept`` holds what was set at its edges (profile, block list, QR codes and others), by their names.
     """
 
     id: str
@@ -53,6 +53,7 @@ class Number:
     limit: str = "TIER_2K"
     name_status: str = "APPROVED"
     templates_sent: int = 0
+    throughput: int | None = None
 
 
 @dataclass(slots=True)

@@ -23,6 +23,7 @@ from sandbox.people import Person
 REACHED = 131064
 _TIER = re.compile(r"TIER_([1-9][0-9]{0,5})(K?)")
 UNLIMITED = "TIER_UNLIMITED"
+TIERS = ("TIER_250", "TIER_2K", "TIER_10K", "TIER_100K", UNLIMITED)
 
 
 def people_of(tier: str) -> float:
@@ -31,9 +32,10 @@ def people_of(tier: str) -> float:
     return int(match[1]) * (1000 if match[2] else 1) if match else math.inf
 
 
-def is_tier(value: object) -> bool:
-    """Whether it is a tier."""
-    return isinstance(value, str) and (value == UNLIMITED or people_of(value) < math.inf)
+def tier(value: object) -> None:
+    """A tier of the platform, or one with another number of people. Raises ValueError."""
+    if value not in TIERS and not (isinstance(value, str) and _TIER.fullmatch(value)):
+        raise ValueError(f"must be one of {', '.join(TIERS)}, or another such as TIER_5")
 
 
 def refusal(network: Network, number: Number, order: Order, person: Person) -> int | None:

@@ -229,7 +229,8 @@ class Network:
             confirmed=set(confirmed or ()),
             statuses=None if statuses is None else tuple(statuses),
         )
-        self.meters.count(message.number_id, message.to, message.accepted_at, self.behaviour)
+        number = self.numbers[message.number_id]
+        self.meters.count(number, message.to, message.accepted_at, self.behaviour)
         if message.counted:
             self.audiences.add(message.number_id, message.to, message.accepted_at)
         self.messages[message.id] = message
@@ -240,7 +241,8 @@ class Network:
         inbound = Inbound(**data)
         self.inbound[inbound.id] = inbound
         self.exchanges.add_inbound(inbound)
-        self.meters.count_inbound(inbound.number_id, inbound.at, self.behaviour)
+        number = self.numbers[inbound.number_id]
+        self.meters.count_inbound(number, inbound.at, self.behaviour)
         if owed:
             self.owed[inbound.id] = inbound
 

@@ -32,12 +32,18 @@ KEPT_FIELDS = (
 )
 
 
-def number_node(number: Number, fields: str | None, callbacks: dict[str, str]) -> dict[str, Any]:
+def number_node(
+    number: Number, fields: str | None, callbacks: dict[str, str], throughput: str
+) -> dict[str, Any]:
     """A business phone number; ``callbacks`` are the URLs that take its callbacks, by level.
+
+    ``throughput`` is its level.
 
     Raises GraphError 100 for an unknown field.
     """
-    everything = _number_fields(number) | {"webhook_configuration": callbacks}
+    level = throughput if number.status == CONNECTED else "NOT_APPLICABLE"
+    others = {"webhook_configuration": callbacks, "throughput": {"level": level}}
+    everything = _number_fields(number) | others
     return pick(everything, fields, NUMBER_DEFAULTS, "WhatsAppBusinessPhoneNumber")
 
 
@@ -91,7 +97,6 @@ def _number_fields(number: Number) -> dict[str, Any]:
         "is_official_business_account": False,
         "is_pin_enabled": number.pin is not None,
         "platform_type": "CLOUD_API" if registered else "NOT_APPLICABLE",
-        "throughput": {"level": "STANDARD" if registered else "NOT_APPLICABLE"},
         "health_status": _health(number),
         "whatsapp_business_manager_messaging_limit": number.limit,
         # The deprecated name of the limit.

@@ -29,6 +29,18 @@ def test_each_number_has_its_status(business: Business) -> None:
     assert '<option value="BANNED" selected>banned</option>' in page
 
 
+def test_each_number_has_its_limits(business: Business) -> None:
+    path = f"numbers/{business.number_id}/limits"
+    limits = {"messaging_limit": "TIER_5", "throughput_per_second": 7}
+    business.sandbox.control("POST", path, limits)
+    page = _page(business.sandbox)
+    assert f'data-path="{path}"' in page
+    assert '<option value="TIER_5" selected>' in page
+    field = re.search(r'<input[^>]*name="throughput_per_second"[^>]*>', page)
+    assert field is not None
+    assert 'value="7"' in field[0]
+
+
 def test_each_knob_has_its_value_and_its_default(sandbox: Sandbox) -> None:
     sandbox.control("PUT", "behaviour", {"latency_ms": 1234, "reorder": True, "error_rate": True})
     page = _page(sandbox)

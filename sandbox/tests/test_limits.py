@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import requests
 
+from message_templates import updates
 from sandbox.meters import Meter
 from sandbox_harness import APP_ID, APP_SECRET, Business, Receiver, Sandbox
 from test_callbacks import settle, write
@@ -20,6 +21,11 @@ TEMPLATE: dict[str, Any] = {
 
 def behave(sandbox: Sandbox, **knobs: object) -> None:
     sandbox.control("PUT", "behaviour", knobs)
+
+
+def set_limits(business: Business, **limits: object) -> Any:
+    """The platform changes limits of a number."""
+    return business.sandbox.control("POST", f"numbers/{business.number_id}/limits", limits)
 
 
 def code_of(response: requests.Response) -> int | None:
@@ -91,10 +97,66 @@ def test_a_number_has_a_throughput_limit(sandbox: Sandbox, business: Business) -
     assert [business.post().ok for _ in range(5)] == [True] * 5
 
 
+def test_a_number_can_have_its_own_throughput(sandbox: Sandbox, business: Business) -> None:
+    other = sandbox.connect()
+    behave(sandbox, throughput_per_second=1)
+    set_limits(business, throughput_per_second=0)
+    sandbox.kill()
+    sandbox.start()
+    assert [business.post().ok for _ in range(5)] == [True] * 5
+    assert [code_of(other.post()) for _ in range(2)] == [None, 130429]
+    behave(sandbox, throughput_per_second=0)
+    set_limits(business, throughput_per_second=1)
+    assert [code_of(business.post()) for _ in range(2)] == [None, 130429]
+    assert [other.post().ok for _ in range(5)] == [True] * 5
+    set_limits(business, throughput_per_second=None)
+    assert business.post().ok
+
+
+def test_graph_shows_the_level_of_the_throughput(business: Business, receiver: Receiver) -> None:
+    def level() -> str:
+        node = business.graph("GET", f"{business.number_id}?fields=throughput").json()
+        return str(node["throughput"]["level"])
+
+    assert level() == "STANDARD"
+    behave(business.sandbox, throughput_per_second=1000)
+    assert level() == "HIGH"
+    set_limits(business, throughput_per_second=80)
+    assert level() == "STANDARD"
+    set_limits(business, throughput_per_second=81)
+    assert level() == "HIGH"
+    field = "phone_number_quality_update"
+    receiver.wait(lambda: bool(updates(receiver, field)))
+    assert [each["event"] for each in updates(receiver, field)] == ["THROUGHPUT_UPGRADE"]
+    listed = business.graph("GET", f"{business.waba_id}/phone_numbers").json()["data"]
+    assert [each["throughput"]["level"] for each in listed] == ["HIGH"]
+
+
+@pytest.mark.parametrize("rate", [-1, 1001, 1.5, "80", True])
+def test_an_invalid_throughput_changes_nothing(shared: Business, rate: object) -> None:
+    path = f"/_sandbox/numbers/{shared.number_id}/limits"
+    given = {"messaging_limit": "TIER_250", "throughput_per_second": rate}
+    assert shared.sandbox.call("POST", path, json=given).status_code == 400
+    (number,) = shared.sandbox.control("GET", "state")["numbers"]
+    assert (number["throughput_per_second"], number["messaging_limit"]) == (None, "TIER_2K")
+
+
 def test_inbound_messages_count_towards_the_throughput(business: Business) -> None:
     behave(business.sandbox, throughput_per_second=1)
     write(business, text="Hi")
     assert code_of(business.post()) == 130429
+
+
+def test_the_pair_limit_is_of_one_number_and_one_person(
+    sandbox: Sandbox, business: Business
+) -> None:
+    behave(sandbox, pair_limit=True, throughput_per_second=0)
+    other = sandbox.connect(waba_id=business.waba_id)
+    for _ in range(45):
+        business.send()
+    assert code_of(business.post()) == 131056
+    assert other.post().ok
+    assert business.post(to="16505559999").ok
 
 
 def test_45_messages_to_one_person_may_be_borrowed_from_the_future(

@@ -9,15 +9,14 @@ from sandbox_harness import Business, Receiver, Sandbox
 from test_callbacks import write
 from test_clock import HOUR, advance
 from test_events import heard
-from test_limits import TEMPLATE, behave, code_of
+from test_limits import TEMPLATE, behave, code_of, set_limits
 from test_quality import QUALITY, node
 
 PEOPLE = [f"1650555{number}" for number in range(1000, 1010)]
 
 
 def limit(business: Business, tier: str) -> Any:
-    body = {"messaging_limit": tier}
-    return business.sandbox.control("POST", f"numbers/{business.number_id}/limits", body)
+    return set_limits(business, messaging_limit=tier)
 
 
 def codes(business: Business, *people: str) -> list[int | None]:
