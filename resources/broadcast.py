@@ -142,7 +142,7 @@ def _hours_of(broadcast: Broadcast) -> dict[str, str] | None:
     begins, ends = broadcast.hours_from, broadcast.hours_until
     if begins is None or ends is None:
         return None
-    return {"from": _clock(begins), "until": _clock(ends)}
+    return {"begin": _clock(begins), "end": _clock(ends)}
 
 
 def _clock(minute: int) -> str:

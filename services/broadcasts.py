@@ -32,8 +32,6 @@ from webhooks.kinds import EventKind
 
 logger = logging.getLogger(__name__)
 
-# The hours of marketing, unless the broadcast names others: from 8:00 to 21:00.
-MARKETING_HOURS = (8 * 60, 21 * 60)
 # Recipients that one transaction adds or leaves out.
 TOGETHER = 1_000
 

@@ -16,6 +16,8 @@ from phonenumbers import timezone
 # From and until a minute of the day, each None for any time.
 Hours = tuple[int | None, int | None]
 DAY_MINUTES = 24 * 60
+# The hours of marketing, unless a broadcast names others.
+MARKETING_HOURS = (8 * 60, 21 * 60)
 MINUTE_MS = 60_000
 # Numbers with the same first digits are in the same area.
 AREA_DIGITS = 8
@@ -30,6 +32,12 @@ def next_opening(person: str, hours: Hours, now: int) -> int | None:
     area = person[:AREA_DIGITS] if person.isdecimal() else ""
     minute = _opening(_zones(area, len(person)), (begins, ends), now // MINUTE_MS)
     return None if minute is None else minute * MINUTE_MS
+
+
+def minute_of(text: str) -> int:
+    """The minute of the day of a text like 09:30. 24:00 is the end of the day."""
+    hours, minutes = text.split(":")
+    return int(hours) * 60 + int(minutes)
 
 
 @lru_cache(50_000)

@@ -274,6 +274,38 @@ def check_message(
     return template
 
 
+async def check_for_many(number: Number, content: dict[str, Any]) -> Template | None:
+    """Check the content of messages of type template to several people.
+
+    Returns the template, None if neither the copy nor the network could show it. Raises InvalidError.
+    """
+    name = content["name"]
+    try:
+        return await read(partial(_check_known, number, content))
+    except CopyRefusedError:
+        if not await template_reads.read_again(number, name):
+            return await read(partial(_known, number, content))
+    try:
+        return await read(partial(_check_known, number, content))
+    except CopyRefusedError as refused:
+        raise refused.refusal from None
+
+
+def _check_known(number: Number, content: dict[str, Any]) -> Template | None:
+    """Check content by the copy, in which an unknown template is refused. Raises CopyRefusedError."""
+    name, language = content["name"], content["language"]["code"]
+    template = _known(number, content)
+    with by_copy(number, name):
+        if template is None and isinstance(network_of(number), Templates):
+            text = (
+                f'Request body, template.name: the number has no template "{name}" in {language}.'
+            )
+            raise InvalidError(text, field="/template/name")
+        if template is not None:
+            _check_content(number, template, content)
+    return template
+
+
 def _check_consent(contact: Contact, template: Template | None) -> None:
     if template is None:
         consent.require(contact, UNKNOWN_CATEGORY)

@@ -9,6 +9,8 @@ from zlib import crc32
 from gateway.http.admission import identify
 from models import clock
 from models.accounts.account import Account
+from models.broadcasts.broadcast import Broadcast
+from models.broadcasts.recipient import Entry
 from models.database import database, writing
 from models.deliveries import claim
 from models.deliveries.attempt import Outcome
@@ -23,6 +25,7 @@ from models.messages.message import Message
 from models.numbers.notice import Notice
 from models.numbers.number import Number, NumberStatus
 from networks.whatsapp.numbers import event_of
+from services import broadcasts
 from webhooks.kinds import EventKind
 
 T = TypeVar("T")
@@ -82,6 +85,23 @@ def outbound(
         return Message.write_outbound(
             number, to, "text", {"body": text}, contact_id=person, reference=reference
         )
+
+
+def broadcast(number: Number, *people: str) -> Broadcast:
+    """A draft of a text to these people."""
+    recipients = [Entry(person, {}) for person in people]
+    values = {"name": "Late opening", "type": "text"}
+    return broadcasts.create(number.account_id, number, {"body": "Hi"}, recipients, **values)
+
+
+def started(number: Number, *people: str) -> Broadcast:
+    """One that runs."""
+    return broadcasts.start(broadcast(number, *people))
+
+
+def paused(number: Number, *people: str) -> Broadcast:
+    """One that a request paused."""
+    return broadcasts.pause(started(number, *people))
 
 
 def inbound(number: Number, wa_message_id: str = "wamid.IN") -> Message | None:

@@ -34,7 +34,7 @@ WAIT_FOR_OTHERS = TRANSFERS | {
     *("sendMessage", "markMessageRead", STREAM, "testWebhook", "createWebhook", "updateWebhook"),
     *("getNumberProfile", "updateNumberProfile", "listBlocked", "blockPeople", "unblockPerson"),
     *("listTemplates", "createTemplate", "deleteTemplate", "completeSignup"),
-    *("updateTemplate", "refreshTemplates"),
+    *("updateTemplate", "refreshTemplates", "createBroadcast", "testBroadcast"),
 }
 MEBIBYTE = 1024 * 1024
 # The largest document, and the multipart form around it.

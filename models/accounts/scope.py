@@ -20,6 +20,8 @@ class Scope(StrEnum):
     TEMPLATES_WRITE = "templates:write"
     MESSAGES_READ = "messages:read"
     MESSAGES_SEND = "messages:send"
+    BROADCASTS_READ = "broadcasts:read"
+    BROADCASTS_WRITE = "broadcasts:write"
     CONTACTS_READ = "contacts:read"
     CONTACTS_WRITE = "contacts:write"
     WEBHOOKS_READ = "webhooks:read"

@@ -6,7 +6,7 @@ as its message. A row that is left out has the reason.
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import orjson
 from peewee import SQL, BigAutoField, BigIntegerField, IntegerField, TextField, fn
@@ -14,6 +14,8 @@ from peewee import SQL, BigAutoField, BigIntegerField, IntegerField, TextField, 
 from models import clock
 from models.database import Prepared, database, database_time, fetch, many_rows, reading
 from models.decoded import Decoded
+from models.messages.message import IS_OF_BROADCAST, Message
+from models.page import Page, Start, fetch_page
 from models.work import Work
 
 # As literals, because SQLite uses a partial index only for a condition it can read.
@@ -122,6 +124,36 @@ class BroadcastRecipient(Work):
         # Not those that a worker is about to send.
         idle = cls.lease_token.is_null() | (cls.due_at <= database_time(clock.now()))
         return int(closed.where(cls.id.in_(waiting), idle, IS_WAITING).execute())
+
+    @classmethod
+    def first_parameters(cls, list_id: str) -> dict[str, str]:
+        """The parameters of the first recipient, empty if it was erased."""
+        query = cls.select().where(cls.list_id == list_id).order_by(cls.id).limit(1)
+        return next((dict(row.parameters) for row in fetch(query)), {})
+
+    @classmethod
+    def page(
+        cls, list_id: str, broadcast_id: str, limit: int, start: Start, status: str | None
+    ) -> "Page[Self]":
+        """The recipients in their order, of those with a status of the contract if one is given."""
+        query = cls.select().where(cls.list_id == list_id)
+        if status == "waiting":
+            query = query.where(IS_WAITING)
+        elif status == "skipped":
+            query = query.where(IS_LEFT_OUT)
+        elif status is not None:
+            query = query.where(cls._has_message(broadcast_id, status))
+        return fetch_page(query, limit, start, is_ascending=True)
+
+    @classmethod
+    def _has_message(cls, broadcast_id: str, status: str) -> Any:
+        """The condition that the message has this status, or with ``removed`` is no longer kept."""
+        messages = Message.select(Message.id).where(
+            IS_OF_BROADCAST, Message.broadcast_id == broadcast_id
+        )
+        if status != "removed":
+            return cls.message_id.in_(messages.where(Message.status == status))
+        return cls.message_id.is_null(is_null=False) & cls.message_id.not_in(messages)
 
     @classmethod
     def next_due(cls, list_id: str) -> int | None:

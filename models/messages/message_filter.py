@@ -16,6 +16,7 @@ from models.messages.message import (
     CONTENT,
     FREQUENT_TYPES,
     IS_INBOUND,
+    IS_OF_BROADCAST,
     IS_PERSONS,
     IS_RARE_TYPE,
     IS_UNARRIVED,
@@ -49,6 +50,7 @@ class MessageFilter:
     message_id: str | None = None
     wa_message_id: str | None = None
     reference: str | None = None
+    broadcast_id: str | None = None
     since: int | None = None
     until: int | None = None
     error_code: str | None = None
@@ -71,7 +73,7 @@ class MessageFilter:
 
     def _narrow_index(self) -> list[Any] | None:
         """The condition of the index that leaves few messages. None if no filter has one."""
-        names = self.message_id, self.wa_message_id, self.reference
+        names = self.message_id, self.wa_message_id, self.reference, self.broadcast_id
         if self.contact_ids is not None or any(names):
             return []
         if self.error_code or self.error_words:
@@ -102,6 +104,11 @@ class MessageFilter:
         if self.wa_message_id is not None:
             named = same.select(same.id).where(same.wa_message_id == self.wa_message_id)
             conditions.append(is_among(Message.id, named))
+        if self.broadcast_id is not None:
+            theirs = same.select(same.id).where(
+                IS_OF_BROADCAST, same.broadcast_id == self.broadcast_id
+            )
+            conditions.append(is_among(Message.id, theirs))
         if self.error_words is not None:
             has_code = Message.error_code.in_(list(self.error_codes_of_words))
             conditions.append(Message.error_message.contains(self.error_words) | has_code)

@@ -28,7 +28,9 @@ READING = {"get", "head", "parameters"}
 # The first row of each operation. The test runs them all.
 ACTIONS = {
     "blockPeople": "number.people_blocked",
+    "cancelBroadcast": "broadcast.cancel",
     "completeSignup": "link.used",
+    "createBroadcast": "broadcast.created",
     "createSuppression": "suppression.added",
     "createTemplate": "template.created",
     "createWebhook": "webhook.created",
@@ -37,9 +39,12 @@ ACTIONS = {
     "deleteTemplate": "template.deleted",
     "deleteWebhook": "webhook.deleted",
     "importSuppressions": "suppressions.imported",
+    "pauseBroadcast": "broadcast.pause",
     "redeliverDelivery": "delivery.redelivered",
     "redeliverWebhookDeliveries": "deliveries.redelivered",
+    "resumeBroadcast": "broadcast.resume",
     "rotateWebhookSecret": "webhook.secret_rotated",
+    "startBroadcast": "broadcast.start",
     "testWebhook": "webhook.tested",
     "unblockPerson": "number.people_unblocked",
     "updateContact": "contact.note_changed",
@@ -48,6 +53,7 @@ ACTIONS = {
     "updateWebhook": "webhook.changed",
 }
 WITHOUT_A_ROW = {
+    "testBroadcast": "It sends a message, like sendMessage.",
     "sendMessage": "The message itself is the record, and a send writes nothing more than it needs.",
     "markMessageRead": "It changes nothing in the account.",
     "refreshTemplates": "It changes only the copy of what the network has.",
@@ -107,10 +113,28 @@ def requests(
     claim = {"code": CODE, "phone_number_id": "1000", "waba_id": WABA}
     template = {"name": "sale", "language": "de", "category": "MARKETING", "components": [BODY]}
     of_number = {"user": account.id, "number_id": number.id}
+    broadcast = factories.broadcast(number, PERSON)
+    of_broadcast = {"user": account.id, "broadcast_id": broadcast.id}
+    running = {"user": account.id, "broadcast_id": factories.started(number, PERSON).id}
+    paused = {"user": account.id, "broadcast_id": factories.paused(number, PERSON).id}
     of_webhook = {"user": account.id, "webhook_id": hook.id}
     of_contact = {"user": account.id, "contact_id": contact_id}
     return {
         "blockPeople": of_number | {"payload": {"people": [PERSON]}},
+        "cancelBroadcast": of_broadcast,
+        "startBroadcast": of_broadcast,
+        "pauseBroadcast": running,
+        "resumeBroadcast": paused,
+        "createBroadcast": {
+            "user": account.id,
+            "payload": {
+                "name": "Late opening",
+                "numberId": number.id,
+                "type": "text",
+                "text": {"body": NOTE},
+                "recipients": [{"to": PERSON}],
+            },
+        },
         "completeSignup": {"slug": SignupLink.open(account, "acme").slug, "payload": claim},
         "createSuppression": {"user": account.id, "payload": {"person": "15559998888"}},
         "createTemplate": of_number | {"payload": template},

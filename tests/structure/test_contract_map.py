@@ -65,6 +65,7 @@ DATA_OF = {
     "template": "Template",
     "contact": "Contact",
     "call": "Call",
+    "broadcast": "Broadcast",
 }
 # Each operation can end with these.
 OF_ALL = {"400", "405", "408", "413", "429", "431", "500", "503"}

@@ -334,6 +334,7 @@ class Operations:
         type_: str | None = None,
         wa_message_id: str | None = None,
         reference: str | None = None,
+        broadcast_id: str | None = None,
         error_text: str | None = None,
         since: str | datetime | None = None,
         until: str | datetime | None = None,
@@ -356,6 +357,7 @@ class Operations:
                     "type": type_,
                     "waMessageId": wa_message_id,
                     "reference": reference,
+                    "broadcastId": broadcast_id,
                     "errorText": error_text,
                     "since": since,
                     "until": until,
@@ -379,6 +381,7 @@ class Operations:
         type_: str | None = None,
         wa_message_id: str | None = None,
         reference: str | None = None,
+        broadcast_id: str | None = None,
         error_text: str | None = None,
         since: str | datetime | None = None,
         until: str | datetime | None = None,
@@ -399,6 +402,7 @@ class Operations:
                     "type": type_,
                     "waMessageId": wa_message_id,
                     "reference": reference,
+                    "broadcastId": broadcast_id,
                     "errorText": error_text,
                     "since": since,
                     "until": until,
@@ -549,6 +553,194 @@ class Operations:
                 seconds=timeout,
             )
         )
+
+    def list_broadcasts(
+        self,
+        *,
+        number_id: str | None = None,
+        status: types.BroadcastStatus | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+        after: str | None = None,
+        timeout: float | None = None,
+    ) -> types.BroadcastPage:
+        """List broadcasts."""
+        found: types.BroadcastPage = self._json(
+            Request(
+                "GET",
+                "/broadcasts",
+                query={
+                    "numberId": number_id,
+                    "status": status,
+                    "limit": limit,
+                    "offset": offset,
+                    "after": after,
+                },
+                seconds=timeout,
+            )
+        )
+        return found
+
+    def iterate_broadcasts(
+        self,
+        *,
+        number_id: str | None = None,
+        status: types.BroadcastStatus | None = None,
+        limit: int | None = None,
+        timeout: float | None = None,
+    ) -> Iterator[types.Broadcast]:
+        """List broadcasts: the items of all pages."""
+        return self._items(
+            Request(
+                "GET",
+                "/broadcasts",
+                query={"numberId": number_id, "status": status, "limit": limit},
+                seconds=timeout,
+            )
+        )
+
+    def create_broadcast(
+        self,
+        body: types.CreateBroadcastRequest,
+        *,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+    ) -> types.Broadcast:
+        """Create a broadcast."""
+        found: types.Broadcast = self._json(
+            Request(
+                "POST",
+                "/broadcasts",
+                headers={"Idempotency-Key": idempotency_key},
+                body=body,
+                seconds=timeout,
+            )
+        )
+        return found
+
+    def get_broadcast(self, broadcast_id: str, *, timeout: float | None = None) -> types.Broadcast:
+        """Read a broadcast."""
+        found: types.Broadcast = self._json(
+            Request(
+                "GET",
+                "/broadcasts/{broadcast_id}",
+                path_values={"broadcast_id": broadcast_id},
+                seconds=timeout,
+            )
+        )
+        return found
+
+    def list_broadcast_recipients(
+        self,
+        broadcast_id: str,
+        *,
+        status: types.BroadcastRecipientStatus | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+        after: str | None = None,
+        timeout: float | None = None,
+    ) -> types.BroadcastRecipientPage:
+        """List recipients."""
+        found: types.BroadcastRecipientPage = self._json(
+            Request(
+                "GET",
+                "/broadcasts/{broadcast_id}/recipients",
+                path_values={"broadcast_id": broadcast_id},
+                query={"status": status, "limit": limit, "offset": offset, "after": after},
+                seconds=timeout,
+            )
+        )
+        return found
+
+    def iterate_broadcast_recipients(
+        self,
+        broadcast_id: str,
+        *,
+        status: types.BroadcastRecipientStatus | None = None,
+        limit: int | None = None,
+        timeout: float | None = None,
+    ) -> Iterator[types.BroadcastRecipient]:
+        """List recipients: the items of all pages."""
+        return self._items(
+            Request(
+                "GET",
+                "/broadcasts/{broadcast_id}/recipients",
+                path_values={"broadcast_id": broadcast_id},
+                query={"status": status, "limit": limit},
+                seconds=timeout,
+            )
+        )
+
+    def start_broadcast(
+        self, broadcast_id: str, *, timeout: float | None = None
+    ) -> types.Broadcast:
+        """Start a broadcast."""
+        found: types.Broadcast = self._json(
+            Request(
+                "POST",
+                "/broadcasts/{broadcast_id}/start",
+                path_values={"broadcast_id": broadcast_id},
+                seconds=timeout,
+            )
+        )
+        return found
+
+    def pause_broadcast(
+        self, broadcast_id: str, *, timeout: float | None = None
+    ) -> types.Broadcast:
+        """Pause a broadcast."""
+        found: types.Broadcast = self._json(
+            Request(
+                "POST",
+                "/broadcasts/{broadcast_id}/pause",
+                path_values={"broadcast_id": broadcast_id},
+                seconds=timeout,
+            )
+        )
+        return found
+
+    def resume_broadcast(
+        self, broadcast_id: str, *, timeout: float | None = None
+    ) -> types.Broadcast:
+        """Resume a broadcast."""
+        found: types.Broadcast = self._json(
+            Request(
+                "POST",
+                "/broadcasts/{broadcast_id}/resume",
+                path_values={"broadcast_id": broadcast_id},
+                seconds=timeout,
+            )
+        )
+        return found
+
+    def cancel_broadcast(
+        self, broadcast_id: str, *, timeout: float | None = None
+    ) -> types.Broadcast:
+        """Cancel a broadcast."""
+        found: types.Broadcast = self._json(
+            Request(
+                "POST",
+                "/broadcasts/{broadcast_id}/cancel",
+                path_values={"broadcast_id": broadcast_id},
+                seconds=timeout,
+            )
+        )
+        return found
+
+    def test_broadcast(
+        self, broadcast_id: str, body: types.TestBroadcastRequest, *, timeout: float | None = None
+    ) -> types.SentMessage:
+        """Send it to one person."""
+        found: types.SentMessage = self._json(
+            Request(
+                "POST",
+                "/broadcasts/{broadcast_id}/test",
+                path_values={"broadcast_id": broadcast_id},
+                body=body,
+                seconds=timeout,
+            )
+        )
+        return found
 
     def list_suppressions(
         self,

@@ -2017,6 +2017,10 @@ MessageReference = Optional[str]
 """The `reference` of the send request. Null without one, and for inbound messages. Events from before the upgrade to this version lack it."""
 
 
+MessageBroadcast = Optional[str]
+"""The broadcast that the message belongs to. Null otherwise."""
+
+
 SendMessageRequest = Union[
     "SendTextRequest",
     "SendImageRequest",
@@ -2197,6 +2201,287 @@ class SendTemplateRequest(_SendTemplateRequestAlways, total=False):
     reference: Reference
 
 
+CreateBroadcastRequest = Union["CreateTemplateBroadcastRequest", "CreateTextBroadcastRequest"]
+"""A broadcast to create. `type` selects its schema. The recipients are in `recipients`, or in an uploaded file."""
+
+
+class _CreateTemplateBroadcastRequestAlways(TypedDict):
+    name: BroadcastName
+    numberId: Identifier
+    type: Literal["template"]
+    """Always `template`."""
+    template: TemplateContent
+
+
+class CreateTemplateBroadcastRequest(_CreateTemplateBroadcastRequestAlways, total=False):
+    """A template to many people."""
+
+    recipients: BroadcastRecipients
+    ratePerSecond: RatePerSecond
+    atMessagingLimit: AtMessagingLimit
+    localHours: LocalHoursInput
+    startAt: BroadcastStartAt
+    expiresAt: BroadcastExpiresAt
+
+
+class _CreateTextBroadcastRequestAlways(TypedDict):
+    name: BroadcastName
+    numberId: Identifier
+    type: Literal["text"]
+    """Always `text`."""
+    text: TextContent
+
+
+class CreateTextBroadcastRequest(_CreateTextBroadcastRequestAlways, total=False):
+    """A text to people who wrote within 24 hours."""
+
+    recipients: BroadcastRecipients
+    ratePerSecond: RatePerSecond
+    atMessagingLimit: AtMessagingLimit
+    localHours: LocalHoursInput
+    startAt: BroadcastStartAt
+    expiresAt: BroadcastExpiresAt
+
+
+BroadcastName = str
+"""Your own name for the broadcast. People do not see it."""
+
+
+BroadcastRecipients = list["BroadcastRecipientInput"]
+"""The recipients, each once."""
+
+
+class _BroadcastRecipientInputAlways(TypedDict):
+    to: PersonId
+
+
+class BroadcastRecipientInput(_BroadcastRecipientInputAlways, total=False):
+    """A recipient."""
+
+    parameters: BroadcastParameters
+    reference: Reference
+
+
+BroadcastParameters = dict[str, str]
+"""The values of the placeholders, by their names."""
+
+
+RatePerSecond = int
+"""The most messages a second. Without it, as many as the number may send."""
+
+
+AtMessagingLimit = Literal["wait", "skip"]
+"""What happens to recipients beyond the number's limit of people in 24 hours: they `wait` until it allows more, or the broadcast leaves them out (`skip`)."""
+
+
+class LocalHoursInput(TypedDict):
+    """The hours of the recipient's day in which messages may leave. The time zone is that of the country or area of the phone number. Marketing templates leave between 08:00 and 21:00 if this is missing; 00:00 to 24:00 means at any time."""
+
+    begin: TimeOfDay
+    end: TimeOfDay
+
+
+class _LocalHours(TypedDict):
+    """The hours of the recipient's day in which messages may leave. Null for any time."""
+
+    begin: TimeOfDay
+    end: TimeOfDay
+
+
+LocalHours = Optional[_LocalHours]
+
+
+TimeOfDay = str
+"""Hours and minutes, from 00:00 to 24:00."""
+
+
+BroadcastStartAt = str
+"""When it starts, with a time zone, at most 60 days ahead. Without it, it starts at `POST .../start`."""
+
+
+BroadcastExpiresAt = str
+"""When it ends, with a time zone. Those who wait then are skipped."""
+
+
+class _TestBroadcastRequestAlways(TypedDict):
+    to: PersonId
+
+
+class TestBroadcastRequest(_TestBroadcastRequestAlways, total=False):
+    """The person who gets the test."""
+
+    parameters: BroadcastParameters
+
+
+BroadcastType = Literal["template", "text"]
+"""The type of a broadcast's messages."""
+
+
+BroadcastStatus = Literal["draft", "scheduled", "running", "paused", "done", "cancelled", "expired"]
+"""Where a broadcast stands."""
+
+
+class _BroadcastReason(TypedDict):
+    """Why a broadcast is paused. Null while it is not."""
+
+    code: BroadcastReasonCode
+    message: str
+    """What happened, and what to do."""
+    resumeAt: str | None
+    """When it continues by itself. Null if somebody must resume it."""
+
+
+BroadcastReason = Optional[_BroadcastReason]
+
+
+BroadcastReasonCode = Literal[
+    "paused_by_user",
+    "template_not_sendable",
+    "number_quality",
+    "number_limited",
+    "messaging_limit",
+    "number_not_active",
+    "account_action",
+    "storage_limit",
+    "many_failures",
+    "token_unreadable",
+    "account_suspended",
+]
+"""Why a broadcast is paused."""
+
+
+BroadcastSkipReason = Literal[
+    "opted_out",
+    "no_open_window",
+    "invalid_content",
+    "messaging_limit",
+    "cancelled",
+    "expired",
+    "erased",
+]
+"""Why a recipient gets no message."""
+
+
+class BroadcastCounts(TypedDict):
+    """The recipients by outcome. All but `total` add up to `total`."""
+
+    total: int
+    """All recipients."""
+    waiting: int
+    """Recipients without a message yet."""
+    pending: int
+    """Messages on their way to the network."""
+    unknown: int
+    """Messages whose outcome is not known yet."""
+    sent: int
+    """Messages that the network accepted."""
+    failed: int
+    """Messages that failed."""
+    delivered: int
+    """Messages that were delivered."""
+    read: int
+    """Messages that were read."""
+    skipped: int
+    """Recipients who get no message."""
+    removed: int
+    """Recipients whose message was erased, or is older than messages are kept."""
+
+
+class SkippedCount(TypedDict):
+    """How many recipients get no message for this reason."""
+
+    reason: BroadcastSkipReason
+    count: int
+    """The number of recipients."""
+
+
+class BroadcastUsage(TypedDict):
+    """Messages with this price, by what the network reported."""
+
+    category: str | None
+    """The network's category, such as `marketing`. Null if it reported none."""
+    billable: bool
+    """Whether the network bills them."""
+    messages: int
+    """The number of messages."""
+
+
+class Broadcast(TypedDict):
+    """One content to many recipients."""
+
+    id: Identifier
+    name: str
+    """Your own name for it."""
+    numberId: Identifier
+    type: BroadcastType
+    body: dict[str, Any]
+    """The content with its placeholders, in the form of the `body` of a message."""
+    status: BroadcastStatus
+    reason: BroadcastReason
+    counts: BroadcastCounts
+    skipped: list[SkippedCount]
+    """The skipped recipients by reason."""
+    usage: list[BroadcastUsage]
+    """The messages by price."""
+    ratePerSecond: int | None
+    """The most messages a second that were requested, null for what the number may send."""
+    pace: float | None
+    """The messages a second that the number may send now. Null unless it is running."""
+    atMessagingLimit: AtMessagingLimit
+    localHours: LocalHours
+    createdAt: Timestamp
+    startAt: str | None
+    """When it shall start. Null for at once."""
+    startedAt: str | None
+    """When it started. Null before."""
+    estimatedEndAt: str | None
+    """When the last message leaves at the present pace. Null unless it is running."""
+    endedAt: str | None
+    """When it ended. Null before."""
+    expiresAt: str | None
+    """When it ends at the latest. Null for never."""
+
+
+class BroadcastPage(TypedDict):
+    """A page of broadcasts."""
+
+    data: list[Broadcast]
+    """The broadcasts of this page."""
+    pagination: Pagination
+
+
+BroadcastRecipientStatus = Literal[
+    "waiting", "pending", "unknown", "sent", "failed", "delivered", "read", "skipped", "removed"
+]
+"""`waiting` before its message is stored, then the status of the message. `skipped` if there is none, and `removed` if it is no longer kept."""
+
+
+class BroadcastRecipient(TypedDict):
+    """A recipient of a broadcast, with its outcome."""
+
+    to: str | None
+    """The phone number or user id. Null after the person was erased."""
+    parameters: BroadcastParameters
+    reference: str | None
+    """Your own name for the message, null without one."""
+    status: BroadcastRecipientStatus
+    skipReason: str | None
+    """Why there is no message, a `BroadcastSkipReason`. Null otherwise."""
+    detail: str | None
+    """More about the reason, in a sentence. Null if there is none."""
+    messageId: str | None
+    """The message. Null without one."""
+    error: MessageError
+
+
+class BroadcastRecipientPage(TypedDict):
+    """A page of recipients."""
+
+    data: list[BroadcastRecipient]
+    """The recipients of this page."""
+    pagination: Pagination
+
+
 class MarkReadRequest(TypedDict, total=False):
     """Options. Without a body, the message is only marked as read."""
 
@@ -2318,6 +2603,7 @@ class Message(_MessageAlways, total=False):
 
     errors: MessageErrors
     reference: MessageReference
+    broadcastId: MessageBroadcast
     truncated: Truncated
 
 
@@ -2464,6 +2750,7 @@ class MessageDetail(_MessageDetailAlways, total=False):
 
     errors: MessageErrors
     reference: MessageReference
+    broadcastId: MessageBroadcast
     truncated: Truncated
 
 
@@ -2491,6 +2778,9 @@ EventKind = Literal[
     "message.deleted",
     "message.echoed",
     "call.updated",
+    "broadcast.started",
+    "broadcast.paused",
+    "broadcast.completed",
 ]
 """The kind of an event."""
 
@@ -2721,7 +3011,7 @@ class EventRecord(TypedDict):
     event: EventKind
     timestamp: Timestamp
     data: dict[str, Any]
-    """The `data` of the event, as webhooks receive it: a `Message` for `message.*`, a `ConnectedNumber` for `number.*`, a `Template` for `template.updated`, a `Contact` for `contact.updated`, a `Call` for `call.updated`. The `body` of a large message is left out: see `truncated` of `Message`."""
+    """The `data` of the event, as webhooks receive it. It is a `Message` for `message.*`, a `ConnectedNumber` for `number.*`, a `Template` for `template.updated`. It is a `Contact` for `contact.updated`, a `Call` for `call.updated`, a `Broadcast` for `broadcast.*`. The `body` of a large message is left out: see `truncated` of `Message`."""
 
 
 class EventPage(TypedDict):
@@ -2931,6 +3221,9 @@ Event = Union[
     "MessageDeletedEvent",
     "MessageEchoedEvent",
     "CallUpdatedEvent",
+    "BroadcastStartedEvent",
+    "BroadcastPausedEvent",
+    "BroadcastCompletedEvent",
 ]
 """An event, as it is sent to a webhook. `event` selects its schema."""
 
@@ -3063,6 +3356,36 @@ class CallUpdatedEvent(TypedDict):
     """The event kind."""
     timestamp: Timestamp
     data: Call
+
+
+class BroadcastStartedEvent(TypedDict):
+    """A broadcast started."""
+
+    id: EventId
+    event: Literal["broadcast.started"]
+    """The event kind."""
+    timestamp: Timestamp
+    data: Broadcast
+
+
+class BroadcastPausedEvent(TypedDict):
+    """A broadcast paused, with the reason."""
+
+    id: EventId
+    event: Literal["broadcast.paused"]
+    """The event kind."""
+    timestamp: Timestamp
+    data: Broadcast
+
+
+class BroadcastCompletedEvent(TypedDict):
+    """A broadcast ended, with its counts."""
+
+    id: EventId
+    event: Literal["broadcast.completed"]
+    """The event kind."""
+    timestamp: Timestamp
+    data: Broadcast
 
 
 class Call(TypedDict):

@@ -483,6 +483,188 @@ export interface paths {
         patch: operations["updateContact"];
         trace?: never;
     };
+    "/broadcasts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List broadcasts
+         * @description Lists the account's broadcasts, newest first.
+         */
+        get: operations["listBroadcasts"];
+        put?: never;
+        /**
+         * Create a broadcast
+         * @description Stores one content for many recipients, as a `draft`. Send it to one person with `POST .../test`, then start it.
+         *
+         *     A text such as `{{name}}` in the content is a placeholder. Each recipient has its value in `parameters`. The
+         *     content is checked with the parameters of the first recipient. One of type `text` goes only to people who wrote
+         *     within 24 hours; the others are skipped.
+         *
+         *     Every recipient gets exactly one message, or has the reason why not. People who opted out are skipped. Messages
+         *     go out at the pace that the number may send, after single messages, and within its limit of people in 24 hours.
+         *     Errors that concern all recipients pause the broadcast, with the reason.
+         *
+         *     With an `Idempotency-Key`, a repeated request within 24 hours returns the stored response, with the header
+         *     `Idempotency-Replayed: true`, and creates nothing. The same key with another body gets 409. After an error the
+         *     key is free.
+         */
+        post: operations["createBroadcast"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/broadcasts/{broadcast_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Identifier of the broadcast.
+                 * @example bc_01JD5ZC4R9K3T7V1X5Z8B2D6F0
+                 */
+                broadcast_id: components["parameters"]["BroadcastId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read a broadcast
+         * @description Returns one broadcast with its present counts, pace and estimated end.
+         */
+        get: operations["getBroadcast"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/broadcasts/{broadcast_id}/recipients": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List recipients
+         * @description Lists the recipients of a broadcast in their order, each with its message or the reason why it has none.
+         */
+        get: operations["listBroadcastRecipients"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/broadcasts/{broadcast_id}/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start a broadcast
+         * @description Starts a draft: now, or with `startAt` at that time. A broadcast that is not a draft gets 409. Emits `broadcast.started` when the first messages may leave.
+         */
+        post: operations["startBroadcast"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/broadcasts/{broadcast_id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause a broadcast
+         * @description Pauses a broadcast that runs or is scheduled. Messages that are on their way still leave, within a second. Emits `broadcast.paused`.
+         */
+        post: operations["pauseBroadcast"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/broadcasts/{broadcast_id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a broadcast
+         * @description Continues a paused broadcast, with those who still wait. A quality of the number that paused it pauses it no more.
+         */
+        post: operations["resumeBroadcast"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/broadcasts/{broadcast_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a broadcast
+         * @description Ends a broadcast for good. Those who still wait are skipped. Emits `broadcast.completed` when the last message that was on its way has its outcome.
+         */
+        post: operations["cancelBroadcast"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/broadcasts/{broadcast_id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send it to one person
+         * @description Sends the content now to one person, like `POST /messages/send`. The message belongs to no broadcast and counts in none. Without `parameters`, those of the first recipient are used.
+         */
+        post: operations["testBroadcast"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/suppressions": {
         parameters: {
             query?: never;
@@ -2838,6 +3020,8 @@ export interface components {
         Reference: string;
         /** @description The `reference` of the send request. Null without one, and for inbound messages. Events from before the upgrade to this version lack it. */
         MessageReference: string | null;
+        /** @description The broadcast that the message belongs to. Null otherwise. */
+        MessageBroadcast: string | null;
         /** @description A message to send. `type` selects its schema. The content is in the property that has the name of the type. */
         SendMessageRequest: components["schemas"]["SendTextRequest"] | components["schemas"]["SendImageRequest"] | components["schemas"]["SendVideoRequest"] | components["schemas"]["SendAudioRequest"] | components["schemas"]["SendDocumentRequest"] | components["schemas"]["SendStickerRequest"] | components["schemas"]["SendLocationRequest"] | components["schemas"]["SendContactsRequest"] | components["schemas"]["SendReactionRequest"] | components["schemas"]["SendInteractiveRequest"] | components["schemas"]["SendTemplateRequest"];
         /** @description A text message, to send. */
@@ -2982,6 +3166,347 @@ export interface components {
             template: components["schemas"]["TemplateContent"];
             reference?: components["schemas"]["Reference"];
         };
+        /** @description A broadcast to create. `type` selects its schema. The recipients are in `recipients`, or in an uploaded file. */
+        CreateBroadcastRequest: components["schemas"]["CreateTemplateBroadcastRequest"] | components["schemas"]["CreateTextBroadcastRequest"];
+        /** @description A template to many people. */
+        CreateTemplateBroadcastRequest: {
+            name: components["schemas"]["BroadcastName"];
+            numberId: components["schemas"]["Identifier"];
+            /**
+             * @description Always `template`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "template";
+            template: components["schemas"]["TemplateContent"];
+            recipients?: components["schemas"]["BroadcastRecipients"];
+            ratePerSecond?: components["schemas"]["RatePerSecond"];
+            atMessagingLimit?: components["schemas"]["AtMessagingLimit"];
+            localHours?: components["schemas"]["LocalHoursInput"];
+            startAt?: components["schemas"]["BroadcastStartAt"];
+            expiresAt?: components["schemas"]["BroadcastExpiresAt"];
+        };
+        /** @description A text to people who wrote within 24 hours. */
+        CreateTextBroadcastRequest: {
+            name: components["schemas"]["BroadcastName"];
+            numberId: components["schemas"]["Identifier"];
+            /**
+             * @description Always `text`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "text";
+            text: components["schemas"]["TextContent"];
+            recipients?: components["schemas"]["BroadcastRecipients"];
+            ratePerSecond?: components["schemas"]["RatePerSecond"];
+            atMessagingLimit?: components["schemas"]["AtMessagingLimit"];
+            localHours?: components["schemas"]["LocalHoursInput"];
+            startAt?: components["schemas"]["BroadcastStartAt"];
+            expiresAt?: components["schemas"]["BroadcastExpiresAt"];
+        };
+        /**
+         * @description Your own name for the broadcast. People do not see it.
+         * @example Spring offer
+         */
+        BroadcastName: string;
+        /** @description The recipients, each once. */
+        BroadcastRecipients: components["schemas"]["BroadcastRecipientInput"][];
+        /** @description A recipient. */
+        BroadcastRecipientInput: {
+            to: components["schemas"]["PersonId"];
+            parameters?: components["schemas"]["BroadcastParameters"];
+            reference?: components["schemas"]["Reference"];
+        };
+        /**
+         * @description The values of the placeholders, by their names.
+         * @example {
+         *       "name": "Maria"
+         *     }
+         */
+        BroadcastParameters: {
+            [key: string]: string;
+        };
+        /**
+         * Format: int32
+         * @description The most messages a second. Without it, as many as the number may send.
+         * @example 20
+         */
+        RatePerSecond: number;
+        /**
+         * @description What happens to recipients beyond the number's limit of people in 24 hours: they `wait` until it allows more, or the broadcast leaves them out (`skip`).
+         * @default wait
+         * @enum {string}
+         */
+        AtMessagingLimit: "wait" | "skip";
+        /** @description The hours of the recipient's day in which messages may leave. The time zone is that of the country or area of the phone number. Marketing templates leave between 08:00 and 21:00 if this is missing; 00:00 to 24:00 means at any time. */
+        LocalHoursInput: {
+            begin: components["schemas"]["TimeOfDay"];
+            end: components["schemas"]["TimeOfDay"];
+        };
+        /** @description The hours of the recipient's day in which messages may leave. Null for any time. */
+        LocalHours: ({
+            begin: components["schemas"]["TimeOfDay"];
+            end: components["schemas"]["TimeOfDay"];
+        } & {
+            [key: string]: unknown;
+        }) | null;
+        /**
+         * @description Hours and minutes, from 00:00 to 24:00.
+         * @example 09:00
+         */
+        TimeOfDay: string;
+        /**
+         * Format: date-time
+         * @description When it starts, with a time zone, at most 60 days ahead. Without it, it starts at `POST .../start`.
+         * @example 2026-12-01T09:00:00+01:00
+         */
+        BroadcastStartAt: string;
+        /**
+         * Format: date-time
+         * @description When it ends, with a time zone. Those who wait then are skipped.
+         * @example 2026-12-02T18:00:00+01:00
+         */
+        BroadcastExpiresAt: string;
+        /** @description The person who gets the test. */
+        TestBroadcastRequest: {
+            to: components["schemas"]["PersonId"];
+            parameters?: components["schemas"]["BroadcastParameters"];
+        };
+        /**
+         * @description The type of a broadcast's messages.
+         * @enum {string}
+         */
+        BroadcastType: "template" | "text";
+        /**
+         * @description Where a broadcast stands.
+         *
+         *     * `draft`: created, and not started
+         *     * `scheduled`: it starts at `startAt`
+         *     * `running`: messages leave, or wait for their time
+         *     * `paused`: `reason` says why
+         *     * `done`: every recipient has a message or a reason
+         *     * `cancelled`, `expired`: those who waited were skipped
+         * @enum {string}
+         */
+        BroadcastStatus: "draft" | "scheduled" | "running" | "paused" | "done" | "cancelled" | "expired";
+        /** @description Why a broadcast is paused. Null while it is not. */
+        BroadcastReason: ({
+            code: components["schemas"]["BroadcastReasonCode"];
+            /** @description What happened, and what to do. */
+            message: string;
+            /**
+             * Format: date-time
+             * @description When it continues by itself. Null if somebody must resume it.
+             */
+            resumeAt: string | null;
+        } & {
+            [key: string]: unknown;
+        }) | null;
+        /**
+         * @description Why a broadcast is paused.
+         *
+         *     * `paused_by_user`: a request paused it
+         *     * `template_not_sendable`: the template is paused, disabled or unknown
+         *     * `number_quality`: people blocked or reported the number
+         *     * `number_limited`: the network limits the number
+         *     * `messaging_limit`: the number reached its limit of people in 24 hours
+         *     * `number_not_active`: the number cannot send
+         *     * `account_action`: the owner of the number must act at the platform
+         *     * `storage_limit`: the account stored as much today as its plan allows
+         *     * `many_failures`: too many messages failed in a row
+         *     * `token_unreadable`: the operator must put back the key that encrypted the number's token
+         *     * `account_suspended`: the operator suspended the account
+         * @enum {string}
+         */
+        BroadcastReasonCode: "paused_by_user" | "template_not_sendable" | "number_quality" | "number_limited" | "messaging_limit" | "number_not_active" | "account_action" | "storage_limit" | "many_failures" | "token_unreadable" | "account_suspended";
+        /**
+         * @description Why a recipient gets no message.
+         *
+         *     * `opted_out`: the person opted out
+         *     * `no_open_window`: a text goes only to people who wrote within 24 hours
+         *     * `invalid_content`: the content with these parameters is not valid
+         *     * `messaging_limit`: the number reached its limit of people in 24 hours
+         *     * `cancelled`, `expired`: the broadcast ended first
+         *     * `erased`: the person was erased
+         * @enum {string}
+         */
+        BroadcastSkipReason: "opted_out" | "no_open_window" | "invalid_content" | "messaging_limit" | "cancelled" | "expired" | "erased";
+        /** @description The recipients by outcome. All but `total` add up to `total`. */
+        BroadcastCounts: {
+            /**
+             * Format: int32
+             * @description All recipients.
+             */
+            total: number;
+            /**
+             * Format: int32
+             * @description Recipients without a message yet.
+             */
+            waiting: number;
+            /**
+             * Format: int32
+             * @description Messages on their way to the network.
+             */
+            pending: number;
+            /**
+             * Format: int32
+             * @description Messages whose outcome is not known yet.
+             */
+            unknown: number;
+            /**
+             * Format: int32
+             * @description Messages that the network accepted.
+             */
+            sent: number;
+            /**
+             * Format: int32
+             * @description Messages that failed.
+             */
+            failed: number;
+            /**
+             * Format: int32
+             * @description Messages that were delivered.
+             */
+            delivered: number;
+            /**
+             * Format: int32
+             * @description Messages that were read.
+             */
+            read: number;
+            /**
+             * Format: int32
+             * @description Recipients who get no message.
+             */
+            skipped: number;
+            /**
+             * Format: int32
+             * @description Recipients whose message was erased, or is older than messages are kept.
+             */
+            removed: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description How many recipients get no message for this reason. */
+        SkippedCount: {
+            reason: components["schemas"]["BroadcastSkipReason"];
+            /**
+             * Format: int32
+             * @description The number of recipients.
+             */
+            count: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description Messages with this price, by what the network reported. */
+        BroadcastUsage: {
+            /** @description The network's category, such as `marketing`. Null if it reported none. */
+            category: string | null;
+            /** @description Whether the network bills them. */
+            billable: boolean;
+            /**
+             * Format: int32
+             * @description The number of messages.
+             */
+            messages: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description One content to many recipients. */
+        Broadcast: {
+            id: components["schemas"]["Identifier"];
+            /** @description Your own name for it. */
+            name: string;
+            numberId: components["schemas"]["Identifier"];
+            type: components["schemas"]["BroadcastType"];
+            /** @description The content with its placeholders, in the form of the `body` of a message. */
+            body: {
+                [key: string]: unknown;
+            };
+            status: components["schemas"]["BroadcastStatus"];
+            reason: components["schemas"]["BroadcastReason"];
+            counts: components["schemas"]["BroadcastCounts"];
+            /** @description The skipped recipients by reason. */
+            skipped: components["schemas"]["SkippedCount"][];
+            /** @description The messages by price. */
+            usage: components["schemas"]["BroadcastUsage"][];
+            /**
+             * Format: int32
+             * @description The most messages a second that were requested, null for what the number may send.
+             */
+            ratePerSecond: number | null;
+            /**
+             * Format: double
+             * @description The messages a second that the number may send now. Null unless it is running.
+             */
+            pace: number | null;
+            atMessagingLimit: components["schemas"]["AtMessagingLimit"];
+            localHours: components["schemas"]["LocalHours"];
+            createdAt: components["schemas"]["Timestamp"];
+            /**
+             * Format: date-time
+             * @description When it shall start. Null for at once.
+             */
+            startAt: string | null;
+            /**
+             * Format: date-time
+             * @description When it started. Null before.
+             */
+            startedAt: string | null;
+            /**
+             * Format: date-time
+             * @description When the last message leaves at the present pace. Null unless it is running.
+             */
+            estimatedEndAt: string | null;
+            /**
+             * Format: date-time
+             * @description When it ended. Null before.
+             */
+            endedAt: string | null;
+            /**
+             * Format: date-time
+             * @description When it ends at the latest. Null for never.
+             */
+            expiresAt: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A page of broadcasts. */
+        BroadcastPage: {
+            /** @description The broadcasts of this page. */
+            data: components["schemas"]["Broadcast"][];
+            pagination: components["schemas"]["Pagination"];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * @description `waiting` before its message is stored, then the status of the message. `skipped` if there is none, and `removed` if it is no longer kept.
+         * @enum {string}
+         */
+        BroadcastRecipientStatus: "waiting" | "pending" | "unknown" | "sent" | "failed" | "delivered" | "read" | "skipped" | "removed";
+        /** @description A recipient of a broadcast, with its outcome. */
+        BroadcastRecipient: {
+            /** @description The phone number or user id. Null after the person was erased. */
+            to: string | null;
+            parameters: components["schemas"]["BroadcastParameters"];
+            /** @description Your own name for the message, null without one. */
+            reference: string | null;
+            status: components["schemas"]["BroadcastRecipientStatus"];
+            /** @description Why there is no message, a `BroadcastSkipReason`. Null otherwise. */
+            skipReason: string | null;
+            /** @description More about the reason, in a sentence. Null if there is none. */
+            detail: string | null;
+            /** @description The message. Null without one. */
+            messageId: string | null;
+            error: components["schemas"]["MessageError"];
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A page of recipients. */
+        BroadcastRecipientPage: {
+            /** @description The recipients of this page. */
+            data: components["schemas"]["BroadcastRecipient"][];
+            pagination: components["schemas"]["Pagination"];
+        } & {
+            [key: string]: unknown;
+        };
         /** @description Options. Without a body, the message is only marked as read. */
         MarkReadRequest: {
             /**
@@ -3084,6 +3609,7 @@ export interface components {
             pricing: components["schemas"]["Pricing"];
             acceptance: components["schemas"]["Acceptance"];
             reference?: components["schemas"]["MessageReference"];
+            broadcastId?: components["schemas"]["MessageBroadcast"];
             networkTimestamp: components["schemas"]["NetworkTimestamp"];
             origin: components["schemas"]["Origin"];
             group: components["schemas"]["Group"];
@@ -3205,6 +3731,7 @@ export interface components {
             pricing: components["schemas"]["Pricing"];
             acceptance: components["schemas"]["Acceptance"];
             reference?: components["schemas"]["MessageReference"];
+            broadcastId?: components["schemas"]["MessageBroadcast"];
             networkTimestamp: components["schemas"]["NetworkTimestamp"];
             origin: components["schemas"]["Origin"];
             group: components["schemas"]["Group"];
@@ -3229,7 +3756,7 @@ export interface components {
          * @description The kind of an event.
          * @enum {string}
          */
-        EventKind: "message.received" | "message.sent" | "message.delivered" | "message.read" | "message.failed" | "number.activated" | "number.disconnected" | "number.banned" | "template.updated" | "number.updated" | "contact.updated" | "message.edited" | "message.deleted" | "message.echoed" | "call.updated";
+        EventKind: "message.received" | "message.sent" | "message.delivered" | "message.read" | "message.failed" | "number.activated" | "number.disconnected" | "number.banned" | "template.updated" | "number.updated" | "contact.updated" | "message.edited" | "message.deleted" | "message.echoed" | "call.updated" | "broadcast.started" | "broadcast.paused" | "broadcast.completed";
         /** @description Absolute HTTPS address without credentials and fragment. Its host is a name, which may be internationalized, or a public IPv4 or IPv6 address. `http` and loopback addresses are accepted only with the sandbox, unless the operator changes this. */
         WebhookUrl: string;
         /** @description Event kinds. */
@@ -3478,7 +4005,7 @@ export interface components {
             cursor: components["schemas"]["EventCursor"];
             event: components["schemas"]["EventKind"];
             timestamp: components["schemas"]["Timestamp"];
-            /** @description The `data` of the event, as webhooks receive it: a `Message` for `message.*`, a `ConnectedNumber` for `number.*`, a `Template` for `template.updated`, a `Contact` for `contact.updated`, a `Call` for `call.updated`. The `body` of a large message is left out: see `truncated` of `Message`. */
+            /** @description The `data` of the event, as webhooks receive it. It is a `Message` for `message.*`, a `ConnectedNumber` for `number.*`, a `Template` for `template.updated`. It is a `Contact` for `contact.updated`, a `Call` for `call.updated`, a `Broadcast` for `broadcast.*`. The `body` of a large message is left out: see `truncated` of `Message`. */
             data: {
                 [key: string]: unknown;
             };
@@ -3702,7 +4229,7 @@ export interface components {
             [key: string]: unknown;
         };
         /** @description An event, as it is sent to a webhook. `event` selects its schema. */
-        Event: components["schemas"]["MessageReceivedEvent"] | components["schemas"]["MessageSentEvent"] | components["schemas"]["MessageDeliveredEvent"] | components["schemas"]["MessageReadEvent"] | components["schemas"]["MessageFailedEvent"] | components["schemas"]["NumberActivatedEvent"] | components["schemas"]["NumberDisconnectedEvent"] | components["schemas"]["NumberBannedEvent"] | components["schemas"]["TemplateUpdatedEvent"] | components["schemas"]["NumberUpdatedEvent"] | components["schemas"]["ContactUpdatedEvent"] | components["schemas"]["MessageEditedEvent"] | components["schemas"]["MessageDeletedEvent"] | components["schemas"]["MessageEchoedEvent"] | components["schemas"]["CallUpdatedEvent"];
+        Event: components["schemas"]["MessageReceivedEvent"] | components["schemas"]["MessageSentEvent"] | components["schemas"]["MessageDeliveredEvent"] | components["schemas"]["MessageReadEvent"] | components["schemas"]["MessageFailedEvent"] | components["schemas"]["NumberActivatedEvent"] | components["schemas"]["NumberDisconnectedEvent"] | components["schemas"]["NumberBannedEvent"] | components["schemas"]["TemplateUpdatedEvent"] | components["schemas"]["NumberUpdatedEvent"] | components["schemas"]["ContactUpdatedEvent"] | components["schemas"]["MessageEditedEvent"] | components["schemas"]["MessageDeletedEvent"] | components["schemas"]["MessageEchoedEvent"] | components["schemas"]["CallUpdatedEvent"] | components["schemas"]["BroadcastStartedEvent"] | components["schemas"]["BroadcastPausedEvent"] | components["schemas"]["BroadcastCompletedEvent"];
         /** @description An inbound message arrived. */
         MessageReceivedEvent: {
             id: components["schemas"]["EventId"];
@@ -3869,6 +4396,45 @@ export interface components {
             event: "call.updated";
             timestamp: components["schemas"]["Timestamp"];
             data: components["schemas"]["Call"];
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A broadcast started. */
+        BroadcastStartedEvent: {
+            id: components["schemas"]["EventId"];
+            /**
+             * @description The event kind. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "broadcast.started";
+            timestamp: components["schemas"]["Timestamp"];
+            data: components["schemas"]["Broadcast"];
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A broadcast paused, with the reason. */
+        BroadcastPausedEvent: {
+            id: components["schemas"]["EventId"];
+            /**
+             * @description The event kind. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "broadcast.paused";
+            timestamp: components["schemas"]["Timestamp"];
+            data: components["schemas"]["Broadcast"];
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A broadcast ended, with its counts. */
+        BroadcastCompletedEvent: {
+            id: components["schemas"]["EventId"];
+            /**
+             * @description The event kind. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "broadcast.completed";
+            timestamp: components["schemas"]["Timestamp"];
+            data: components["schemas"]["Broadcast"];
         } & {
             [key: string]: unknown;
         };
@@ -4072,6 +4638,19 @@ export interface components {
         };
         /** @description The state of the resource does not allow the request: the number is not active, or the message has no file, or it is not inbound, or none of the people can be blocked now. */
         NumberConflict: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
+        /** @description The state of the broadcast does not allow the request, the recipients of the file are used already, or the Idempotency-Key was used with another request. */
+        BroadcastConflict: {
             headers: {
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                 "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
@@ -4477,6 +5056,11 @@ export interface components {
          */
         WebhookId: components["schemas"]["Identifier"];
         /**
+         * @description Identifier of the broadcast.
+         * @example bc_01JD5ZC4R9K3T7V1X5Z8B2D6F0
+         */
+        BroadcastId: components["schemas"]["Identifier"];
+        /**
          * @description Identifier of the delivery.
          * @example dlv_01JD5ZB3V7X9Z1B3D5F7H9K2MN
          */
@@ -4487,7 +5071,7 @@ export interface components {
          */
         Slug: string;
         /**
-         * @description A unique string of 1 to 255 visible ASCII characters. It is valid for 24 hours within the account and the operation. Use a new one for each message, webhook or template. Changes that do not take it refuse it with 400.
+         * @description A unique string of 1 to 255 visible ASCII characters. It is valid for 24 hours within the account and the operation. Use a new one for each message, webhook, template or broadcast. Changes that do not take it refuse it with 400.
          * @example order-4711-confirmation
          */
         IdempotencyKey: string;
@@ -5075,7 +5659,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A unique string of 1 to 255 visible ASCII characters. It is valid for 24 hours within the account and the operation. Use a new one for each message, webhook or template. Changes that do not take it refuse it with 400.
+                 * @description A unique string of 1 to 255 visible ASCII characters. It is valid for 24 hours within the account and the operation. Use a new one for each message, webhook, template or broadcast. Changes that do not take it refuse it with 400.
                  * @example order-4711-confirmation
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -5276,7 +5860,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A unique string of 1 to 255 visible ASCII characters. It is valid for 24 hours within the account and the operation. Use a new one for each message, webhook or template. Changes that do not take it refuse it with 400.
+                 * @description A unique string of 1 to 255 visible ASCII characters. It is valid for 24 hours within the account and the operation. Use a new one for each message, webhook, template or broadcast. Changes that do not take it refuse it with 400.
                  * @example order-4711-confirmation
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -5363,6 +5947,11 @@ export interface operations {
                  * @example order-4711
                  */
                 reference?: components["schemas"]["Reference"];
+                /**
+                 * @description Only messages of this broadcast.
+                 * @example bc_01JD5ZC4R9K3T7V1X5Z8B2D6F0
+                 */
+                broadcastId?: components["schemas"]["Identifier"];
                 /**
                  * @description Only failed messages with this error. Digits match the error code. Any other text matches a part of the error message, regardless of case.
                  * @example 131047
@@ -5773,6 +6362,442 @@ export interface operations {
             default: components["responses"]["UnexpectedError"];
         };
     };
+    listBroadcasts: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only broadcasts of this number.
+                 * @example num_01JD5Z8K4T9QW3X7VB2N6M1R0P
+                 */
+                numberId?: components["schemas"]["Identifier"];
+                /**
+                 * @description Only broadcasts with this status.
+                 * @example running
+                 */
+                status?: components["schemas"]["BroadcastStatus"];
+                /**
+                 * @description Maximum number of items to return.
+                 * @example 20
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description Number of items to skip.
+                 * @example 0
+                 */
+                offset?: components["parameters"]["Offset"];
+                /**
+                 * @description The `nextCursor` of the page before. No item is skipped or repeated while the list changes. With it, `offset` has no effect.
+                 * @example WyJudW1iZXIiLCJudW1fMDFKRDVaOEs0VDlRVzNYN1ZCMk42TTFSMFAiXQ
+                 */
+                after?: components["parameters"]["After"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of broadcasts. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BroadcastPage"];
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["UnexpectedError"];
+        };
+    };
+    createBroadcast: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A unique string of 1 to 255 visible ASCII characters. It is valid for 24 hours within the account and the operation. Use a new one for each message, webhook, template or broadcast. Changes that do not take it refuse it with 400.
+                 * @example order-4711-confirmation
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateBroadcastRequest"];
+            };
+        };
+        responses: {
+            /** @description The broadcast, a draft. */
+            201: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Broadcast"];
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["BroadcastConflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["UnexpectedError"];
+        };
+    };
+    getBroadcast: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Identifier of the broadcast.
+                 * @example bc_01JD5ZC4R9K3T7V1X5Z8B2D6F0
+                 */
+                broadcast_id: components["parameters"]["BroadcastId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The broadcast. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Broadcast"];
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["UnexpectedError"];
+        };
+    };
+    listBroadcastRecipients: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only recipients with this status.
+                 * @example failed
+                 */
+                status?: components["schemas"]["BroadcastRecipientStatus"];
+                /**
+                 * @description Maximum number of items to return.
+                 * @example 20
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description Number of items to skip.
+                 * @example 0
+                 */
+                offset?: components["parameters"]["Offset"];
+                /**
+                 * @description The `nextCursor` of the page before. No item is skipped or repeated while the list changes. With it, `offset` has no effect.
+                 * @example WyJudW1iZXIiLCJudW1fMDFKRDVaOEs0VDlRVzNYN1ZCMk42TTFSMFAiXQ
+                 */
+                after?: components["parameters"]["After"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Identifier of the broadcast.
+                 * @example bc_01JD5ZC4R9K3T7V1X5Z8B2D6F0
+                 */
+                broadcast_id: components["parameters"]["BroadcastId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of recipients. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BroadcastRecipientPage"];
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["UnexpectedError"];
+        };
+    };
+    startBroadcast: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Identifier of the broadcast.
+                 * @example bc_01JD5ZC4R9K3T7V1X5Z8B2D6F0
+                 */
+                broadcast_id: components["parameters"]["BroadcastId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The broadcast. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Broadcast"];
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["BroadcastConflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["UnexpectedError"];
+        };
+    };
+    pauseBroadcast: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Identifier of the broadcast.
+                 * @example bc_01JD5ZC4R9K3T7V1X5Z8B2D6F0
+                 */
+                broadcast_id: components["parameters"]["BroadcastId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The broadcast. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Broadcast"];
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["BroadcastConflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["UnexpectedError"];
+        };
+    };
+    resumeBroadcast: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Identifier of the broadcast.
+                 * @example bc_01JD5ZC4R9K3T7V1X5Z8B2D6F0
+                 */
+                broadcast_id: components["parameters"]["BroadcastId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The broadcast. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Broadcast"];
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["BroadcastConflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["UnexpectedError"];
+        };
+    };
+    cancelBroadcast: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Identifier of the broadcast.
+                 * @example bc_01JD5ZC4R9K3T7V1X5Z8B2D6F0
+                 */
+                broadcast_id: components["parameters"]["BroadcastId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The broadcast. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Broadcast"];
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["BroadcastConflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["UnexpectedError"];
+        };
+    };
+    testBroadcast: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Identifier of the broadcast.
+                 * @example bc_01JD5ZC4R9K3T7V1X5Z8B2D6F0
+                 */
+                broadcast_id: components["parameters"]["BroadcastId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestBroadcastRequest"];
+            };
+        };
+        responses: {
+            /** @description The network accepted the message. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SentMessage"];
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["NumberConflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["UnexpectedError"];
+        };
+    };
     listSuppressions: {
         parameters: {
             query?: {
@@ -6064,7 +7089,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A unique string of 1 to 255 visible ASCII characters. It is valid for 24 hours within the account and the operation. Use a new one for each message, webhook or template. Changes that do not take it refuse it with 400.
+                 * @description A unique string of 1 to 255 visible ASCII characters. It is valid for 24 hours within the account and the operation. Use a new one for each message, webhook, template or broadcast. Changes that do not take it refuse it with 400.
                  * @example order-4711-confirmation
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];

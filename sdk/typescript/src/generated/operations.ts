@@ -63,6 +63,24 @@ export interface Methods {
   updateContact(args: Path<"updateContact"> & { body: Schemas["UpdateContactRequest"] }, options?: CallOptions): Promise<Schemas["ContactDetail"]>;
   /** Erase a contact. */
   deleteContact(args: Path<"deleteContact">, options?: CallOptions): Promise<void>;
+  /** List broadcasts. */
+  listBroadcasts(args?: Query<"listBroadcasts">, options?: CallOptions): Promise<Schemas["BroadcastPage"]>;
+  /** Create a broadcast. */
+  createBroadcast(args: { idempotencyKey?: string } & { body: Schemas["CreateBroadcastRequest"] }, options?: CallOptions): Promise<Schemas["Broadcast"]>;
+  /** Read a broadcast. */
+  getBroadcast(args: Path<"getBroadcast">, options?: CallOptions): Promise<Schemas["Broadcast"]>;
+  /** List recipients. */
+  listBroadcastRecipients(args: Path<"listBroadcastRecipients"> & Query<"listBroadcastRecipients">, options?: CallOptions): Promise<Schemas["BroadcastRecipientPage"]>;
+  /** Start a broadcast. */
+  startBroadcast(args: Path<"startBroadcast">, options?: CallOptions): Promise<Schemas["Broadcast"]>;
+  /** Pause a broadcast. */
+  pauseBroadcast(args: Path<"pauseBroadcast">, options?: CallOptions): Promise<Schemas["Broadcast"]>;
+  /** Resume a broadcast. */
+  resumeBroadcast(args: Path<"resumeBroadcast">, options?: CallOptions): Promise<Schemas["Broadcast"]>;
+  /** Cancel a broadcast. */
+  cancelBroadcast(args: Path<"cancelBroadcast">, options?: CallOptions): Promise<Schemas["Broadcast"]>;
+  /** Send it to one person. */
+  testBroadcast(args: Path<"testBroadcast"> & { body: Schemas["TestBroadcastRequest"] }, options?: CallOptions): Promise<Schemas["SentMessage"]>;
   /** List suppressions. */
   listSuppressions(args?: Query<"listSuppressions">, options?: CallOptions): Promise<Schemas["SuppressionPage"]>;
   /** Suppress a person. */
@@ -132,6 +150,15 @@ export const OPERATIONS = {
   getContact: ["GET", "/contacts/{contact_id}", "json", 0],
   updateContact: ["PATCH", "/contacts/{contact_id}", "json", 0],
   deleteContact: ["DELETE", "/contacts/{contact_id}", "none", 0],
+  listBroadcasts: ["GET", "/broadcasts", "json", 0],
+  createBroadcast: ["POST", "/broadcasts", "json", 1],
+  getBroadcast: ["GET", "/broadcasts/{broadcast_id}", "json", 0],
+  listBroadcastRecipients: ["GET", "/broadcasts/{broadcast_id}/recipients", "json", 0],
+  startBroadcast: ["POST", "/broadcasts/{broadcast_id}/start", "json", 0],
+  pauseBroadcast: ["POST", "/broadcasts/{broadcast_id}/pause", "json", 0],
+  resumeBroadcast: ["POST", "/broadcasts/{broadcast_id}/resume", "json", 0],
+  cancelBroadcast: ["POST", "/broadcasts/{broadcast_id}/cancel", "json", 0],
+  testBroadcast: ["POST", "/broadcasts/{broadcast_id}/test", "json", 0],
   listSuppressions: ["GET", "/suppressions", "json", 0],
   createSuppression: ["POST", "/suppressions", "json", 0],
   importSuppressions: ["POST", "/suppressions/import", "json", 0],
