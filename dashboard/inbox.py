@@ -16,7 +16,7 @@ from dashboard.api_calls import Answer, send_message
 from dashboard.guard import AGENTS, ALL, account
 from dashboard.messages import STATUS_LIKELY_MS
 from dashboard.own_numbers import own_number, own_numbers
-from dashboard.replies import MEDIA, request_body, send_media, slots
+from dashboard.replies import MEDIA, request_body, send_media
 from dashboard.site import PER_PAGE, FormError, blueprint, go, mine, show
 from models import clock
 from models.accounts.audit import Audit
@@ -34,6 +34,7 @@ from models.page import Newest
 from resources.call import last_calls
 from resources.contact import window_open_until
 from services.fair_share import RETRY_AFTER
+from services.template_slots import slots
 
 PATH = "/dashboard/inbox"
 REPLIED = "contact.replied"
@@ -180,7 +181,7 @@ def _page(row: Contact, typed: Mapping[str, str]) -> Response:
         media=MEDIA,
         templates=_templates(number) if kind == "template" else [],
         chosen=template,
-        slots=slots(template) if template else [],
+        slots=slots(template.components) if template else [],
         is_live=before is None and is_fresh,
         limits={"text": MAX_TEXT, "caption": MAX_CAPTION, "link": MAX_LINK, "slot": MAX_PARAMETER},
     )

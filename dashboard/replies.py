@@ -8,8 +8,7 @@ repeats the media id of the first request. With another file it is a different r
 import hashlib
 import os
 import secrets
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 from itertools import chain
 from typing import IO, Any
@@ -26,8 +25,8 @@ from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message
 from models.messages.template import Template
 from models.numbers.number import Number
-from networks.interface import VARIABLE
 from networks.registry import network_of
+from services.template_slots import content_of, slots
 
 # The types of media; True if they have a caption.
 MEDIA = {"image": True, "video": True, "document": True, "audio": False, "sticker": False}
@@ -36,51 +35,6 @@ MAX_NAME = 240
 CONFLICT, UNSUPPORTED = 409, 415
 # Escapes a file name for a header like browsers do (HTML standard, multipart form data).
 _ESCAPED = {ord('"'): "%22", ord("\r"): "%0D", ord("\n"): "%0A"}
-FILES = {"IMAGE": "image", "VIDEO": "video", "DOCUMENT": "document"}
-
-
-@dataclass(frozen=True)
-class Slot:
-    """A parameter of a template, with the name and label of its form field.
-
-    ``component`` is its component of the request, without parameters. The value is a text, or a link to a
-    file of this ``kind``.
-    """
-
-    name: str
-    label: str
-    component: dict[str, str]
-    kind: str = "text"
-    parameter_name: str | None = None
-
-    def parameter(self, value: str) -> dict[str, Any]:
-        """The parameter with its value."""
-        if self.kind != "text":
-            return {"type": self.kind, self.kind: {"link": value}}
-        named = {"parameter_name": self.parameter_name} if self.parameter_name else {}
-        return {"type": "text", **named, "text": value}
-
-
-def slots(template: Template) -> list[Slot]:
-    """The parameters of a template, in reading order."""
-    header = template.part("HEADER")
-    found = list(_texts("header", str(header.get("text") or "")))
-    if kind := FILES.get(str(header.get("format")).upper()):
-        found = [Slot("header-file", f"Link to the {kind} on top", {"type": "header"}, kind)]
-    found += _texts("body", str(template.part("BODY").get("text") or ""))
-    for position, button in enumerate(template.part("BUTTONS").get("buttons") or []):
-        if isinstance(button, dict) and VARIABLE.search(str(button.get("url") or "")):
-            component = {"type": "button", "sub_type": "url", "index": str(position)}
-            label = f"End of the link of the button “{button.get('text')}”"
-            found.append(Slot(f"button-{position}", label, component))
-    return found
-
-
-def _texts(kind: str, text: str) -> Iterator[Slot]:
-    for variable in dict.fromkeys(VARIABLE.findall(text)):
-        name = None if variable.isdecimal() else variable
-        label = f"{{{{{variable}}}}} in the {'heading' if kind == 'header' else 'text'}"
-        yield Slot(f"{kind}-{variable}", label, {"type": kind}, parameter_name=name)
 
 
 def request_body(contact: Contact, typed: Mapping[str, str], template: Template | None) -> Any:
@@ -104,13 +58,9 @@ def _body(contact: Contact, kind: str, content: Mapping[str, Any]) -> dict[str, 
 
 
 def _template(template: Template, typed: Mapping[str, str]) -> dict[str, Any]:
-    components: dict[str, dict[str, Any]] = {}
-    for slot in slots(template):
-        key = slot.name if slot.component["type"] == "button" else slot.component["type"]
-        component = components.setdefault(key, {**slot.component, "parameters": []})
-        component["parameters"].append(slot.parameter(typed.get(slot.name, "").strip()))
-    content: dict[str, Any] = {"name": template.name, "language": {"code": template.language}}
-    return content | ({"components": list(components.values())} if components else {})
+    taken = slots(template.components)
+    values = {slot.name: typed.get(slot.name, "").strip() for slot in taken}
+    return content_of(template.name, template.language, taken, values)
 
 
 def send_media(contact: Contact, typed: Mapping[str, str], key: str) -> Answer:
