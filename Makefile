@@ -61,7 +61,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: attacks audit trace erasures receivers odd-answers wrong-settings upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-peers bench-backlog bench-amplification bench-overview bench-search bench-suppressions help run test contract fuzz fuzz-stranger chaos kills failover matrix mutants check style types imports lint sdk sdk-check breaks release docs format lock clean chromium runtimes servers backends
+.PHONY: attacks audit trace erasures receivers odd-answers wrong-settings upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-peers bench-backlog bench-amplification bench-broadcasts bench-overview bench-search bench-suppressions help run test contract fuzz fuzz-stranger chaos kills failover matrix mutants check style types imports lint sdk sdk-check breaks release docs format lock clean chromium runtimes servers backends
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -166,6 +166,9 @@ bench-backlog: $(VENV)/.dev ## Measure how 100,000 due deliveries drain (BENCH_B
 
 bench-amplification: $(VENV)/.dev ## Measure what a victim gets for each request and byte of an attacking account
 	@$(BIN)/python -m benchmarks.amplification
+
+bench-broadcasts: $(VENV)/.dev | servers ## Measure a broadcast of 20,000 messages, and single sends beside it (BENCH_RECIPIENTS=20000)
+	@$(BIN)/python -m benchmarks.broadcasts
 
 bench-overview: $(VENV)/.dev | servers ## Measure how long the overview takes with 1,000,000 messages (BENCH_MESSAGES=1000000)
 	@$(BIN)/python -m benchmarks.overview

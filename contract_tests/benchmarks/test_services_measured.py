@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import callbacks, life, processes, quota, sending, webhook_servers
+from benchmarks import broadcasts, callbacks, life, processes, quota, sending, webhook_servers
 from benchmarks.backends import SQLITE, Backend
 from benchmarks.isolation import receivers
 from benchmarks.load import drive
@@ -53,7 +53,7 @@ def small(monkeypatch: pytest.MonkeyPatch, shared: Parts) -> None:
         yield shared
 
     shared.behave(latency_ms=0, no_status=0)
-    for benchmark in (sending, callbacks, life, processes):
+    for benchmark in (sending, callbacks, broadcasts, life, processes):
         monkeypatch.setattr(benchmark, "parts", of_shared)
     for benchmark in (sending, callbacks):
         monkeypatch.setattr(benchmark, "SECONDS", SECONDS)
@@ -68,6 +68,14 @@ def test_sends_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     rate, cpu = sending._slow_table(sending._drive_slowly(1, tmp_path)).figures
     assert rate.value > 0
     assert cpu.value > 0
+
+
+def test_broadcasts_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broadcasts, "RECIPIENTS", 200)
+    with broadcasts._bench(SQLITE) as bench:
+        sent = bench.broadcast(0)
+    assert sent.rate > 0
+    assert sent.cpu > 0
 
 
 def test_two_web_processes_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,219 @@
+"""Measures a broadcast of 20,000 messages, alone and with single sends of the same number beside it.
+
+``make bench-broadcasts`` runs it.
+
+BENCH_RECIPIENTS=20000 sets the recipients, BENCH_BROADCAST_BACKENDS=SQLite,PostgreSQL+Redis the backends, and
+BENCH_SEND_RATE=20 the single sends a second. BENCH_STATUSES=1 lets the sandbox send three statuses for each
+message, which the web process records meanwhile.
+"""
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
+
+from peewee import fn
+
+from benchmarks.backends import POSTGRESQL_AND_REDIS, SQLITE, running_backend
+from benchmarks.harness import resident_mib
+from benchmarks.load import Answers, Load, drive, load_of_sends
+from benchmarks.machine import Processors, cpu_seconds
+from benchmarks.report import Figure, Table, show
+from benchmarks.services import Parts, parts
+from contract_tests.service import Customer
+from contract_tests.waiting import wait_for
+from models import database
+from models.broadcasts.broadcast import Broadcast, BroadcastState
+from models.broadcasts.recipient import Entry
+from models.database import fetch, writing
+from models.messages.message import Message, MessageStatus
+from models.numbers.number import Number
+from services import broadcasts
+
+RECIPIENTS = int(os.environ.get("BENCH_RECIPIENTS", "20000"))
+BACKENDS = os.environ.get("BENCH_BROADCAST_BACKENDS", f"{SQLITE},{POSTGRESQL_AND_REDIS}").split(",")
+SEND_RATE = float(os.environ.get("BENCH_SEND_RATE", "20"))
+HAS_STATUSES = os.environ.get("BENCH_STATUSES", "0") == "1"
+LATENCY_MS, STATUSES_TOGETHER = 100, 100
+CONNECTIONS, ALONE_SECONDS, WARM_UP = 32, 10.0, 2.0
+# The part of a broadcast's duration during which single sends run beside it.
+SHARE_BESIDE = 0.7
+PATIENCE_SECONDS = 900
+# The highest level of a number: 1,000 messages a second.
+THROUGHPUT, LIMIT = "HIGH", "TIER_UNLIMITED"
+# A template that each business account of the sandbox has.
+CONTENT = {
+    "name": "sample_reminder",
+    "language": {"code": "en_US"},
+    "components": [
+        {
+            "type": "body",
+            "parameters": [
+                {"type": "text", "text": "{{name}}"},
+                {"type": "text", "text": "{{at}}"},
+            ],
+        }
+    ],
+}
+METHOD = (
+    f"{RECIPIENTS:,} recipients, each with two parameters of a template, of one number with 1,000 messages a"
+    f" second. The sandbox responds after {LATENCY_MS} ms and sends"
+    f" {'three statuses' if HAS_STATUSES else 'no statuses'}. One process each of web, worker, sandbox and"
+    " load generator, and the servers of the database and the queue, on one machine. The rate is that between"
+    " the first and the last message. The second broadcast runs beside"
+    f" {SEND_RATE:g} single sends a second of the same number, evenly spaced; their latency counts from the"
+    " time when they were due. One run."
+)
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A broadcast that is done: messages a second, the worker's CPU time for each in ms, and the idle share.
+
+    ``resident`` is the worker's memory afterwards, in MiB.
+    """
+
+    rate: float
+    cpu: float
+    idle: float
+    resident: float
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A gateway with one number that may send a broadcast."""
+
+    gateway: Parts
+    number: Number
+    load: Load
+
+    @classmethod
+    def of(cls, gateway: Parts) -> Self:
+        """Connect the number, and this process to the gateway's database."""
+        few = {} if HAS_STATUSES else {"no_status": 1}
+        gateway.behave(latency_ms=LATENCY_MS, batch_size=STATUSES_TOGETHER, **few)
+        customer = gateway.customer()
+        number_id = str(customer.number["id"])
+        database.connect(gateway.stored.database_url or f"sqlite://{gateway.stored.database_path}")
+        _raise_limits(gateway, customer, number_id)
+        load = load_of_sends(f"{gateway.api}/messages/send", number_id, customer.key)
+        load = replace(load, connections=CONNECTIONS, warm_up=WARM_UP, rate=SEND_RATE)
+        return cls(gateway, Number.get_by_id(number_id), load)
+
+    @property
+    def resident(self) -> float:
+        """The worker's memory, in MiB."""
+        return resident_mib(self.gateway.processes["worker"])
+
+    def broadcast(self, part: int) -> Sent:
+        """Send a broadcast to people that no other ``part`` has."""
+        pid = self.gateway.processes["worker"].pid
+        row = self._create(part)
+        used, processors = cpu_seconds(pid), Processors()
+        broadcasts.start(row)
+        wait_for(lambda: _is_done(row.id), "the end of the broadcast", PATIENCE_SECONDS)
+        idle, cpu = processors.idle, cpu_seconds(pid) - used
+        return Sent(_rate_of(row.id), 1000 * cpu / RECIPIENTS, idle, self.resident)
+
+    def beside(self, part: int, seconds: float) -> tuple[Sent, Answers]:
+        """Send a broadcast, and single messages during the first seconds of it."""
+        with ThreadPoolExecutor(1) as pool:
+            sends: Future[Answers] = pool.submit(drive, replace(self.load, seconds=seconds))
+            sent = self.broadcast(part)
+            if not sends.done():
+                raise RuntimeError("the single sends lasted longer than the broadcast")
+            return sent, sends.result()
+
+    def _create(self, part: int) -> Broadcast:
+        first = 4_915_100_000_000 + part * RECIPIENTS
+        people = [
+            Entry(str(first + at), {"name": f"Person {at}", "at": "Friday at noon"})
+            for at in range(RECIPIENTS)
+        ]
+        given = {"name": f"Part {part}", "type": "template"}
+        return broadcasts.create(self.number.account_id, self.number, CONTENT, people, **given)
+
+
+def _raise_limits(gateway: Parts, customer: Customer, number_id: str) -> None:
+    """Give the number no messaging limit, and the highest throughput."""
+    path = f"numbers/{gateway.number_id_of(customer)}/limits"
+    gateway.sandbox_call(path, messaging_limit=LIMIT)
+
+    def is_unlimited() -> bool:
+        return Number.get_by_id(number_id).messaging_limit == LIMIT
+
+    wait_for(is_unlimited, "the number's new limit")
+    # The sandbox gives each number the usual throughput. A check of the number, hours later, would read it.
+    with writing():
+        Number.update(throughput=THROUGHPUT).where(Number.id == number_id).execute()
+
+
+def _is_done(broadcast_id: str) -> bool:
+    row = Broadcast.get_by_id(broadcast_id)
+    if row.state not in {BroadcastState.RUNNING, BroadcastState.DONE}:
+        raise RuntimeError(f"the broadcast is {row.state}: {row.reason} {row.detail}")
+    return bool(row.state == BroadcastState.DONE)
+
+
+def _rate_of(broadcast_id: str) -> float:
+    """Messages a second between the first and the last. Raises RuntimeError unless all were sent."""
+    created, theirs = Message.created_at, Message.broadcast_id == broadcast_id
+    accepted = Message.status.not_in([MessageStatus.PENDING, MessageStatus.UNKNOWN])
+    query = Message.select(fn.COUNT(Message.id), fn.MIN(created), fn.MAX(created))
+    [(count, first, last)] = fetch(query.where(theirs, accepted).tuples())
+    if count != RECIPIENTS:
+        raise RuntimeError(f"{count:,} messages were sent")
+    return float(1000 * (count - 1) / (last - first))
+
+
+@contextmanager
+def _bench(backend: str) -> Iterator[Bench]:
+    with ExitStack() as stack:
+        settings = stack.enter_context(running_backend(backend)).settings
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        gateway = stack.enter_context(parts(folder, "sandbox", "web", "worker", **settings))
+        yield Bench.of(gateway)
+
+
+def measure(backend: str) -> Table:
+    """Send both broadcasts on a backend."""
+    with _bench(backend) as bench:
+        sends = drive(replace(bench.load, seconds=ALONE_SECONDS))
+        before = bench.resident
+        alone = bench.broadcast(0)
+        seconds = SHARE_BESIDE * RECIPIENTS / alone.rate - WARM_UP
+        beside, sends_beside = bench.beside(1, seconds)
+    table = Table(f"A broadcast of {RECIPIENTS:,} messages, on {backend}", METHOD)
+    figures: dict[str, tuple[str, float]] = {
+        "messages": ("1/s", alone.rate),
+        "messages, beside single sends": ("1/s", beside.rate),
+        "CPU of the worker, for each": ("ms", alone.cpu),
+        "memory of the worker before": ("MiB", before),
+        "memory of the worker after one": ("MiB", alone.resident),
+        "memory of the worker after two": ("MiB", beside.resident),
+        "idle share of the machine": ("", alone.idle),
+        "single send, p50": ("ms", sends.p50),
+        "single send, p99": ("ms", sends.p99),
+        "single send beside a broadcast, p50": ("ms", sends_beside.p50),
+        "single send beside a broadcast, p99": ("ms", sends_beside.p99),
+    }
+    table.figures = [Figure(name, unit, (value,)) for name, (unit, value) in figures.items()]
+    return table
+
+
+def tables() -> Iterator[Table]:
+    """One for each backend."""
+    for backend in BACKENDS:
+        processors = Processors()
+        table = measure(backend)
+        table.stolen = processors.stolen
+        yield table
+
+
+if __name__ == "__main__":
+    sys.exit(show(tables()))
