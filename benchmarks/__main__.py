@@ -13,6 +13,7 @@ from benchmarks.machine import Processors, describe
 
 # Each has run(rounds) -> Iterable[Table].
 BENCHMARKS = (
+    "network",
     "sending",
     "callbacks",
     "delivering",

@@ -80,10 +80,10 @@ class Parts(Gateway):
         url = f"{self.sandbox}/_sandbox/behaviour"
         requests.put(url, json=knobs, timeout=WAIT_SECONDS).raise_for_status()
 
-    def sender(self) -> Sender:
+    def sender(self, **signup: str) -> Sender:
         """Another number of the sandbox, for a peer that sends without the gateway."""
         url = f"{self.sandbox}/_sandbox/signup"
-        grant = requests.post(url, json={}, timeout=WAIT_SECONDS).json()
+        grant = requests.post(url, json=signup, timeout=WAIT_SECONDS).json()
         settings = Settings(sandbox_port=self.sandbox_port)
         network = CloudApi(
             self.sandbox,
