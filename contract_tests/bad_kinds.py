@@ -27,8 +27,13 @@ def form(*parts: tuple[bytes, bytes, bytes]) -> bytes:
 
 
 FILE = b'name="file"; filename="a.png"'
-GOOD_FORM = form((FILE, b"image/png", b"a picture"))
-GOOD_LIST = form((b'name="file"; filename="a.csv"', b"text/csv", b"person\r\n15551230009\r\n"))
+LIST = b'name="file"; filename="a.csv"', b"text/csv"
+# By operation.
+GOOD_FORMS = {
+    "uploadMedia": form((FILE, b"image/png", b"a picture")),
+    "importSuppressions": form((*LIST, b"person\r\n15551230009\r\n")),
+    "uploadRecipients": form((*LIST, b"to\r\n15551230009\r\n")),
+}
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,7 @@ def _sample_target(operation: Operation, example: Any) -> Target:
 
 def good_form(operation: Operation) -> bytes:
     """A form that the operation takes."""
-    return GOOD_FORM if takes_media(operation) else GOOD_LIST
+    return GOOD_FORMS[operation.id]
 
 
 Applies = Callable[[Operation], bool]

@@ -103,6 +103,7 @@ class World:
             "message_id": str(stranger.send(RECIPIENT).json()["id"]),
             "contact_id": _meet(stranger),
             "suppression_id": _suppress(stranger),
+            "file_id": _upload(stranger),
             **self._subscribe(stranger, "/stranger", with_delivery=True),
         }
         self._developers_key = developers_key(gateway, self._customer)
@@ -152,6 +153,8 @@ class World:
             ours["template_id"] = self._editable_template()
         if "suppression_id" in wanted:
             ours["suppression_id"] = _suppress(self._customer)
+        if "file_id" in wanted:
+            ours["file_id"] = _upload(self._customer)
         if operation.id == "deleteContact":
             ours["contact_id"] = _meet(self._customer, ERASED)
         if "webhook_id" in wanted or "delivery_id" in wanted:
@@ -236,6 +239,13 @@ class World:
 def _suppress(customer: Customer) -> str:
     """A suppression of the customer."""
     answer = customer.request("POST", "/suppressions", json={"person": SUPPRESSED})
+    return str(answer.json()["id"])
+
+
+def _upload(customer: Customer) -> str:
+    """A file of recipients of the customer."""
+    files = {"file": ("list.csv", f"to\n{PERSON}\n")}
+    answer = customer.request("POST", "/recipient-files", files=files)
     return str(answer.json()["id"])
 
 

@@ -9,7 +9,7 @@ resources of another account (403). Invalid requests stay invalid for their orig
 * Every fourth valid request for the audit log has the key of a developer, who may not read it.
 * Every fourth valid request that names no resource has a key without the scope.
 * A request that completes an open signup link gets a signup code of the sandbox.
-* Every second import of suppressions has a file with one person.
+* Every second import of suppressions and upload of recipients has a file with one person.
 """
 
 import os
@@ -40,6 +40,7 @@ PLACES = {
     ("query", "contactId"): "contact",
     ("query", "numberId"): "number",
     ("path_parameters", "suppression_id"): "suppression",
+    ("path_parameters", "file_id"): "file",
     ("body", "number_id"): "number",
     ("body", "numberId"): "number",
     ("body", "numberIds"): "number",
@@ -51,9 +52,12 @@ ERASES = "deleteContact"
 LONG_NAME = 500
 # These need an inbound message with media.
 OF_PICTURE = {"downloadMedia", "markMessageRead"}
-# A file that can be imported. Of a binary one, the schema cannot say what is in it.
-LIST = "person\n15550109999\n"
-WITHOUT_RESOURCE = {"listNumbers", "listWebhooks", "importSuppressions", "exportSuppressions"}
+# Files that can be imported. Of a binary one, the schema cannot say what is in it.
+LISTS = {
+    "importSuppressions": "person\n15550109999\n",
+    "uploadRecipients": "to\n15550109999\n",
+}
+WITHOUT_RESOURCE = {"listNumbers", "listWebhooks", "exportSuppressions", *LISTS}
 SIGNUP = {"getSignupLink", "completeSignup"}
 
 # The coverage phase has 5,000 bodies of a message, twice as many as all other requests.
@@ -101,8 +105,8 @@ def _name_resources(case: AnyCase, operation: str, *, is_chained: bool) -> None:
     if operation == "sendMessage":
         _answer_existing(case)
         _name_no_template(case)
-    if operation == "importSuppressions" and live.turn(operation, "file") % 2:
-        case.body = {"file": LIST}
+    if operation in LISTS and live.turn(operation, "file") % 2:
+        case.body = {"file": LISTS[operation]}
     if operation in SIGNUP:
         _steer_signup(case, operation, reserve=0 if is_chained else RESERVED_SLUGS)
 

@@ -53,7 +53,7 @@ def prepare(gateway: Gateway, receiver: Receiver, folder: Path, *, links: int) -
 
 
 def _resources(customer: Customer, receiver: Receiver, name: str) -> dict[str, str]:
-    """The identifiers of a number, a contact, a suppression, a webhook, a message and its delivery, by kind.
+    """The identifiers of a resource of each kind.
 
     The webhook gets failures only, so that its list stays small.
     """
@@ -78,11 +78,19 @@ def _resources(customer: Customer, receiver: Receiver, name: str) -> dict[str, s
     return {
         "contact": contact["id"],
         "suppression": suppression["id"],
+        "file": _upload(customer),
         "number": customer.number["id"],
         "webhook": webhook["id"],
         "message": message["id"],
         "delivery": wait_for(delivered, "a recorded delivery"),
     }
+
+
+def _upload(customer: Customer) -> str:
+    """The identifier of a file of recipients."""
+    files = {"file": ("list.csv", f"to\n{PERSON}\n")}
+    answer = customer.request("POST", "/recipient-files", files=files)
+    return str(answer.json()["id"])
 
 
 def _picture(gateway: Gateway, customer: Customer) -> str:

@@ -3,21 +3,26 @@
 from functools import partial
 from typing import Any
 
+from anyio import to_thread
+from starlette.requests import Request
 from starlette.responses import Response
 
 from handlers.in_parts import in_parts
+from handlers.media import MOST_PARTS, file_of
 from handlers.stored_answers import response_of
 from handlers.times import parse_time
 from models.accounts.account import owned
 from models.accounts.scope import chosen_number
 from models.broadcasts.broadcast import Broadcast
 from models.broadcasts.recipient import BroadcastRecipient
+from models.broadcasts.recipients_file import RecipientsFile
 from models.database import read, reading
 from models.messages.message import Message
 from models.numbers.number import Number
 from resources.broadcast import broadcast_object, recipient_object
 from resources.page import page_object, page_pieces
-from services import broadcast_creation, broadcasts
+from resources.recipients_file import recipients_file_object
+from services import broadcast_creation, broadcasts, recipient_files
 from services.repeating import Once
 
 
@@ -48,6 +53,22 @@ async def create_broadcast(
     if idempotency_key is not None:
         once = Once.of(user, "createBroadcast", idempotency_key, payload)
     return response_of(await broadcast_creation.create(user, payload, times, once))
+
+
+async def upload_recipients(
+    user: str, payload: Request, to_column: str | None = None, country: str | None = None
+) -> tuple[dict[str, Any], int]:
+    """POST /recipient-files."""
+    async with payload.form(**MOST_PARTS) as form:
+        part = file_of(form)
+        name = part.filename or ""
+        upload = partial(recipient_files.upload, user, part.file, name, to_column, country)
+        return recipients_file_object(await to_thread.run_sync(upload)), 201
+
+
+def get_recipients_file(user: str, file_id: str) -> dict[str, Any]:
+    """GET /recipient-files/{file_id}."""
+    return recipients_file_object(RecipientsFile.usable(file_id, user))
 
 
 def get_broadcast(user: str, broadcast_id: str) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def check_country(country: str) -> None:
     """Raises InvalidError if it is no code of ISO 3166 of a country with phone numbers."""
     if country not in phonenumbers.SUPPORTED_REGIONS:
         raise InvalidError(
-            "Request body, country: no country has this code. Use two capital letters of ISO 3166, like DE.",
+            "Query parameter country: no country has this code. Use one of ISO 3166, such as DE.",
             field="/country",
         )
 

@@ -16,8 +16,8 @@ from services.fair_share import Share
 from services.file_names import safe_name
 from services.recipient_rows import RecipientRows, Summary, recipients_of
 
-# Files of an account that wait for a broadcast. Each may have a million recipients.
-MOST_UNUSED = 10
+# Recipients of an account that wait for a broadcast, in all files.
+MOST_UNUSED = 5_000_000
 # Rows of a transaction, which takes some 20 ms, and the pause after it, in seconds.
 BATCH, PAUSE_SECONDS = 1_000, 0.002
 # An upload takes up to a minute and a thread, and those of one account could exceed its maximum together.
@@ -50,10 +50,10 @@ def upload(
 
 @exclusively
 def _begin(account_id: str, filename: str) -> RecipientsFile:
-    if RecipientsFile.count_unused(account_id) >= MOST_UNUSED:
+    if (count := RecipientsFile.count_unused(account_id)) >= MOST_UNUSED:
         raise ConflictError(
-            f"The account has {MOST_UNUSED} files of recipients that no broadcast uses. Use one, or upload"
-            " this file when one has expired."
+            f"The account has {count:,} recipients in files that no broadcast uses. Upload this file when"
+            " the others are used or have expired."
         )
     return RecipientsFile.begin(account_id, safe_name(filename) or UNNAMED)
 

@@ -240,7 +240,7 @@ def _no_column(names: Sequence[str], given: str | None) -> InvalidError:
     some = ", ".join(f'"{name}"' for name in names[:SHOWN_NAMES])
     columns = f"Its columns are {some}{', ...' if len(names) > SHOWN_NAMES else ''}."
     if given is not None:
-        problem = f"Request body, toColumn: the file has no such column. {columns}"
+        problem = f"Query parameter toColumn: the file has no such column. {columns}"
         return InvalidError(problem, field="/toColumn")
     return wrong_file(
         f"No column has a usual name of recipients, such as to or phone. {columns} Rename it, or set"

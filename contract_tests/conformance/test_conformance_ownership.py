@@ -51,6 +51,7 @@ REFERENCES = [
     Reference("listSuppressions", "GET", "/suppressions?numberId={id}", "number"),
     Reference("createSuppression", "POST", "/suppressions", "number", NEW_SUPPRESSION),
     Reference("deleteSuppression", "DELETE", "/suppressions/{id}", "suppression"),
+    Reference("getRecipientsFile", "GET", "/recipient-files/{id}", "file"),
     Reference("listTemplates", "GET", "/numbers/{id}/templates", "number"),
     Reference("createTemplate", "POST", "/numbers/{id}/templates", "number", NEW_TEMPLATE),
     Reference("updateTemplate", "PATCH", "/numbers/{id}/templates/1", "number", EDITED_TEMPLATE),
@@ -83,6 +84,7 @@ PREFIXES = {
     "webhook": "wh_",
     "delivery": "dlv_",
     "suppression": "sup_",
+    "file": "rf_",
 }
 
 
@@ -128,13 +130,14 @@ def own_ids(api: Api, number: dict[str, str], own_hook: Hook) -> dict[str, str]:
         "webhook": own_hook.id,
         "delivery": own_hook.deliveries()[0]["id"],
         "suppression": api.post("/suppressions", 201, json={"person": new_recipient()})["id"],
+        "file": api.post("/recipient-files", 201, files={"file": ("list.csv", "to\n")})["id"],
     }
 
 
 def test_every_operation_that_takes_an_identifier_is_in_this_list() -> None:
     """So that every new operation is tested here."""
     listings = {"listAudit", "listNumbers", "listWebhooks"}
-    listings |= {"importSuppressions", "exportSuppressions"}
+    listings |= {"importSuppressions", "exportSuppressions", "uploadRecipients"}
     wanted = "add it to REFERENCES, or to the listings if it takes no identifier"
     assert {r.operation for r in REFERENCES} == {o.id for o in PROTECTED} - listings, wanted
 

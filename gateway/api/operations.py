@@ -28,7 +28,7 @@ LIVE = "/dashboard/live/stream"
 REPLY_WITH_MEDIA = "/dashboard/inbox/<contact_id>/media"
 # Of the view import_suppressions.
 IMPORT_SUPPRESSIONS = "/dashboard/suppressions/import"
-TRANSFERS = frozenset({"uploadMedia", "downloadMedia", "importSuppressions"})
+TRANSFERS = frozenset({"uploadMedia", "downloadMedia", "importSuppressions", "uploadRecipients"})
 # They wait for the network or for a name server, possibly for seconds.
 WAIT_FOR_OTHERS = TRANSFERS | {
     *("sendMessage", "markMessageRead", STREAM, "testWebhook", "createWebhook", "updateWebhook"),

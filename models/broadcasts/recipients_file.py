@@ -7,7 +7,7 @@ when it expires, unless a broadcast has them. An upload that did not end expires
 import json
 from typing import Any, Self
 
-from peewee import BigIntegerField, IntegerField, TextField
+from peewee import BigIntegerField, IntegerField, TextField, fn
 
 from models import clock
 from models.accounts.account import Owned, no_access
@@ -74,9 +74,10 @@ class RecipientsFile(Owned):
 
     @classmethod
     def count_unused(cls, account_id: str) -> int:
-        """How many files of the account wait for a broadcast, or are being uploaded."""
+        """How many recipients of the account wait for a broadcast."""
+        total = cls.select(fn.SUM(cls.recipients)).where(cls.account == account_id, _IS_UNUSED)
         with reading():
-            return int(cls.select().where(cls.account == account_id, _IS_UNUSED).count())
+            return int(total.scalar() or 0)
 
     def use(self, broadcast_id: str) -> bool:
         """Give the recipients to a broadcast, in the caller's transaction. Returns False if they are gone."""

@@ -113,10 +113,10 @@ def test_an_account_uploads_one_file_at_a_time(account: Account) -> None:
     assert upload(account).recipients == 2
 
 
-def test_an_account_has_few_files_that_no_broadcast_uses(
+def test_an_account_has_few_recipients_that_no_broadcast_uses(
     account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recipient_files, "MOST_UNUSED", 2)
+    monkeypatch.setattr(recipient_files, "MOST_UNUSED", 4)
     first, _ = upload(account), upload(account)
     upload(Account.open("Other", "pro"))
     with pytest.raises(ConflictError):

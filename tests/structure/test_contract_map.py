@@ -29,6 +29,8 @@ from models.messages.template import TemplateStatus
 from models.numbers.number import NumberStatus
 from resources.error import CODES, STATUS
 from services import business
+from services.recipient_cells import Kind
+from services.text_files import Encoding
 from services.webhooks import (
     HEADER_FORM,
     MAX_BATCH,
@@ -199,6 +201,8 @@ def test_every_error_code_is_in_the_contract_and_the_other_way_round() -> None:
         ("Direction", Direction),
         ("DeliveryState", DeliveryState),
         ("TemplateStatus", TemplateStatus),
+        ("RecipientsFileKind", Kind),
+        ("RecipientsFileEncoding", Encoding),
     ],
 )
 def test_an_enum_has_the_contracts_values(schema: str, enum: type[StrEnum]) -> None:

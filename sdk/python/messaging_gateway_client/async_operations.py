@@ -836,6 +836,41 @@ class AsyncOperations:
             )
         )
 
+    async def upload_recipients(
+        self,
+        file: FileInput,
+        *,
+        to_column: str | None = None,
+        country: str | None = None,
+        timeout: float | None = None,
+    ) -> types.RecipientsFile:
+        """Upload recipients."""
+        found: types.RecipientsFile = await self._json(
+            Request(
+                "POST",
+                "/recipient-files",
+                query={"toColumn": to_column, "country": country},
+                file=file,
+                seconds=timeout,
+                usual_seconds=600.0,
+            )
+        )
+        return found
+
+    async def get_recipients_file(
+        self, file_id: str, *, timeout: float | None = None
+    ) -> types.RecipientsFile:
+        """Get a file of recipients."""
+        found: types.RecipientsFile = await self._json(
+            Request(
+                "GET",
+                "/recipient-files/{file_id}",
+                path_values={"file_id": file_id},
+                seconds=timeout,
+            )
+        )
+        return found
+
     async def list_webhooks(
         self,
         *,

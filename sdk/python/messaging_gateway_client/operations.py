@@ -822,6 +822,41 @@ class Operations:
             )
         )
 
+    def upload_recipients(
+        self,
+        file: FileInput,
+        *,
+        to_column: str | None = None,
+        country: str | None = None,
+        timeout: float | None = None,
+    ) -> types.RecipientsFile:
+        """Upload recipients."""
+        found: types.RecipientsFile = self._json(
+            Request(
+                "POST",
+                "/recipient-files",
+                query={"toColumn": to_column, "country": country},
+                file=file,
+                seconds=timeout,
+                usual_seconds=600.0,
+            )
+        )
+        return found
+
+    def get_recipients_file(
+        self, file_id: str, *, timeout: float | None = None
+    ) -> types.RecipientsFile:
+        """Get a file of recipients."""
+        found: types.RecipientsFile = self._json(
+            Request(
+                "GET",
+                "/recipient-files/{file_id}",
+                path_values={"file_id": file_id},
+                seconds=timeout,
+            )
+        )
+        return found
+
     def list_webhooks(
         self,
         *,

@@ -60,6 +60,77 @@ class ImportedSuppressions(TypedDict):
     """Those that changed nothing, as the person was suppressed already or is in an earlier line."""
 
 
+class UploadRecipientsRequest(TypedDict):
+    """A file of recipients. Other parts of the form are ignored."""
+
+    file: str
+    """The file, with a file name."""
+
+
+RecipientsFileKind = Literal["csv", "ndjson"]
+"""- `csv`: a table with a line of names. - `ndjson`: an object in each line."""
+
+
+RecipientsFileEncoding = Literal["utf-8", "utf-16", "windows-1252", "iso-8859-1"]
+"""- `utf-8`, `utf-16`: Unicode. - `windows-1252`, `iso-8859-1`: the file was not Unicode. Check that letters with accents are right."""
+
+
+class RecipientsFile(TypedDict):
+    """Recipients from a file, stored for a broadcast."""
+
+    id: Identifier
+    filename: str
+    """The name of the file. Characters that are unsafe in file names are replaced."""
+    kind: RecipientsFileKind
+    encoding: RecipientsFileEncoding
+    delimiter: str | None
+    """What separates the columns, null for NDJSON."""
+    toColumn: str
+    """The column with the recipients."""
+    referenceColumn: str | None
+    """The column with the references, null for none."""
+    rows: int
+    """The rows of the file, without empty ones. It is the sum of `recipients`, `duplicates` and `wrong`."""
+    recipients: int
+    """The people who are stored."""
+    duplicates: int
+    """Rows that are left out because an earlier one has the same person."""
+    wrong: int
+    """Rows that are left out because they are wrong."""
+    errors: list[RecipientsFileError]
+    """The first wrong rows."""
+    columns: list[RecipientsFileColumn]
+    """The parameters of the recipients."""
+    broadcastId: str | None
+    """The broadcast that uses the recipients, null for none."""
+    createdAt: Timestamp
+    expiresAt: Timestamp
+
+
+class RecipientsFileError(TypedDict):
+    """What is wrong with a row."""
+
+    line: int
+    """The line of the file where the row begins."""
+    column: str | None
+    """The column, null if the whole row is wrong."""
+    message: str
+    """What is wrong, and what to do."""
+    corrected: str | None
+    """The phone number that is certainly meant, null if that is unclear."""
+
+
+class RecipientsFileColumn(TypedDict):
+    """A parameter of the recipients."""
+
+    name: str
+    """The name of the parameter."""
+    empty: int
+    """How many recipients have no text for it."""
+    firstEmptyLine: int | None
+    """The line of the first of them, null if there is none."""
+
+
 class UploadMediaRequest(TypedDict):
     """A file to upload. Other parts of the form are ignored."""
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.types import ASGIApp
 
-from contract_tests.bad_kinds import FORM_TYPE, GOOD_FORM, required_query
+from contract_tests.bad_kinds import FORM_TYPE, GOOD_FORMS, required_query
 from contract_tests.operations import Operation, all_operations
 from gateway.api.app import build_app
 from gateway.http.exception_handlers import CRASH_MESSAGE, FULL_MESSAGE, ApiError, as_api_error
@@ -62,7 +62,7 @@ def _ask(app: ASGIApp, operation: Operation, key: str) -> Answered:
         body = json.dumps(operation.body_example).encode()
     if operation.takes_form:
         headers["Content-Type"] = FORM_TYPE.decode()
-        body = GOOD_FORM
+        body = GOOD_FORMS["uploadMedia"]
     path = operation.path.format(**values)
     query = required_query(operation).removeprefix(b"?")
     answered = ask(app, http_scope(operation.method, path, query=query, headers=headers), [body])

@@ -763,6 +763,65 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/recipient-files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload recipients
+         * @description Stores the recipients of a file for a broadcast. A file may have 100 MiB and 1,000,000 rows. What it is, its content
+         *     tells:
+         *
+         *     - **CSV** with commas, semicolons or tabs, as spreadsheets save it, in UTF-8, UTF-16 or Windows-1252. The first line
+         *       names the columns. The recipients are in the column `toColumn`, or in one with a usual name such as `to`, `phone`
+         *       or `mobile`. A column `reference` has the `reference` of each message, and each other one is a parameter of the
+         *       content with that name.
+         *     - **NDJSON**, an object in each line: `{"to": "15551234567", "reference": "order-4711", "parameters": {"name": "Ann"}}`.
+         *       Members beside `parameters` are parameters too. Numbers stay as they are written.
+         *
+         *     A recipient is a phone number with its country code, or a user id. Blanks, dashes, brackets and a leading `+` are
+         *     removed. A person in several rows counts once, with the first row. Blanks around a text are removed, and control
+         *     characters other than line breaks become blanks.
+         *
+         *     Wrong rows are left out. `errors` lists the first 100 with their lines, and with the `corrected` phone number where
+         *     only one can be meant: for example `491711234567` for `0049 171 1234567`, and for `0171 1234567` if `country` is `DE`.
+         *
+         *     If the file cannot be read, nothing is stored, and the error names the line. An account uploads one file at a time;
+         *     meanwhile another one gets 429. A file is deleted after 24 hours unless a broadcast uses it. An account that has
+         *     5,000,000 recipients in files that no broadcast uses gets 409.
+         */
+        post: operations["uploadRecipients"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/recipient-files/{file_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a file of recipients
+         * @description What an upload stored, until it expires.
+         */
+        get: operations["getRecipientsFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/webhooks": {
         parameters: {
             query?: never;
@@ -1203,6 +1262,103 @@ export interface components {
              * @description Those that changed nothing, as the person was suppressed already or is in an earlier line.
              */
             known: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A file of recipients. Other parts of the form are ignored. */
+        UploadRecipientsRequest: {
+            /**
+             * Format: binary
+             * @description The file, with a file name.
+             */
+            file: string;
+        };
+        /**
+         * @description - `csv`: a table with a line of names.
+         *     - `ndjson`: an object in each line.
+         * @enum {string}
+         */
+        RecipientsFileKind: "csv" | "ndjson";
+        /**
+         * @description - `utf-8`, `utf-16`: Unicode.
+         *     - `windows-1252`, `iso-8859-1`: the file was not Unicode. Check that letters with accents are right.
+         * @enum {string}
+         */
+        RecipientsFileEncoding: "utf-8" | "utf-16" | "windows-1252" | "iso-8859-1";
+        /** @description Recipients from a file, stored for a broadcast. */
+        RecipientsFile: {
+            id: components["schemas"]["Identifier"];
+            /** @description The name of the file. Characters that are unsafe in file names are replaced. */
+            filename: string;
+            kind: components["schemas"]["RecipientsFileKind"];
+            encoding: components["schemas"]["RecipientsFileEncoding"];
+            /** @description What separates the columns, null for NDJSON. */
+            delimiter: string | null;
+            /** @description The column with the recipients. */
+            toColumn: string;
+            /** @description The column with the references, null for none. */
+            referenceColumn: string | null;
+            /**
+             * Format: int32
+             * @description The rows of the file, without empty ones. It is the sum of `recipients`, `duplicates` and `wrong`.
+             */
+            rows: number;
+            /**
+             * Format: int32
+             * @description The people who are stored.
+             */
+            recipients: number;
+            /**
+             * Format: int32
+             * @description Rows that are left out because an earlier one has the same person.
+             */
+            duplicates: number;
+            /**
+             * Format: int32
+             * @description Rows that are left out because they are wrong.
+             */
+            wrong: number;
+            /** @description The first wrong rows. */
+            errors: components["schemas"]["RecipientsFileError"][];
+            /** @description The parameters of the recipients. */
+            columns: components["schemas"]["RecipientsFileColumn"][];
+            /** @description The broadcast that uses the recipients, null for none. */
+            broadcastId: string | null;
+            createdAt: components["schemas"]["Timestamp"];
+            expiresAt: components["schemas"]["Timestamp"];
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description What is wrong with a row. */
+        RecipientsFileError: {
+            /**
+             * Format: int32
+             * @description The line of the file where the row begins.
+             */
+            line: number;
+            /** @description The column, null if the whole row is wrong. */
+            column: string | null;
+            /** @description What is wrong, and what to do. */
+            message: string;
+            /** @description The phone number that is certainly meant, null if that is unclear. */
+            corrected: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A parameter of the recipients. */
+        RecipientsFileColumn: {
+            /** @description The name of the parameter. */
+            name: string;
+            /**
+             * Format: int32
+             * @description How many recipients have no text for it.
+             */
+            empty: number;
+            /**
+             * Format: int32
+             * @description The line of the first of them, null if there is none.
+             */
+            firstEmptyLine: number | null;
         } & {
             [key: string]: unknown;
         };
@@ -4675,6 +4831,19 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
+        /** @description The account has too many recipients in files that no broadcast uses. */
+        RecipientsConflict: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorResponse"];
+            };
+        };
         /** @description The request body is not `multipart/form-data`. */
         UnsupportedForm: {
             headers: {
@@ -5060,6 +5229,11 @@ export interface components {
          * @example bc_01JD5ZC4R9K3T7V1X5Z8B2D6F0
          */
         BroadcastId: components["schemas"]["Identifier"];
+        /**
+         * @description Identifier of the file of recipients.
+         * @example rf_01JD5ZB3V7X9Z1B3D5F7H9K2MN
+         */
+        FileId: components["schemas"]["Identifier"];
         /**
          * @description Identifier of the delivery.
          * @example dlv_01JD5ZB3V7X9Z1B3D5F7H9K2MN
@@ -7017,6 +7191,100 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["UnexpectedError"];
+        };
+    };
+    uploadRecipients: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The column, or the member of each object, with the recipients. Without it, the usual names are tried.
+                 * @example Phone
+                 */
+                toColumn?: string;
+                /**
+                 * @description The country (ISO 3166) of phone numbers without a country code. They are refused, with the number that is meant.
+                 * @example DE
+                 */
+                country?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": components["schemas"]["UploadRecipientsRequest"];
+            };
+        };
+        responses: {
+            /** @description The stored recipients, and what is wrong with the others. */
+            201: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecipientsFile"];
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["RecipientsConflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedForm"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["UnexpectedError"];
+        };
+    };
+    getRecipientsFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Identifier of the file of recipients.
+                 * @example rf_01JD5ZB3V7X9Z1B3D5F7H9K2MN
+                 */
+                file_id: components["parameters"]["FileId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecipientsFile"];
+                };
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["Unauthorized"];

@@ -91,6 +91,10 @@ export interface Methods {
   exportSuppressions(args?: Record<never, never>, options?: CallOptions): Promise<string>;
   /** End a suppression. */
   deleteSuppression(args: Path<"deleteSuppression">, options?: CallOptions): Promise<void>;
+  /** Upload recipients. */
+  uploadRecipients(args: Query<"uploadRecipients"> & { body: { file: Blob } }, options?: CallOptions): Promise<Schemas["RecipientsFile"]>;
+  /** Get a file of recipients. */
+  getRecipientsFile(args: Path<"getRecipientsFile">, options?: CallOptions): Promise<Schemas["RecipientsFile"]>;
   /** List webhooks. */
   listWebhooks(args?: Query<"listWebhooks">, options?: CallOptions): Promise<Schemas["WebhookPage"]>;
   /** Create a webhook. */
@@ -164,6 +168,8 @@ export const OPERATIONS = {
   importSuppressions: ["POST", "/suppressions/import", "json", 0],
   exportSuppressions: ["GET", "/suppressions/export", "text", 0],
   deleteSuppression: ["DELETE", "/suppressions/{suppression_id}", "none", 0],
+  uploadRecipients: ["POST", "/recipient-files", "json", 0],
+  getRecipientsFile: ["GET", "/recipient-files/{file_id}", "json", 0],
   listWebhooks: ["GET", "/webhooks", "json", 0],
   createWebhook: ["POST", "/webhooks", "json", 1],
   getWebhook: ["GET", "/webhooks/{webhook_id}", "json", 0],
