@@ -135,8 +135,8 @@ class Bench:
             Entry(str(first + at), {"name": f"Person {at}", "at": "Friday at noon"})
             for at in range(RECIPIENTS)
         ]
-        given = {"name": f"Part {part}", "type": "template"}
-        return broadcasts.create(self.number.account_id, self.number, CONTENT, people, **given)
+        name = f"Part {part}"
+        return broadcasts.create(self.number, CONTENT, people, name=name, type="template")
 
 
 def _raise_limits(gateway: Parts, customer: Customer, number_id: str) -> None:

@@ -124,7 +124,13 @@ def _to_spoil(good: Any, target: Target) -> Iterator[Field]:
 
 
 def _literal(text: str, json_type: str | None) -> Values:
-    return lambda field, _: [] if json_type in {_json_type(field.schema)} - {None} else [text]
+    def values(field: Field, _: Target) -> list[str]:
+        # An object with names of the client's own may be empty.
+        is_allowed = text == "{}" and isinstance(field.schema.get("additionalProperties"), dict)
+        is_allowed |= json_type is not None and json_type == _json_type(field.schema)
+        return [] if is_allowed else [text]
+
+    return values
 
 
 def _json_type(schema: Schema) -> str | None:
@@ -245,7 +251,7 @@ def _incomplete(schema: Schema, value: Any) -> list[str]:
 def _doubled(target: Target) -> Iterator[Request]:
     """A name that occurs twice, the second time with a wrong value."""
     for name in json.loads(target.good.body):
-        again = f',"{name}":{{"not":"this"}}}}'.encode()
+        again = f',"{name}":{{"not":["this"]}}}}'.encode()
         yield target.good.with_body(target.good.body[:-1] + again)
 
 

@@ -4,13 +4,14 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import requests
 
 from contract_tests.bad_kinds import FORM_TYPE, Target, good_form, required_query
 from contract_tests.developers_key import developers_key, limited_key
+from contract_tests.fuzz_world import BEFORE, broadcast_of
 from contract_tests.harness import Customer, Gateway, Receiver, wait_for
 from contract_tests.operations import Operation
 from contract_tests.raw_http import Headers, Request
@@ -81,6 +82,8 @@ class Database:
             " + (SELECT count(*) FROM redelivery)"
             " + (SELECT count(*) FROM erasure)"
             " + (SELECT count(*) FROM webhook WHERE deleted_at IS NOT NULL)"
+            " + (SELECT count(*) FROM broadcast WHERE ended_at IS NULL"
+            " AND state IN ('running', 'cancelled'))"
             " + (SELECT count(*) FROM template_list WHERE due_at < ? OR tries > 0)"
         )
         return self._stored.rows(waiting, time.time_ns() // 1_000_000) == [(0,)]
@@ -104,6 +107,7 @@ class World:
             "contact_id": _meet(stranger),
             "suppression_id": _suppress(stranger),
             "file_id": _upload(stranger),
+            "broadcast_id": _broadcast(stranger),
             **self._subscribe(stranger, "/stranger", with_delivery=True),
         }
         self._developers_key = developers_key(gateway, self._customer)
@@ -155,6 +159,8 @@ class World:
             ours["suppression_id"] = _suppress(self._customer)
         if "file_id" in wanted:
             ours["file_id"] = _upload(self._customer)
+        if "broadcast_id" in wanted:
+            ours["broadcast_id"] = _broadcast(self._customer, BEFORE.get(operation.id, ()))
         if operation.id == "deleteContact":
             ours["contact_id"] = _meet(self._customer, ERASED)
         if "webhook_id" in wanted or "delivery_id" in wanted:
@@ -222,6 +228,9 @@ class World:
         if "person" in example:
             # The others get marketing.
             real["person"] = SUPPRESSED
+        if operation.id == "createBroadcast":
+            # The sandbox has this template.
+            real["template"] = {"name": "hello_world", "language": {"code": "en_US"}}
         if "phone_number_id" in example:
             url = f"{self._gateway.sandbox}/_sandbox/signup"
             real |= requests.post(url, json={}, timeout=5).json()
@@ -247,6 +256,15 @@ def _upload(customer: Customer) -> str:
     files = {"file": ("list.csv", f"to\n{PERSON}\n")}
     answer = customer.request("POST", "/recipient-files", files=files)
     return str(answer.json()["id"])
+
+
+def _broadcast(customer: Customer, steps: Sequence[str] = ()) -> str:
+    """A draft of the customer, after these steps."""
+    body = broadcast_of(str(customer.number["id"]))
+    made = customer.request("POST", "/broadcasts", json=body).json()
+    for step in steps:
+        customer.request("POST", f"/broadcasts/{made['id']}/{step}")
+    return str(made["id"])
 
 
 def _meet(customer: Customer, person: str = PERSON) -> str:

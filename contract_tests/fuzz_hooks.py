@@ -10,6 +10,7 @@ resources of another account (403). Invalid requests stay invalid for their orig
 * Every fourth valid request that names no resource has a key without the scope.
 * A request that completes an open signup link gets a signup code of the sandbox.
 * Every second import of suppressions and upload of recipients has a file with one person.
+* Every second broadcast that is created names an existing number, and no parameters.
 """
 
 import os
@@ -22,10 +23,11 @@ from schemathesis import Case, CheckContext, DeserializationContext, HookContext
 
 from contract_tests.fuzz_addresses import keep_on
 from contract_tests.fuzz_live import FOREIGN, OWN, PREPARED, Live, sign_up
+from contract_tests.fuzz_world import broadcast_of
 
 AnyCase: TypeAlias = "Case[Any]"
 
-IDENTIFIER = re.compile(r"(wh|msg|dlv|ctc)_[0-9A-Z]{26}")
+IDENTIFIER = re.compile(r"(wh|msg|dlv|ctc|bc)_[0-9A-Z]{26}")
 # Signup links reserved for chains of requests.
 RESERVED_SLUGS = 4
 ERROR = 400
@@ -41,11 +43,14 @@ PLACES = {
     ("query", "numberId"): "number",
     ("path_parameters", "suppression_id"): "suppression",
     ("path_parameters", "file_id"): "file",
+    ("path_parameters", "broadcast_id"): "broadcast",
+    ("query", "broadcastId"): "broadcast",
     ("body", "number_id"): "number",
     ("body", "numberId"): "number",
     ("body", "numberIds"): "number",
 }
 CHANGES_WEBHOOK = {"updateWebhook", "deleteWebhook"}
+CHANGES_BROADCAST = {f"{verb}Broadcast" for verb in ("start", "pause", "resume", "cancel")}
 # The prepared message belongs to the prepared contact.
 ERASES = "deleteContact"
 # The longest template name that leaves room for a prefix.
@@ -57,7 +62,8 @@ LISTS = {
     "importSuppressions": "person\n15550109999\n",
     "uploadRecipients": "to\n15550109999\n",
 }
-WITHOUT_RESOURCE = {"listNumbers", "listWebhooks", "exportSuppressions", *LISTS}
+LISTED = {"listNumbers", "listBroadcasts", "listWebhooks", "exportSuppressions"}
+WITHOUT_RESOURCE = LISTED | LISTS.keys()
 SIGNUP = {"getSignupLink", "completeSignup"}
 
 # The coverage phase has 5,000 bodies of a message, twice as many as all other requests.
@@ -89,6 +95,8 @@ def before_call(_context: HookContext, case: AnyCase, _kwargs: dict[str, Any]) -
     # An invalid request may succeed too: with a content type, but without a body.
     if operation in CHANGES_WEBHOOK and case.path_parameters["webhook_id"] == OWN["webhook"]:
         case.path_parameters = {"webhook_id": live.spare_webhook()}
+    if operation in CHANGES_BROADCAST and case.path_parameters["broadcast_id"] == OWN["broadcast"]:
+        case.path_parameters = {"broadcast_id": live.spare_broadcast(operation)}
     if operation == ERASES and case.path_parameters["contact_id"] == OWN["contact"]:
         case.path_parameters = {"contact_id": live.spare_contact()}
 
@@ -107,6 +115,9 @@ def _name_resources(case: AnyCase, operation: str, *, is_chained: bool) -> None:
         _name_no_template(case)
     if operation in LISTS and live.turn(operation, "file") % 2:
         case.body = {"file": LISTS[operation]}
+    if operation == "createBroadcast" and live.turn(operation, "body") % 2:
+        body: Any = case.body
+        case.body = broadcast_of(OWN["number"]) | {"name": body["name"]}
     if operation in SIGNUP:
         _steer_signup(case, operation, reserve=0 if is_chained else RESERVED_SLUGS)
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import requests
 
+from contract_tests.fuzz_world import BEFORE, broadcast_of
+
 PREPARED: dict[str, Any] = json.loads(Path(os.environ["FUZZ_WORLD"]).read_text())
 OWN: dict[str, str] = PREPARED["resources"]["owner"]
 FOREIGN: dict[str, str] = PREPARED["resources"]["stranger"]
@@ -63,6 +65,14 @@ class Live:
                 created = as_owner("POST", "/webhooks", json=subscription)
                 self._webhooks.append(created["id"])
             return self._webhooks[-1]
+
+    def spare_broadcast(self, operation: str) -> str:
+        """A broadcast in a state in which the operation may change it."""
+        created = as_owner("POST", "/broadcasts", json=broadcast_of(OWN["number"]))
+        path = f"/broadcasts/{created['id']}"
+        for step in BEFORE.get(operation, ()):
+            as_owner("POST", f"{path}/{step}")
+        return str(created["id"])
 
     def spare_contact(self) -> str:
         """A contact that may be erased, with a message."""

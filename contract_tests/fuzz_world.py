@@ -4,6 +4,7 @@ import json
 import secrets
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from contract_tests.harness import Customer, Gateway, Receiver, wait_for
 OWNER, STRANGER = "owner", "stranger"
 # The sandbox's network accepts it and then reports it as failed (docs/sandbox.md).
 FAILING_RECIPIENT = "15550100002"
+# The steps of a draft of a broadcast before an operation may change it.
+BEFORE = {"pauseBroadcast": ("start",), "resumeBroadcast": ("start", "pause")}
 PERSON, SUPPRESSED = "15551234567", "15551230003"
 
 
@@ -75,10 +78,13 @@ def _resources(customer: Customer, receiver: Receiver, name: str) -> dict[str, s
     [contact] = customer.request("GET", f"/contacts?phone={FAILING_RECIPIENT}").json()["data"]
     body = {"person": SUPPRESSED}
     suppression = customer.request("POST", "/suppressions", json=body).json()
+    draft = broadcast_of(str(customer.number["id"]))
+    broadcast = customer.request("POST", "/broadcasts", json=draft).json()
     return {
         "contact": contact["id"],
         "suppression": suppression["id"],
         "file": _upload(customer),
+        "broadcast": broadcast["id"],
         "number": customer.number["id"],
         "webhook": webhook["id"],
         "message": message["id"],
@@ -91,6 +97,19 @@ def _upload(customer: Customer) -> str:
     files = {"file": ("list.csv", f"to\n{PERSON}\n")}
     answer = customer.request("POST", "/recipient-files", files=files)
     return str(answer.json()["id"])
+
+
+def broadcast_of(number_id: str) -> dict[str, Any]:
+    """A broadcast that starts tomorrow."""
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    return {
+        "name": "Late opening",
+        "numberId": number_id,
+        "type": "text",
+        "text": {"body": "We open at ten."},
+        "recipients": [{"to": PERSON}],
+        "startAt": tomorrow.isoformat(timespec="milliseconds"),
+    }
 
 
 def _picture(gateway: Gateway, customer: Customer) -> str:

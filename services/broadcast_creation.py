@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
 from models import clock
-from models.broadcasts.broadcast import Broadcast
+from models.broadcasts.broadcast import AtLimit, Broadcast
 from models.broadcasts.recipient import BroadcastRecipient, Entry
+from models.broadcasts.recipients_file import RecipientsFile
 from models.database import commit, read
-from models.errors import InvalidError
+from models.errors import ConflictError, InvalidError
 from models.messages.content import as_json, check_size
 from models.numbers.number import Number
 from resources.broadcast import broadcast_object
@@ -26,6 +27,13 @@ MOST_AHEAD_MS = 60 * clock.DAY_MS
 TOLERANCE_MS = clock.MINUTE_MS
 
 
+class Given(NamedTuple):
+    """The recipients of a request: those that it lists, or those of a file."""
+
+    entries: Sequence[Entry] = ()
+    file: RecipientsFile | None = None
+
+
 async def create(
     account_id: str, request: Mapping[str, Any], times: Mapping[str, int | None], once: Once | None
 ) -> Answer:
@@ -33,13 +41,15 @@ async def create(
 
     ``times`` are start_at and expires_at in milliseconds since the epoch.
     """
+    # Before a replay: the API key may be limited to other numbers.
+    number = await read(partial(Number.owned, request["numberId"], account_id, "/numberId"))
     if once is not None and (known := await read(once.known)):
         return once.replay(known)
-    number = await read(partial(Number.owned, request["numberId"], account_id, "/numberId"))
-    type_, recipients = request["type"], _entries(request)
+    type_ = request["type"]
     content = request[type_]
     check_size(content, f"/{type_}")
-    first = _filled(type_, content, recipients)
+    given = await read(partial(_given, account_id, request))
+    first = await read(partial(_filled, content, given))
     _check_times(times)
     hours = _hours_of(request)
     if type_ == "template":
@@ -50,32 +60,49 @@ async def create(
         "name": request["name"],
         "type": type_,
         "rate": request.get("ratePerSecond"),
-        "at_limit": request.get("atMessagingLimit", "wait"),
+        "at_limit": request.get("atMessagingLimit", AtLimit.WAIT),
         "hours_from": hours and hours[0],
         "hours_until": hours and hours[1],
         **times,
     }
-    make = partial(_create, account_id, number, content, recipients, values)
+    make = partial(_create, number, content, given, values)
     return await commit(make if once is None else partial(at_once, once, make))
 
 
-def _create(
-    account_id: str,
-    number: Number,
-    content: Any,
-    recipients: Sequence[Entry],
-    values: Mapping[str, Any],
-) -> Answer:
-    broadcast = broadcasts.create(account_id, number, content, recipients, **values)
+def _create(number: Number, content: Any, given: Given, values: Mapping[str, Any]) -> Answer:
+    broadcast = broadcasts.create(number, content, *given, **values)
     return Answer(CREATED, orjson.dumps(broadcast_object(broadcast)).decode())
 
 
-def _entries(request: Mapping[str, Any]) -> list[Entry]:
-    """The recipients of a request. Raises InvalidError for one that is named twice."""
+def _given(account_id: str, request: Mapping[str, Any]) -> Given:
+    """The recipients of a request. Raises DomainError."""
+    if ("recipients" in request) == ("recipientsFile" in request):
+        raise InvalidError(
+            "Request body: give either recipients or recipientsFile.", field="/recipients"
+        )
+    if "recipients" in request:
+        return Given(_entries(request["recipients"]))
+    place = "/recipientsFile"
+    file = RecipientsFile.usable(request["recipientsFile"], account_id, place)
+    if file.broadcast_id is not None:
+        raise ConflictError(broadcasts.USED.format(file.id, file.broadcast_id), field=place)
+    if file.wrong and not request.get("skipWrongRows"):
+        raise ConflictError(
+            f"Request body, recipientsFile: {file.wrong:,} rows of the file {file.id} are wrong. Upload it"
+            " again without them, or set skipWrongRows to leave them out.",
+            field=place,
+        )
+    if not file.recipients:
+        raise ConflictError(
+            f"Request body, recipientsFile: the file {file.id} has no recipients.", field=place
+        )
+    return Given(file=file)
+
+
+def _entries(recipients: Sequence[Mapping[str, Any]]) -> list[Entry]:
+    """The listed recipients. Raises InvalidError for one that is named twice."""
     found, places = list[Entry](), dict[str, int]()
-    if "recipients" not in request:
-        raise InvalidError("Request body: recipients is missing.", field="/recipients")
-    for place, each in enumerate(request["recipients"]):
+    for place, each in enumerate(recipients):
         first = places.setdefault(each["to"], place)
         if first != place:
             raise InvalidError(
@@ -86,17 +113,36 @@ def _entries(request: Mapping[str, Any]) -> list[Entry]:
     return found
 
 
-def _filled(type_: str, content: Any, recipients: Sequence[Entry]) -> Any:
+def _filled(content: Any, given: Given) -> Any:
     """The content of the first message. Raises InvalidError for a recipient without a parameter."""
     filled = Filled(as_json(content))
-    for place, each in enumerate(recipients):
+    if given.file is not None:
+        _check_columns(given.file, filled.names)
+        parameters: Mapping[str, str] = BroadcastRecipient.first_parameters(given.file.id)
+        return filled.fill(dict.fromkeys(filled.names, "") | dict(parameters))[1]
+    for place, each in enumerate(given.entries):
         if missing := [name for name in filled.names if name not in each.parameters]:
             raise InvalidError(
-                f"Request body, recipients.{place}.parameters: {missing[0]} is missing, which the {type_}"
+                f"Request body, recipients.{place}.parameters: {missing[0]} is missing, which the content"
                 " names.",
                 field=f"/recipients/{place}/parameters",
             )
-    return filled.fill(recipients[0].parameters)[1]
+    return filled.fill(given.entries[0].parameters)[1]
+
+
+def _check_columns(file: RecipientsFile, names: Sequence[str]) -> None:
+    """Raise InvalidError for a placeholder without a column, or whose column has empty cells."""
+    columns = {column["name"]: column for column in file.columns}
+    for name in names:
+        if name not in columns:
+            known = ", ".join(columns) or "none"
+            problem = f"no column is named {name!r}. The columns with parameters are: {known}."
+        elif empty := columns[name]["empty"]:
+            line = columns[name]["firstEmptyLine"]
+            problem = f"the column {name!r} is empty in {empty:,} rows, the first is line {line}."
+        else:
+            continue
+        raise InvalidError(f"Request body, recipientsFile: {problem}", field="/recipientsFile")
 
 
 def _check_times(times: Mapping[str, int | None]) -> None:

@@ -20,6 +20,7 @@ from models.broadcasts.broadcast import (
     PauseCode,
 )
 from models.broadcasts.recipient import BroadcastRecipient, Entry, Skipped
+from models.broadcasts.recipients_file import RecipientsFile
 from models.database import exclusively
 from models.deliveries.delivery import Delivery
 from models.errors import ConflictError
@@ -32,27 +33,38 @@ from webhooks.kinds import EventKind
 
 logger = logging.getLogger(__name__)
 
+USED = "The recipients of the file {} are those of {}. Upload the file again for another broadcast."
 # Recipients that one transaction adds or leaves out.
 TOGETHER = 1_000
 
 
 @exclusively
 def create(
-    account_id: str, number: Number, content: Any, recipients: Sequence[Entry], **values: Any
+    number: Number,
+    content: Any,
+    recipients: Sequence[Entry],
+    file: RecipientsFile | None = None,
+    **values: Any,
 ) -> Broadcast:
-    """Store a broadcast with these recipients, as a draft. ``values`` are columns of Broadcast."""
-    broadcast_id = clock.new_id("bc")
-    given = {"list_id": broadcast_id, "total": len(recipients), **values}
+    """Store a broadcast with these recipients, or those of a file, as a draft.
+
+    ``values`` are columns of Broadcast. Raises ConflictError if another broadcast has the file's.
+    """
+    account_id, broadcast_id = number.account_id, clock.new_id("bc")
     broadcast = Broadcast(
         id=broadcast_id,
         account=account_id,
         number=number.id,
         content_json=as_json(content),
+        list_id=broadcast_id if file is None else file.id,
+        total=len(recipients) if file is None else file.recipients,
         state=BroadcastState.DRAFT,
         created_at=clock.now(),
-        **given,
+        **values,
     )
     broadcast.save(force_insert=True)
+    if file is not None and not file.use(broadcast_id):
+        raise ConflictError(USED.format(file.id, "another broadcast"), field="/recipientsFile")
     for first in range(0, len(recipients), TOGETHER):
         BroadcastRecipient.add_many(broadcast.list_id, recipients[first : first + TOGETHER])
     after = {"number": number.id, "recipients": broadcast.total}
@@ -62,11 +74,7 @@ def create(
 
 def start(broadcast: Broadcast) -> Broadcast:
     """Start a draft now, or at its time. Raises ConflictError."""
-    now = clock.now()
-    if broadcast.start_at is not None and broadcast.start_at > now:
-        state, changes = BroadcastState.SCHEDULED, {}
-    else:
-        state, changes = BroadcastState.RUNNING, {"started_at": now}
+    state, changes = _beginning(broadcast)
     return _move(broadcast, state, (BroadcastState.DRAFT,), "start", **changes)
 
 
@@ -78,9 +86,10 @@ def pause(broadcast: Broadcast) -> Broadcast:
 
 
 def resume(broadcast: Broadcast) -> Broadcast:
-    """Continue a paused one. Raises ConflictError."""
-    changes = {"accepted": broadcast.reason, **_beginning(broadcast)}
-    return _move(broadcast, BroadcastState.RUNNING, (BroadcastState.PAUSED,), "resume", **changes)
+    """Continue a paused one, or wait for its time again. Raises ConflictError."""
+    state, changes = _beginning(broadcast)
+    changes["accepted"] = broadcast.reason
+    return _move(broadcast, state, (BroadcastState.PAUSED,), "resume", **changes)
 
 
 def cancel(broadcast: Broadcast) -> Broadcast:
@@ -89,8 +98,14 @@ def cancel(broadcast: Broadcast) -> Broadcast:
     return _move(broadcast, BroadcastState.CANCELLED, before, "cancel")
 
 
-def _beginning(broadcast: Broadcast) -> dict[str, Any]:
-    return {} if broadcast.started_at else {"started_at": clock.now()}
+def _beginning(broadcast: Broadcast) -> tuple[BroadcastState, dict[str, Any]]:
+    """The state of one that starts or continues now, and what changes with it."""
+    now = clock.now()
+    if broadcast.started_at is not None:
+        return BroadcastState.RUNNING, {}
+    if broadcast.start_at is not None and broadcast.start_at > now:
+        return BroadcastState.SCHEDULED, {}
+    return BroadcastState.RUNNING, {"started_at": now}
 
 
 ACTIONS = {"start": start, "pause": pause, "resume": resume, "cancel": cancel}
@@ -165,7 +180,8 @@ def _move_due(broadcast_id: str) -> None:
                 broadcast.move(BroadcastState.EXPIRED, before=OPEN)
             else:
                 before = (BroadcastState.SCHEDULED, BroadcastState.PAUSED)
-                broadcast.move(BroadcastState.RUNNING, before=before, **_beginning(broadcast))
+                state, changes = _beginning(broadcast)
+                broadcast.move(state, before=before, **changes)
                 _emit(broadcast, had_started=had_started)
 
 

@@ -90,8 +90,7 @@ def outbound(
 def broadcast(number: Number, *people: str) -> Broadcast:
     """A draft of a text to these people."""
     recipients = [Entry(person, {}) for person in people]
-    values = {"name": "Late opening", "type": "text"}
-    return broadcasts.create(number.account_id, number, {"body": "Hi"}, recipients, **values)
+    return broadcasts.create(number, {"body": "Hi"}, recipients, name="Late opening", type="text")
 
 
 def started(number: Number, *people: str) -> Broadcast:

@@ -28,6 +28,7 @@ class Operation:
             "delivery_id",
             "contact_id",
             "suppression_id",
+            "broadcast_id",
             "slug",
             "template_id",
             "person",

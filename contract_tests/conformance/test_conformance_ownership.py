@@ -36,6 +36,13 @@ class Reference:
 
 PERSON = "15551234567"
 NEW_SUPPRESSION = {"person": PERSON, "numberId": "{id}"}
+NEW_BROADCAST = {
+    "name": "Late opening",
+    "numberId": "{id}",
+    "type": "text",
+    "text": {"body": "We open at ten."},
+    "recipients": [{"to": PERSON}],
+}
 REFERENCES = [
     Reference("getNumber", "GET", "/numbers/{id}", "number"),
     Reference("sendMessage", "POST", "/messages/send", "number", text_to("{id}", "15551234567")),
@@ -52,6 +59,15 @@ REFERENCES = [
     Reference("createSuppression", "POST", "/suppressions", "number", NEW_SUPPRESSION),
     Reference("deleteSuppression", "DELETE", "/suppressions/{id}", "suppression"),
     Reference("getRecipientsFile", "GET", "/recipient-files/{id}", "file"),
+    Reference("listBroadcasts", "GET", "/broadcasts?numberId={id}", "number"),
+    Reference("createBroadcast", "POST", "/broadcasts", "number", NEW_BROADCAST),
+    Reference("getBroadcast", "GET", "/broadcasts/{id}", "broadcast"),
+    Reference("listBroadcastRecipients", "GET", "/broadcasts/{id}/recipients", "broadcast"),
+    Reference("startBroadcast", "POST", "/broadcasts/{id}/start", "broadcast"),
+    Reference("pauseBroadcast", "POST", "/broadcasts/{id}/pause", "broadcast"),
+    Reference("resumeBroadcast", "POST", "/broadcasts/{id}/resume", "broadcast"),
+    Reference("cancelBroadcast", "POST", "/broadcasts/{id}/cancel", "broadcast"),
+    Reference("testBroadcast", "POST", "/broadcasts/{id}/test", "broadcast", {"to": PERSON}),
     Reference("listTemplates", "GET", "/numbers/{id}/templates", "number"),
     Reference("createTemplate", "POST", "/numbers/{id}/templates", "number", NEW_TEMPLATE),
     Reference("updateTemplate", "PATCH", "/numbers/{id}/templates/1", "number", EDITED_TEMPLATE),
@@ -85,6 +101,7 @@ PREFIXES = {
     "delivery": "dlv_",
     "suppression": "sup_",
     "file": "rf_",
+    "broadcast": "bc_",
 }
 
 
@@ -131,6 +148,9 @@ def own_ids(api: Api, number: dict[str, str], own_hook: Hook) -> dict[str, str]:
         "delivery": own_hook.deliveries()[0]["id"],
         "suppression": api.post("/suppressions", 201, json={"person": new_recipient()})["id"],
         "file": api.post("/recipient-files", 201, files={"file": ("list.csv", "to\n")})["id"],
+        "broadcast": api.post("/broadcasts", 201, json=NEW_BROADCAST | {"numberId": number["id"]})[
+            "id"
+        ],
     }
 
 

@@ -96,7 +96,7 @@ def broadcast(number: Number, count: int = 5, **values: Any) -> Broadcast:
     recipients = values.pop("recipients", people(count))
     given = {"name": "Spring", "type": "template", **ANY_TIME, **values}
     content = given.pop("content", CONTENT)
-    made = broadcasts.create(number.account_id, number, content, recipients, **given)
+    made = broadcasts.create(number, content, recipients, **given)
     return broadcasts.start(made)
 
 

@@ -2288,6 +2288,8 @@ class CreateTemplateBroadcastRequest(_CreateTemplateBroadcastRequestAlways, tota
     """A template to many people."""
 
     recipients: BroadcastRecipients
+    recipientsFile: Identifier
+    skipWrongRows: SkipWrongRows
     ratePerSecond: RatePerSecond
     atMessagingLimit: AtMessagingLimit
     localHours: LocalHoursInput
@@ -2307,6 +2309,8 @@ class CreateTextBroadcastRequest(_CreateTextBroadcastRequestAlways, total=False)
     """A text to people who wrote within 24 hours."""
 
     recipients: BroadcastRecipients
+    recipientsFile: Identifier
+    skipWrongRows: SkipWrongRows
     ratePerSecond: RatePerSecond
     atMessagingLimit: AtMessagingLimit
     localHours: LocalHoursInput
@@ -2318,8 +2322,12 @@ BroadcastName = str
 """Your own name for the broadcast. People do not see it."""
 
 
+SkipWrongRows = bool
+"""Whether the wrong rows of `recipientsFile` are left out. Otherwise a file with wrong rows is refused with 409."""
+
+
 BroadcastRecipients = list["BroadcastRecipientInput"]
-"""The recipients, each once."""
+"""The recipients, each once. Without them, `recipientsFile` is the identifier of an uploaded file."""
 
 
 class _BroadcastRecipientInputAlways(TypedDict):

@@ -3335,6 +3335,8 @@ export interface components {
             type: "template";
             template: components["schemas"]["TemplateContent"];
             recipients?: components["schemas"]["BroadcastRecipients"];
+            recipientsFile?: components["schemas"]["Identifier"];
+            skipWrongRows?: components["schemas"]["SkipWrongRows"];
             ratePerSecond?: components["schemas"]["RatePerSecond"];
             atMessagingLimit?: components["schemas"]["AtMessagingLimit"];
             localHours?: components["schemas"]["LocalHoursInput"];
@@ -3352,6 +3354,8 @@ export interface components {
             type: "text";
             text: components["schemas"]["TextContent"];
             recipients?: components["schemas"]["BroadcastRecipients"];
+            recipientsFile?: components["schemas"]["Identifier"];
+            skipWrongRows?: components["schemas"]["SkipWrongRows"];
             ratePerSecond?: components["schemas"]["RatePerSecond"];
             atMessagingLimit?: components["schemas"]["AtMessagingLimit"];
             localHours?: components["schemas"]["LocalHoursInput"];
@@ -3363,7 +3367,12 @@ export interface components {
          * @example Spring offer
          */
         BroadcastName: string;
-        /** @description The recipients, each once. */
+        /**
+         * @description Whether the wrong rows of `recipientsFile` are left out. Otherwise a file with wrong rows is refused with 409.
+         * @default false
+         */
+        SkipWrongRows: boolean;
+        /** @description The recipients, each once. Without them, `recipientsFile` is the identifier of an uploaded file. */
         BroadcastRecipients: components["schemas"]["BroadcastRecipientInput"][];
         /** @description A recipient. */
         BroadcastRecipientInput: {
