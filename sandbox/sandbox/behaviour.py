@@ -39,7 +39,8 @@ class Behaviour:
     ``latency_ms`` delays the response to a send, after the message has been accepted.
     ``status_delay_ms`` lies before each status. ``duplicate_rate`` is the share of callbacks sent
     twice, ``error_rate`` that of sends refused before acceptance. ``reorder`` mixes the statuses of
-    each message. ``batch_size`` is the most updates in one callback.
+    each message. ``batch_size`` is the most updates in one callback, which is sent when it is full or
+    ``batch_wait_ms`` after its first update.
     ``media_url_ms`` is how long the address of a media object's bytes may be used.
     ``template_category`` is the category of unknown templates.
     """
@@ -50,6 +51,7 @@ class Behaviour:
     reorder: bool = knob(default=False, check=switch)
     error_rate: float = knob(0, share)
     batch_size: int = knob(1, whole(1, MAX_BATCH))
+    batch_wait_ms: float = knob(20, milliseconds)
     media_url_ms: float = knob(300_000, milliseconds)
 
     # Shares of accepted messages, by the change to their statuses.

@@ -22,9 +22,6 @@ log = logging.getLogger(__name__)
 # intervals are not published; these suit a local network, where an outage lasts seconds.
 FIRST_DELAY = 0.2
 GIVE_UP_AFTER = 7 * 24 * 3600.0
-# Batching delay of a callback that is not full. It is not a time of the protocol, so the machine's
-# clock measures it.
-LINGER = 0.02
 
 
 class Outbox:
@@ -39,7 +36,8 @@ class Outbox:
         self._timetable = timetable
         self._tasks: set[asyncio.Task[None]] = set()
         self._batches: dict[str, list[Update]] = {}
-        self._flush_timer: asyncio.TimerHandle | None = None
+        # The end of the wait for more updates, by URL.
+        self._timers: dict[str, asyncio.TimerHandle] = {}
         self._value_first = False
         self._awaited: dict[str, asyncio.Event] = {}
         self.counters = Counters()
@@ -58,9 +56,11 @@ class Outbox:
         batch = self._batches.setdefault(url, [])
         batch.append(update)
         if len(batch) >= self._network.behaviour.batch_size:
-            self._start(self._batches.pop(url), url)
-        elif self._flush_timer is None:
-            self._flush_timer = asyncio.get_running_loop().call_later(LINGER, self._flush)
+            self._flush(url)
+        elif len(batch) == 1:
+            # It is not a time of the protocol, so the machine's clock measures it.
+            wait = self._network.behaviour.batch_wait_ms / 1000
+            self._timers[url] = asyncio.get_running_loop().call_later(wait, self._flush, url)
 
     def release(self, keys: list[str]) -> None:
         """Updates with these keys are written off: wake up the tasks that wait for them."""
@@ -76,11 +76,10 @@ class Outbox:
         finally:
             self._awaited.pop(key, None)
 
-    def _flush(self) -> None:
-        self._flush_timer = None
-        while self._batches:
-            url, batch = self._batches.popitem()
-            self._start(batch, url)
+    def _flush(self, url: str) -> None:
+        if url in self._timers:
+            self._timers.pop(url).cancel()
+        self._start(self._batches.pop(url), url)
 
     def _start(self, batch: list[Update], url: str) -> None:
         # A task of its own for each callback: one that cannot be delivered never holds up another.

@@ -23,6 +23,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Callbacks": {
         "batch_size": "The most updates in one callback",
+        "batch_wait_ms": "The longest wait for a full callback, in milliseconds",
         "duplicate_rate": "Share of callbacks sent twice",
         "missing_contacts": "Share of updates without contacts",
         "missing_profile": "Share of updates without a profile",

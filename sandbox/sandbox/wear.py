@@ -28,8 +28,8 @@ def facts(network: Network, number: Number, order: Order) -> list[Fact]:
 
 def _of_template(network: Network, number: Number, order: Order) -> list[Fact]:
     most = network.behaviour.template_pause_after
-    template = templates_sends.find(network, number, order.content)
-    if not most or template is None:
+    template = templates_sends.find(network, number, order.content) if most else None
+    if template is None:
         return []
     sends = template.sends + 1
     if sends < most:

@@ -48,6 +48,15 @@ def test_a_status_does_not_wait_for_a_full_callback(business: Business, receiver
     receiver.wait_for_statuses(business.send(), "sent", "delivered", "read")
 
 
+def test_updates_wait_longer_for_a_full_callback_by_a_knob(
+    business: Business, receiver: Receiver
+) -> None:
+    knobs = {"batch_size": 3, "batch_wait_ms": HOUR * 1000, "status_delay_ms": 100}
+    business.sandbox.control("PUT", "behaviour", knobs)
+    receiver.wait_for_statuses(business.send(), "sent", "delivered", "read")
+    assert len(receiver.callbacks) == 1
+
+
 def test_batches_hold_updates_of_several_numbers(sandbox: Sandbox, receiver: Receiver) -> None:
     one, two = sandbox.connect(), sandbox.connect()
     sandbox.control("PUT", "behaviour", {"batch_size": 6, "status_delay_ms": 200})

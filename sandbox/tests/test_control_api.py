@@ -13,6 +13,7 @@ DEFAULTS = {
     "reorder": False,
     "error_rate": 0,
     "batch_size": 1,
+    "batch_wait_ms": 20,
     "media_url_ms": 300_000,
     "skip_delivered": 0,
     "delivered_before_response": 0,
