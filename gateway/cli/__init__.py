@@ -16,6 +16,7 @@ OVER_API = {
     "login": ("remote", "Store the address and API key for these commands."),
     "send": ("messages", "Send a message."),
     "messages": ("messages", "List the newest messages."),
+    "broadcasts": ("broadcasts", "Broadcasts: one template to many people."),
     "tail": ("listen", "Show events as they happen, one line each."),
     "listen": ("listen", "Forward events to a local URL."),
     "trigger": ("trigger", "Cause an event in the sandbox."),

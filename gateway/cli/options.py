@@ -49,9 +49,9 @@ def _time(_context: click.Context, _parameter: click.Parameter, value: str | Non
         raise click.BadParameter(str(error)) from None
 
 
-_time_option = partial(click.option, callback=_time, metavar="TIME")
-since_option = partial(_time_option, "--since", help=f"Created at this time or later. {FORMS}")
+time_option = partial(click.option, callback=_time, metavar="TIME")
+since_option = partial(time_option, "--since", help=f"Created at this time or later. {FORMS}")
 expires_option = partial(
-    _time_option, "--expires", "expires", help=f"When it stops working; default: never. {FORMS}"
+    time_option, "--expires", "expires", help=f"When it stops working; default: never. {FORMS}"
 )
-until_option = partial(_time_option, "--until", help=f"Created before this time. {FORMS}")
+until_option = partial(time_option, "--until", help=f"Created before this time. {FORMS}")

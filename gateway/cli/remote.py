@@ -108,7 +108,7 @@ def _base(_context: click.Context, _parameter: click.Parameter, value: str | Non
 def login(url: str | None, key: str | None) -> Printed:
     """Store the address and API key for these commands.
 
-    These are send, messages, tail, listen, trigger, deliveries show and webhooks create.
+    These are send, messages, broadcasts, tail, listen, trigger, deliveries show and webhooks create.
 
     The key is checked first. Enter it at the prompt instead of --key: other users of this machine can read
     the options of commands. Only you can read the profile file. GATEWAY_PROFILE sets another path.

@@ -47,6 +47,11 @@ ACTIONS = {
     "users reset-password": ["user.password_reset"],
 }
 WITHOUT_A_ROW = {
+    **{
+        f"broadcasts {verb}": f"Over the API: {verb}Broadcast."
+        for verb in ("cancel", "create", "pause", "resume", "start")
+    },
+    "broadcasts test": "Over the API, whose sends have no row.",
     "callbacks replay": "It ingests what the network sent. Rows of that have the network as their actor.",
     "clock confirm": "It is about the machine, not an account.",
     "login": "It writes a file of the developer.",
@@ -61,6 +66,7 @@ WITHOUT_A_ROW = {
     "worker": "It runs a part.",
 }
 READING = {
+    *("broadcasts list", "broadcasts recipients", "broadcasts show", "broadcasts watch"),
     *("accounts list", "callbacks aside", "deliveries list", "deliveries show", "doctor"),
     *("keys list", "listen", "messages", "numbers list", "numbers notices"),
     *("suppressions export", "suppressions list"),
