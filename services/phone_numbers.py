@@ -34,6 +34,8 @@ _MARKED_AS_TEXT = re.compile(r"""'(.*)|="(.*)\"""", re.DOTALL)
 _ZERO_IN_BRACKETS = re.compile(r"\(\s*0\s*\)")
 # Mobile numbers of Mexico had this 1 until 2019. Messaging networks keep it in the identifiers of people.
 _WITH_MEXICAN_1 = re.compile(r"521([0-9]{10})")
+# With a prefix, a number has fewer. Python converts no number of thousands of digits.
+_MOST_DIGITS = 30
 # Where the numbering plan tells mobile phones and landlines apart, only the former get messages.
 _MOBILE = (PhoneNumberType.MOBILE, PhoneNumberType.FIXED_LINE_OR_MOBILE)
 _COUNTRY_CODES = frozenset(map(str, phonenumbers.COUNTRY_CODE_TO_REGION_CODE))
@@ -112,9 +114,9 @@ def _unmarked(text: str) -> str:
 
 
 def _digits_of(text: str) -> str | None:
-    """The digits of a phone number, without separators. None if it has other characters."""
+    """The digits of a phone number, without separators. None if it has other characters, or too many."""
     digits = _SEPARATORS.sub("", text)
-    if not digits.isdecimal():
+    if not digits.isdecimal() or len(digits) > _MOST_DIGITS:
         return None
     return digits if digits.isascii() else phonenumbers.normalize_digits_only(digits)
 
@@ -182,7 +184,7 @@ def _international(digits: str, text: str) -> str:
     raise NotARecipientError(
         "A phone number begins with its country code, and no country has this one."
         if code is None
-        else f"A phone number with the country code {code} cannot have {len(digits)} digits."
+        else f"Phone numbers with the country code {code} do not have the length {len(digits)}."
     )
 
 

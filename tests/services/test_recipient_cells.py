@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from zipfile import ZipFile
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from models.errors import InvalidError, TooLargeError
 from services import recipient_cells, text_files
@@ -221,6 +224,7 @@ def test_an_object_may_have_a_hundred_members_and_names_of_128_characters() -> N
 def test_a_file_may_have_100_mib(tmp_path: Path) -> None:
     path = tmp_path / "list.csv"
     with path.open("wb+") as file:
+        assert recipient_cells.MOST_BYTES == 104_857_600
         file.truncate(recipient_cells.MOST_BYTES + 1)
         with pytest.raises(TooLargeError), cells_of(file):
             pass
@@ -245,6 +249,17 @@ def test_long_files_of_short_rows_are_read() -> None:
     rows = 40_000
     assert len(read(b"to,name\n" + b"491,Anna\n" * rows)[1]) == rows
     assert len(read(b'{"to": "491"}\n' * rows)[1]) == rows
+
+
+@given(
+    st.binary()
+    | st.text().map(str.encode)
+    | st.lists(st.sampled_from([*b'to,;\t\n\r"{}[]:1\x00\xe4\xff\xfe '])).map(bytes)
+)
+def test_any_file_has_rows_or_is_refused(content: bytes) -> None:
+    with suppress(InvalidError), cells_of(BytesIO(content)) as cells:
+        lines = [row.line for row in cells.rows]
+        assert lines == sorted(set(lines))
 
 
 def test_an_upload_stays_open() -> None:
