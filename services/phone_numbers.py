@@ -199,8 +199,7 @@ def _possible_form(digits: str) -> str | None:
     number = _parsed(f"+{digits}")
     if number is None or not _has_possible_length(number):
         return None
-    form = _as_digits(number)
-    return form if PERSON.fullmatch(form) else None
+    return _as_digits(number)
 
 
 def _code_of(digits: str) -> str | None:
@@ -235,5 +234,7 @@ def _parsed(text: str, country: str | None = None) -> PhoneNumber | None:
         return None
 
 
-def _as_digits(number: PhoneNumber) -> str:
-    return phonenumbers.format_number(number, PhoneNumberFormat.E164).removeprefix("+")
+def _as_digits(number: PhoneNumber) -> str | None:
+    """The number with its country code. None if it is too short or long to get messages."""
+    form = phonenumbers.format_number(number, PhoneNumberFormat.E164).removeprefix("+")
+    return form if PERSON.fullmatch(form) else None

@@ -89,9 +89,13 @@ def test_a_number_is_corrected_where_that_is_certain(
         # Without a country, and in one where the zero is no prefix.
         ("0171 234567", None),
         ("0171 234567", "US"),
+        ("0171", "DE"),
         ("00999 171 1234567", None),
         ("999123456789", None),
         ("4917", None),
+        # One and two digits are missing.
+        ("1555123456", None),
+        ("155512345", None),
         # A country code alone, and one that the country's own numbers cannot have.
         ("49", None),
         ("+878", None),
@@ -143,6 +147,15 @@ def test_any_text_is_a_recipient_or_refused(text: str, country: str | None) -> N
         assert corrected is None or recipient_of(f"+{corrected}", country) == corrected
     else:
         assert PERSON.fullmatch(found)
+
+
+def test_the_errors_of_cells_that_people_leave_or_spreadsheets_change_differ() -> None:
+    messages = set[str]()
+    for text in ("", "Anna", "4.9E+11", "491711234567.0", "999123456789"):
+        with pytest.raises(NotARecipientError) as refused:
+            recipient_of(text)
+        messages.add(refused.value.message)
+    assert len(messages) == 5
 
 
 def test_a_mexican_number_is_accepted_with_and_without_its_old_1() -> None:

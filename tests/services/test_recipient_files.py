@@ -1,5 +1,6 @@
 """Uploads of recipients: all of a file are stored or none, and they wait a day for a broadcast."""
 
+import time
 from io import BytesIO
 from typing import Any
 
@@ -69,13 +70,21 @@ def test_the_recipients_of_a_file_are_stored_with_a_summary(account: Account, cl
     )
 
 
-def test_recipients_are_stored_in_batches(
+def test_recipients_are_stored_and_removed_in_batches_with_pauses(
     account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pauses = list[float]()
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    monkeypatch.setattr(recipient_files, "PAUSE_SECONDS", 0.5)
     monkeypatch.setattr(recipient_files, "BATCH", 2)
     people = [f"4917112345{number}" for number in range(10, 15)]
     row = upload(account, "\n".join(["to", *people]))
     assert [to for to, *_ in stored(row.id)] == people
+    assert pauses.count(0.5) == 3
+    with pytest.raises(InvalidError):
+        upload(account, "\n".join(["to,name", *(f"{each}," for each in people), f'{ID},"x']))
+    # Two batches were stored, and are removed.
+    assert pauses.count(0.5) == 3 + 2 + 2
 
 
 @pytest.mark.parametrize("batch", [1, 2, 3])
@@ -145,6 +154,7 @@ def test_an_unfinished_upload_is_not_usable_and_removed(account: Account, clock:
         row = RecipientsFile.begin(account.id, "list.csv")
         BroadcastRecipient.add_many(row.id, [Entry(PHONE, {})])
         assert not row.use("bc_1")
+    assert (row.rows, row.recipients, row.duplicates, row.wrong) == (0, 0, 0, 0)
     with pytest.raises(NotFoundError):
         RecipientsFile.usable(row.id, account.id)
     clock.at += MOST_UPLOAD_MS - 1
@@ -182,6 +192,11 @@ def test_expired_files_are_removed_in_batches_with_their_recipients(
     assert files() == [later.id]
     # Those of a broadcast go with it.
     assert [len(stored(each.id)) for each in (used, unused, later)] == [2, 0, 2]
+
+
+def test_nothing_is_removed_while_nothing_expired(account: Account, clock: Clock) -> None:
+    upload(account)
+    assert RecipientsFile.remove_expired(clock.at, 10) == 0
 
 
 def test_a_file_that_a_broadcast_got_meanwhile_keeps_its_recipients(
