@@ -39,6 +39,8 @@ PROOF_FIELD = "proof"
 
 OWNERS = frozenset({Role.OWNER})
 DEVELOPERS = OWNERS | {Role.DEVELOPER}
+# Who may create and start broadcasts: one reaches thousands of people, and costs money.
+BROADCASTERS = DEVELOPERS
 AGENTS = DEVELOPERS | {Role.AGENT}
 ALL = AGENTS | {Role.VIEWER}
 

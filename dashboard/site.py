@@ -18,6 +18,7 @@ NAVIGATION = (
     ("overview", "Overview", "", "overview"),
     ("inbox", "Inbox", "Conversations", "inbox"),
     ("messages", "Messages", "Conversations", "message"),
+    ("broadcasts", "Broadcasts", "Conversations", "broadcast"),
     ("contacts", "Contacts", "Conversations", "contact"),
     ("suppressions", "Suppressions", "Conversations", "bad"),
     ("live", "Live", "Developers", "live"),

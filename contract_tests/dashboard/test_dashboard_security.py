@@ -19,7 +19,7 @@ SIGN_IN = "/dashboard/sign-in"
 PUBLIC = {name for name, rule in RULES.items() if rule.is_public}
 LISTS = [
     *("keys", "links", "numbers", "messages", "contacts", "deliveries", "webhooks"),
-    *("users", "audit", "requests", "inbox"),
+    *("users", "audit", "requests", "inbox", "broadcasts"),
 ]
 MARKUP = "<script>alert(1)</script>"
 
@@ -62,10 +62,14 @@ def ids(gateway: Gateway, owner: Customer, enrol: Enrol) -> dict[str, str]:
     [contact] = owner.request("GET", "/contacts").json()["data"]
     person = {"person": "15559996666"}
     suppression = owner.request("POST", "/suppressions", json=person).json()
+    draft = {"name": "Draft", "numberId": owner.number["id"], "type": "text"}
+    draft |= {"text": {"body": "Hello"}, "recipients": [{"to": "15551234567"}]}
+    broadcast = owner.request("POST", "/broadcasts", json=draft).json()
     return {
         "<user_id>": _id(gateway, 'SELECT id FROM "user" ORDER BY id LIMIT 1'),
         "<invitation_id>": _id(gateway, "SELECT id FROM invitation"),
         "<session_id>": _id(gateway, "SELECT id FROM user_session ORDER BY id LIMIT 1"),
+        "<broadcast_id>": broadcast["id"],
         "<contact_id>": contact["id"],
         "<suppression_id>": suppression["id"],
         "<entry_id>": logged(gateway, owner),

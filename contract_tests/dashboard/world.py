@@ -49,6 +49,9 @@ def fill(gateway: Gateway, owner: Customer, receiver: Receiver) -> Ids:
         for hook, state in zip(hooks, ("delivered", "failed", "skipped", "pending"), strict=True)
     ]
     return {
+        "<broadcast_id>": [
+            _broadcast(owner, *actions) for actions in ((), ("start",), ("start", "pause"))
+        ],
         "<webhook_id>": hooks,
         "<message_id>": [message for message in messages if message],
         "<delivery_id>": deliveries,
@@ -90,6 +93,17 @@ def _webhook(owner: Customer, url: str) -> str:
 def _message(owner: Customer, to: str) -> str | None:
     """Send a text. A message that is not accepted is stored too, but has no identifier."""
     identifier: str | None = owner.send(to, "Your order is on its way. " * 3).json().get("id")
+    return identifier
+
+
+def _broadcast(owner: Customer, *actions: str) -> str:
+    """A text to somebody who wrote and to somebody who did not."""
+    people = [{"to": FINE, "reference": "customer-118"}, {"to": SILENT}]
+    asked = {"name": "Late opening", "numberId": owner.number["id"], "type": "text"}
+    asked |= {"text": {"body": "We open at 11 today."}, "recipients": people}
+    identifier: str = owner.request("POST", "/broadcasts", json=asked).json()["id"]
+    for action in actions:
+        owner.request("POST", f"/broadcasts/{identifier}/{action}")
     return identifier
 
 

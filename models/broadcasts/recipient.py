@@ -156,6 +156,12 @@ class BroadcastRecipient(Work):
         return cls.message_id.is_null(is_null=False) & cls.message_id.not_in(messages)
 
     @classmethod
+    def after(cls, list_id: str, last_id: int, limit: int) -> list[Self]:
+        """The next recipients of a list, in their order."""
+        rest = cls.select().where(cls.list_id == list_id, cls.id > last_id)
+        return fetch(rest.order_by(cls.id).limit(limit))
+
+    @classmethod
     def next_due(cls, list_id: str) -> int | None:
         """When the first of those who wait is due, None if nobody waits."""
         query = cls.select(fn.MIN(cls.due_at)).where(cls.list_id == list_id, IS_WAITING)

@@ -391,6 +391,15 @@ class Message(BaseModel):
         return dict(fetch(counts.group_by(cls.status).tuples()))
 
     @classmethod
+    def failures_of_broadcast(cls, broadcast_id: str, most: int) -> list[tuple[str | None, int]]:
+        """The most frequent error codes of a broadcast's failed messages, with their number."""
+        failed = cls.select(cls.error_code, fn.COUNT(SQL("*")).alias("total")).where(
+            IS_OF_BROADCAST, cls.broadcast_id == broadcast_id, cls.status == MessageStatus.FAILED
+        )
+        frequent = failed.group_by(cls.error_code).order_by(SQL("total").desc(), cls.error_code)
+        return list(fetch(frequent.limit(most).tuples()))
+
+    @classmethod
     def remove_unsent(cls, message: "Message") -> bool:
         """Delete a message that certainly was not sent, in the caller's transaction. False if it was."""
         is_it = cls.id == message.id, cls.status.in_(UNSETTLED), cls.wa_message_id.is_null()

@@ -35,6 +35,8 @@ SPANS = {
     "30d": Span("30 days", DAY_MS, 30),
 }
 DEFAULT = "24h"
+# For a broadcast, which may be over in minutes.
+HOUR_BY_MINUTE = Span("1 hour", MINUTE_MS, 60)
 # The steps that show how fast events go out now: the current one, and the one before.
 RECENT = Span("10 minutes", NARROW, 2)
 
@@ -80,6 +82,17 @@ def messages(account_id: str, span: Span, now: int) -> list[Mapping[str, int]]:
         if step * span.step in found:
             found[step * span.step][status] = int(count)
     return list(found.values())
+
+
+def by_minute(account_id: str, broadcast_id: str, span: Span, until: int) -> list[int]:
+    """For each step of the span that ends then, the messages of the broadcast that were sent in it."""
+    starts = span.starts(until)
+    is_it = Message.broadcast_id == broadcast_id, Message.account == account_id
+    query = Message.select(Message.created_at / span.step, fn.COUNT(SQL("*"))).where(
+        *is_it, Message.created_at >= starts[0], Message.created_at < starts[-1] + span.step
+    )
+    found = dict(fetch(query.group_by(SQL("1")).tuples()))
+    return [int(found.get(start // span.step, 0)) for start in starts]
 
 
 def attempts(webhook_ids: Sequence[str], span: Span, now: int) -> list[Attempts]:

@@ -22,6 +22,7 @@ from models.accounts.invitation import Invitation
 from models.accounts.password import PasswordReset
 from models.accounts.user import Role, User
 from models.accounts.user_session import UserSession
+from models.broadcasts.broadcast import Broadcast, BroadcastState
 from models.clock import new_id
 from models.database import writing
 from models.deliveries.delivery import Delivery, DeliveryState
@@ -153,10 +154,19 @@ class World:
                 Delivery.update(state=DeliveryState.FAILED).execute()
             case "switch_on":
                 service.change(Webhook.get_by_id(self.ids["<webhook_id>"]), active=False)
+            case "start_broadcast":
+                self.set_broadcast(BroadcastState.DRAFT)
+            case "resume_broadcast":
+                self.set_broadcast(BroadcastState.PAUSED)
             case "opt_in":
                 with writing():
                     contact = Contact.get_by_id(self.ids["<contact_id>"])
                     contacts.opt(contact, out=True, because=Source.API, at=clock.now())
+
+    def set_broadcast(self, state: BroadcastState) -> None:
+        """Set the state of the broadcast."""
+        is_it = Broadcast.id == self.ids["<broadcast_id>"]
+        Broadcast.update(state=state).where(is_it).execute()
 
     def session(self, user: User) -> str:
         """Another session of the user."""
@@ -187,6 +197,7 @@ def furnish(account: Account, number: Number) -> World:
         "<contact_id>": str(message.contact_id),
         "<number_id>": number.id,
         "<suppression_id>": consent.suppress(account.id, "15559996666", None, None)[0].id,
+        "<broadcast_id>": factories.started(number, "15551234567", "15551234568").id,
         "<key_id>": key.id,
         "<link_id>": SignupLink.open(account, new_id("slug").replace("_", "-")).id,
     }
