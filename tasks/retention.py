@@ -23,6 +23,7 @@ from models.accounts.mail import Mail
 from models.accounts.password import PasswordReset
 from models.accounts.sign_in import PendingSignIn
 from models.accounts.user_session import SignInAttempt, UserSession
+from models.broadcasts.broadcast import Broadcast
 from models.broadcasts.recipients_file import RecipientsFile
 from models.clock import DAY_MS
 from models.database import reading, writing
@@ -180,6 +181,7 @@ def remove_old() -> None:
     _remove("rows of expired files", partial(RecipientsFile.remove_expired, now))
     # Of the totals by time, one step in each round is enough to keep up.
     before = now - get_settings().retention_days * DAY_MS
+    _remove("rows of old broadcasts", partial(Broadcast.remove_old, before))
     # The messages of that day may still be on their way out.
     _remove_oldest(MessageHour.hour, (before - DAY_MS) // HOUR_MS)
     for width, end in ((WIDE, before), (NARROW, now - 2 * WIDE)):

@@ -9,10 +9,13 @@ from peewee import SQL, BigIntegerField, ForeignKeyField, IntegerField, TextFiel
 
 from models import clock
 from models.accounts.account import Account, Owned
+from models.broadcasts.recipient import BroadcastRecipient
 from models.database import database_now, fetch, writing
 from models.decoded import Decoded
 from models.numbers.number import Number
+from models.numbers.pace import Pace
 from models.page import Page, Start, fetch_page
+from models.reports.usage import BroadcastUsage
 
 # As literals, because SQLite uses a partial index only for a condition it can read.
 IS_OPEN = SQL("ended_at IS NULL")
@@ -155,6 +158,30 @@ class Broadcast(Owned):
                 return False
             self.__data__.update(cls.get_by_id(self.id).__data__)
         return True
+
+    @classmethod
+    def remove_old(cls, before: int, limit: int) -> int:
+        """Remove one batch of what ended before a time, or is a draft from before it. Returns how many rows.
+
+        A broadcast goes after the last of its recipients.
+        """
+        is_forgotten = (cls.state == BroadcastState.DRAFT) & (cls.created_at < before)
+        old = cls.select().where((cls.ended_at < before) | is_forgotten).order_by(cls.id).limit(1)
+        removed = 0
+        # A query that ran keeps its rows.
+        while removed < limit and (found := fetch(old.clone())):
+            removed += found[0].remove_part(limit - removed)
+        return removed
+
+    def remove_part(self, limit: int) -> int:
+        """Remove up to ``limit`` recipients, with the last one the broadcast. Returns how many rows."""
+        with writing():
+            removed = BroadcastRecipient.remove_some(self.list_id, limit)
+            if removed < limit:
+                Pace.delete().where(Pace.key == self.id).execute()
+                BroadcastUsage.delete().where(BroadcastUsage.broadcast_id == self.id).execute()
+                removed += int(self.delete_instance())
+        return removed
 
     def end(self) -> bool:
         """End one that is cancelled or expired, in the caller's transaction. Returns whether it had not."""

@@ -180,8 +180,8 @@ class BroadcastRecipient(Work):
         return dict(fetch((waiting + left_out).tuples()))
 
     @classmethod
-    def erase(cls, people: Sequence[str]) -> int:
-        """Forget these people, in the caller's transaction. Who waits gets no message."""
+    def erase(cls, people: Sequence[str], lists: Any) -> int:
+        """Forget these people in the lists of a query, in the caller's transaction. None waits any more."""
         forgotten = {
             "to_number": "",
             "parameters_json": "{}",
@@ -189,7 +189,8 @@ class BroadcastRecipient(Work):
             "message_id": None,
         }
         ended = {"due_at": None, "lease_token": None, "skipped": Skipped.ERASED}
-        return int(cls.update(forgotten | ended).where(cls.to_number.in_(people)).execute())
+        theirs = cls.to_number.in_(people), cls.list_id.in_(lists)
+        return int(cls.update(forgotten | ended).where(*theirs).execute())
 
 
 ADDED = dict.fromkeys(("list_id", "to_number", "parameters_json", "reference"), "text") | {

@@ -15,6 +15,9 @@ from peewee import BigIntegerField, CompositeKey, ForeignKeyField, TextField
 from models import clock, doorbells
 from models.accounts.account import Account, Owned
 from models.accounts.audit import Audit
+from models.broadcasts.broadcast import Broadcast
+from models.broadcasts.recipient import BroadcastRecipient
+from models.broadcasts.recipients_file import RecipientsFile
 from models.database import (
     BaseModel,
     Prepared,
@@ -106,6 +109,8 @@ class Erasure(Owned, Work):
         Contact.delete().where(Contact.id.in_(contact_ids)).execute()
         ContactChange.delete().where(ContactChange.contact_id.in_(contact_ids)).execute()
         OptOutAnswer.delete().where(OptOutAnswer.contact_id.in_(contact_ids)).execute()
+        for lists in _lists_of(contact):
+            BroadcastRecipient.erase(known_ids, lists)
         _forget_opt_outs(contact.account_id, known_ids)
         removed = _remove_events(contact_ids)
         recent = clock.id_bound("msg", clock.now() - LONGEST_SEND_MS)
@@ -230,6 +235,14 @@ def _forget_opt_outs(account_id: str, people: Sequence[str]) -> None:
     others = Contact.of_people(account_id, people)
     left = set(people).difference(*(other.identifiers for other in others))
     Suppression.forget(Account.get_by_id(account_id), left)
+
+
+def _lists_of(contact: Contact) -> tuple[Any, Any]:
+    """The lists of recipients that may have the person: of the number's broadcasts, and of unused files."""
+    theirs = Broadcast.select(Broadcast.list_id).where(Broadcast.number == contact.number_id)
+    is_unused = RecipientsFile.broadcast_id.is_null()
+    uploaded = RecipientsFile.select(RecipientsFile.id)
+    return theirs, uploaded.where(RecipientsFile.account == contact.account_id, is_unused)
 
 
 def _remove_events(subject_ids: Sequence[str]) -> Counter[str]:
