@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -52,6 +53,27 @@ def test_a_number_is_banned_and_reinstated(controls: Page, customer: Customer) -
 
         wait_for(is_known, f"the number {ours}")
         expect(controls.get_by_label(f"+{digits}")).to_have_value(status)
+
+
+def test_the_limits_of_a_number_are_changed(
+    controls: Page, gateway: Gateway, customer: Customer
+) -> None:
+    controls.reload()
+    number_id = gateway.number_id_of(customer)
+    form = controls.locator(f"form[data-path='numbers/{number_id}/limits']")
+
+    def has(rate: int | None) -> bool:
+        [number] = [n for n in _state(gateway, "state")["numbers"] if n["id"] == number_id]
+        found = (number["messaging_limit"], number["throughput_per_second"])
+        return bool(found == ("TIER_10K", rate))
+
+    for typed, rate in (("80", 80), ("", None)):
+        form.get_by_label("Messaging limit").select_option("TIER_10K")
+        form.get_by_label("Messages a second").fill(typed)
+        form.get_by_role("button").click()
+        wait_for(partial(has, rate), f"the limit {rate}")
+        _done(controls)
+        expect(form.get_by_label("Messages a second")).to_have_value(typed)
 
 
 def test_settings_are_changed_and_reset(controls: Page, gateway: Gateway) -> None:
