@@ -63,12 +63,29 @@ class Call(Protocol):
         """The response. A call counts for the rate limit unless ``is_counted``. Raises RateLimitedError."""
 
 
+def in_words(answer: Answer) -> str:
+    """The message of an error, without its place in the request body, which the user did not write."""
+    return without_place(str(answer.error["message"]))
+
+
+def without_place(message: str) -> str:
+    """The message of an error, without the place in the request body that begins it."""
+    place, _, complaint = message.partition(": ")
+    return complaint[:1].upper() + complaint[1:] if place.startswith("Request body") else message
+
+
 def send_message(account: Account, payload: object, key: str) -> Answer:
     """Call the operation that sends a message, with an Idempotency-Key."""
+    return post_json(account, "/messages/send", payload, {"idempotency-key": key})
+
+
+def post_json(
+    account: Account, path: str, payload: object, headers: Mapping[str, str] | None = None
+) -> Answer:
+    """Call an operation with a body in JSON."""
     # JSON escapes a lone surrogate, which UTF-8 cannot encode. The contract refuses it.
     content = json.dumps(payload).encode()
-    body = Body("application/json", len(content), [content])
-    return post(account, "/messages/send", {"idempotency-key": key}, body)
+    return post(account, path, headers or {}, Body("application/json", len(content), [content]))
 
 
 def post(account: Account, path: str, headers: Mapping[str, str], body: Body) -> Answer:

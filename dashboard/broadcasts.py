@@ -4,15 +4,18 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
-from flask import Response
+from flask import Response, request
 
+from dashboard import api_calls
 from dashboard.charts import of_broadcast
+from dashboard.contacts import as_kept
 from dashboard.guard import AGENTS, ALL, BROADCASTERS, account
 from dashboard.list_filters import read_filters
 from dashboard.own_numbers import own_number, own_numbers
-from dashboard.phone import screen_of
+from dashboard.phone import screen_of, template_of
 from dashboard.site import PER_PAGE, FormError, blueprint, confirm, go, mine, offset, show
 from models import clock
+from models.accounts.audit import Audit
 from models.broadcasts.broadcast import CLOSING, Broadcast, BroadcastState
 from models.broadcasts.recipient import BroadcastRecipient
 from models.clock import MINUTE_MS
@@ -140,6 +143,18 @@ def cancel_broadcast(broadcast_id: str) -> Response:
     return go(path_of(row), say="broadcast-cancelled")
 
 
+@blueprint.action("/broadcasts/<broadcast_id>/test", BROADCASTERS, "broadcast.tested")
+def try_broadcast(broadcast_id: str) -> Response:
+    """Send the message of the first recipient to another person, now."""
+    row = find(broadcast_id)
+    to = as_kept(request.form.get("to", "").strip())
+    answer = api_calls.post_json(account(), f"/broadcasts/{row.id}/test", {"to": to})
+    if not answer.is_ok:
+        raise FormError(problems={"to": api_calls.in_words(answer)}, view=broadcast)
+    Audit.record(row.account_id, "broadcast.tested", row.id)
+    return go(path_of(row), say="broadcast-tested")
+
+
 def find(broadcast_id: str) -> Broadcast:
     """The account's broadcast. Ends the request with a 404 page if there is none."""
     return mine(Broadcast.by_id(broadcast_id))
@@ -154,12 +169,14 @@ def page_of(row: Broadcast, **values: Any) -> Response:
     """The page of a broadcast."""
     with reading():
         progress, number = Progress.of(row), own_number(row.number_id)
+        template = template_of(row, number)
         state: dict[str, Any] = {
             "shown": broadcast_object(row, progress),
             "left_out": progress.left_out,
             "number": number,
             "most_rate": allowed_rate(number),
-            "screen": screen_of(row, number),
+            "sent_template": template,
+            "screen": screen_of(row, template),
             "chart": of_broadcast(row) if row.started_at else None,
             "causes": Message.failures_of_broadcast(row.id, MOST_CAUSES),
         }

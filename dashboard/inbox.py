@@ -12,23 +12,24 @@ from itertools import groupby
 
 from flask import Response, abort, g, request
 
-from dashboard.api_calls import Answer, send_message
+from dashboard.api_calls import Answer, in_words, send_message
 from dashboard.guard import AGENTS, ALL, account
 from dashboard.messages import STATUS_LIKELY_MS
 from dashboard.own_numbers import own_number, own_numbers
 from dashboard.replies import MEDIA, request_body, send_media
 from dashboard.site import PER_PAGE, FormError, blueprint, go, mine, show
+from dashboard.template_choices import approved_templates, chosen_template
 from models import clock
 from models.accounts.audit import Audit
 from models.clock import timestamp
-from models.database import reading, writing
+from models.database import reading
 from models.errors import RateLimitedError
 from models.messages import targets
 from models.messages.contact import Contact
 from models.messages.contact_search import conversations, messages_before
 from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Direction, Message
-from models.messages.template import Template, TemplateList, TemplateStatus
+from models.messages.template import Template
 from models.numbers.number import Number, NumberStatus
 from models.page import Newest
 from resources.call import last_calls
@@ -39,7 +40,6 @@ from services.template_slots import slots
 PATH = "/dashboard/inbox"
 REPLIED = "contact.replied"
 MAX_TEXT, MAX_CAPTION, MAX_LINK, MAX_PARAMETER = 4096, 1024, 8192, 1024
-MOST_TEMPLATES = 100
 KINDS = {"text": "Text", "media": "Image or file", "template": "Template"}
 CONFLICT, TOO_MANY = 409, 429
 KEY = re.compile(r"[\w-]{1,64}", re.ASCII)
@@ -120,8 +120,8 @@ def _outcome(row: Contact, answer: Answer, key: str) -> Response:
         raise FormError(CHANGED)
     if answer.status == TOO_MANY:
         after = int(answer.headers.get("retry-after", RETRY_AFTER))
-        raise RateLimitedError(_in_words(answer), retry_after=after)
-    raise FormError(_in_words(answer))
+        raise RateLimitedError(in_words(answer), retry_after=after)
+    raise FormError(in_words(answer))
 
 
 def _is_sent_by_its_twin(answer: Answer) -> bool:
@@ -129,28 +129,10 @@ def _is_sent_by_its_twin(answer: Answer) -> bool:
     return answer.status == CONFLICT and "retry-after" in answer.headers
 
 
-def _in_words(answer: Answer) -> str:
-    """The message of an error, without its place in the request body, which the user did not write."""
-    message = str(answer.error["message"])
-    place, _, complaint = message.partition(": ")
-    return complaint[:1].upper() + complaint[1:] if place.startswith("Request body") else message
-
-
 def _chosen(row: Contact, typed: Mapping[str, str]) -> Template | None:
-    if typed.get("reply") != "template" or not typed.get("template"):
+    if typed.get("reply") != "template":
         return None
-    found = mine(Template.by_id(typed["template"]))
-    if found.waba_id != Number.get_by_id(row.number_id).waba_id:
-        abort(404)
-    return found
-
-
-def _templates(number: Number) -> list[Template]:
-    """The templates that the number can send. If they were never read, the worker reads them now."""
-    if TemplateList.of(number) is None and number.status == NumberStatus.ACTIVE:
-        with writing():
-            TemplateList.ask(number)
-    return Template.search(number, MOST_TEMPLATES, 0, status=TemplateStatus.APPROVED).rows
+    return chosen_template(Number.get_by_id(row.number_id), typed.get("template"))
 
 
 def _page(row: Contact, typed: Mapping[str, str]) -> Response:
@@ -179,7 +161,7 @@ def _page(row: Contact, typed: Mapping[str, str]) -> Response:
         typed=typed,
         once=g.get("once", request.form.get("once")) or secrets.token_urlsafe(18),
         media=MEDIA,
-        templates=_templates(number) if kind == "template" else [],
+        templates=approved_templates(number) if kind == "template" else [],
         chosen=template,
         slots=slots(template.components) if template else [],
         is_live=before is None and is_fresh,

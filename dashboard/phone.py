@@ -23,12 +23,19 @@ class Screen:
     buttons: tuple[str, ...] = ()
 
 
-def screen_of(broadcast: Broadcast, number: Number) -> Screen | None:
-    """The message of the first recipient. None if the number has no such template any more."""
+def template_of(broadcast: Broadcast, number: Number) -> Template | None:
+    """The template that a broadcast sends. None if it sends a text, or the number has it no more."""
+    if broadcast.type != "template":
+        return None
+    content = broadcast.content
+    return Template.find(number, content["name"], content["language"]["code"])
+
+
+def screen_of(broadcast: Broadcast, template: Template | None) -> Screen | None:
+    """The message of the first recipient. None if its template is not known."""
     content = filled(broadcast.content_json, BroadcastRecipient.first_parameters(broadcast.list_id))
     if broadcast.type == "text":
         return Screen(content["body"])
-    template = Template.find(number, content["name"], content["language"]["code"])
     return None if template is None else template_screen(template, content)
 
 

@@ -4,6 +4,7 @@ from flask import Response, abort
 
 from dashboard import (  # noqa: F401 - importing a module registers its views
     audit,
+    broadcast_wizard,
     broadcasts,
     contacts,
     deliveries,

@@ -44,8 +44,11 @@ def faults(page: Page, name: str) -> list[str]:
 
 def leave(page: Page) -> None:
     """Stop automatic reloads: a page that is left during a load logs a failed request."""
-    if page.locator("#live[hx-get]").count():
-        page.evaluate("document.getElementById('live')?.remove()")
+    parts = "[hx-trigger^=every]"
+    if page.locator(parts).count():
+        page.evaluate(
+            "parts => document.querySelectorAll(parts).forEach(part => part.remove())", parts
+        )
         page.wait_for_load_state("networkidle")
 
 

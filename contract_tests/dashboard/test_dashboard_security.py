@@ -8,6 +8,7 @@ import pytest
 import requests
 from flask import Flask
 
+from contract_tests.dashboard.broadcast_steps import approve_template, uploaded
 from contract_tests.dashboard.conftest import SETTINGS, Enrol, mailing
 from contract_tests.dashboard.person import SESSION, Person
 from contract_tests.dashboard.world import logged
@@ -65,7 +66,9 @@ def ids(gateway: Gateway, owner: Customer, enrol: Enrol) -> dict[str, str]:
     draft = {"name": "Draft", "numberId": owner.number["id"], "type": "text"}
     draft |= {"text": {"body": "Hello"}, "recipients": [{"to": "15551234567"}]}
     broadcast = owner.request("POST", "/broadcasts", json=draft).json()
+    approve_template(owner)
     return {
+        "<file_id>": uploaded(gateway, owner),
         "<user_id>": _id(gateway, 'SELECT id FROM "user" ORDER BY id LIMIT 1'),
         "<invitation_id>": _id(gateway, "SELECT id FROM invitation"),
         "<session_id>": _id(gateway, "SELECT id FROM user_session ORDER BY id LIMIT 1"),

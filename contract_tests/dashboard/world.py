@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from contract_tests.dashboard.broadcast_steps import PEOPLE, approve_template, uploaded
 from contract_tests.dashboard.person import Person
 from contract_tests.harness import (
     WAIT_SECONDS,
@@ -23,6 +24,9 @@ REFUSED, FAILED, SILENT, AMBIGUOUS, FINE = (
     "15550100004",
     "15551234567",
 )
+
+# Some rows are wrong or twice, and a value is missing.
+WRONG_PEOPLE = f"{PEOPLE}15551234501,Ana,5 %\n0049 171 1234567,Cal,5 %\n15551234503,Dan,\n"
 
 
 def answers(released: threading.Event) -> Callable[[Received], Reply]:
@@ -48,7 +52,11 @@ def fill(gateway: Gateway, owner: Customer, receiver: Receiver) -> Ids:
         _delivery(owner, hook, state)
         for hook, state in zip(hooks, ("delivered", "failed", "skipped", "pending"), strict=True)
     ]
+    approve_template(owner)
     return {
+        "<file_id>": [
+            uploaded(gateway, owner, list_) for list_ in (PEOPLE, WRONG_PEOPLE, "phone\nnobody\n")
+        ],
         "<broadcast_id>": [
             _broadcast(owner, *actions) for actions in ((), ("start",), ("start", "pause"))
         ],

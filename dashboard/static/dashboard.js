@@ -88,6 +88,12 @@ const [short, generic] = ["short", "longGeneric"].map((timeZoneName) => new Intl
 const zone = short === "UTC" ? short : generic;
 const STEPS = [["min", 60_000, 60], ["h", 3_600_000, 24], ["d", 86_400_000, 7]];
 
+// Forms with a time offer the reader's time zone first.
+for (const select of document.querySelectorAll("select[data-own-zone]")) {
+  const own = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if ([...select.options].some((option) => option.value === own)) select.value = own;
+}
+
 function ago(at) {
   const passed = Date.now() - at;
   if (Math.abs(passed) < 60_000) return passed < 0 ? "in a moment" : "just now";

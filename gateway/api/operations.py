@@ -28,6 +28,8 @@ LIVE = "/dashboard/live/stream"
 REPLY_WITH_MEDIA = "/dashboard/inbox/<contact_id>/media"
 # Of the view import_suppressions.
 IMPORT_SUPPRESSIONS = "/dashboard/suppressions/import"
+# Of the view upload_recipients.
+UPLOAD_RECIPIENTS = "/dashboard/broadcasts/new"
 TRANSFERS = frozenset({"uploadMedia", "downloadMedia", "importSuppressions", "uploadRecipients"})
 # They wait for the network or for a name server, possibly for seconds.
 WAIT_FOR_OTHERS = TRANSFERS | {
@@ -101,6 +103,7 @@ UPLOADS = {
     for route, view in (
         (REPLY_WITH_MEDIA, "reply_with_media"),
         (IMPORT_SUPPRESSIONS, "import_suppressions"),
+        (UPLOAD_RECIPIENTS, "upload_recipients"),
     )
 }
 NOT_FOUND = Operation(UNKNOWN, refusal=HTTPException(404))

@@ -76,7 +76,9 @@ def test_an_action_writes_one_audit_row_with_user_action_and_address(
     [row] = _rows_of(owner)
     assert (row.account_id, row.actor) == (owner.account_id, owner.actor("127.0.0.1"))
     assert row.action == RULES[view.name].change
-    if "_id>" in view.route and "session" not in view.route:
+    # The path of a new broadcast names its list of recipients.
+    is_new = view.name == "create_broadcast"
+    if "_id>" in view.route and "session" not in view.route and not is_new:
         assert str(row.subject) in world.path(view)
     secrets = [key.digest for key in ApiKey.all()]
     for word in (*secrets, PASSWORD, "mk_live_", "whsec_", "/invitation/", "/password/"):

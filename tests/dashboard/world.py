@@ -1,11 +1,14 @@
 """Calls of every view of the dashboard: its address, and the form that makes it succeed."""
 
+import asyncio
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
 from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from flask import Flask
 from flask.testing import FlaskClient
@@ -14,6 +17,8 @@ from werkzeug.test import TestResponse
 from dashboard import api_calls, guard, overview
 from dashboard.cookies import session_token
 from dashboard.urls import RULES, blueprint
+from gateway.http.exception_handlers import as_api_error
+from handlers.broadcasts import create_broadcast
 from models import clock
 from models.accounts import two_factor
 from models.accounts.account import Account, ApiKey
@@ -27,14 +32,17 @@ from models.clock import new_id
 from models.database import writing
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.webhook import Webhook
+from models.errors import DomainError
 from models.messages.contact import Contact, Source
+from models.messages.template import Template
 from models.numbers.number import Number
 from models.numbers.signup import SignupLink
 from models.reports.recipient import Recipient
 from resources.sample import sample_event
-from services import consent, contacts
+from services import consent, contacts, recipient_files
 from services import webhooks as service
 from tests import factories
+from tests.fake_templates import definition, known
 from tests.people import PASSWORD, app_code, elsewhere, member, with_two_factor
 from webhooks.kinds import EventKind
 
@@ -54,6 +62,8 @@ FORMS: dict[str, dict[str, str]] = {
     "create_webhook": {"url": "http://127.0.0.1:9/another", "events": "message.sent"},
     "change_webhook": {"url": "http://127.0.0.1:9/hook", "events": "message.read"},
     "create_key": {"name": "another"},
+    "create_broadcast": {"name": "another", "start": "now", "hours": "any"},
+    "try_broadcast": {"to": "15551234567"},
     "create_link": {"slug": "another"},
     "send_composed": {"payload": sample_event(EventKind.MESSAGE_SENT, 0)},
     "reply": {"reply": "text", "text": "Hello", "once": "once"},
@@ -82,8 +92,28 @@ def application() -> Flask:
     app.extensions[guard.EXTENSION] = _session_of
     app.extensions[guard.REFUSAL] = lambda _environ: None
     app.extensions[overview.EXTENSION] = lambda _account: (100, 99, clock.now() // 1000)
-    app.extensions[api_calls.EXTENSION] = lambda *_, **__: api_calls.Answer(200, {}, b"{}")
+    app.extensions[api_calls.EXTENSION] = call_api
     return app
+
+
+def call_api(
+    account: Account,
+    path: str,
+    _headers: Mapping[str, str],
+    body: api_calls.Body,
+    *,
+    is_counted: bool,
+) -> api_calls.Answer:
+    """Run the operation that creates a broadcast. Others succeed without an effect."""
+    assert is_counted or path
+    if path != "/broadcasts":
+        return api_calls.Answer(200, {}, b"{}")
+    try:
+        made = asyncio.run(create_broadcast(account.id, json.loads(b"".join(body.pieces))))
+    except DomainError as error:
+        refusal = as_api_error(error, "", "")
+        return api_calls.Answer(refusal.status, {}, refusal.body.encode())
+    return api_calls.Answer(made.status_code, {}, bytes(made.body))
 
 
 def _session_of(environ: Mapping[str, str]) -> UserSession | None:
@@ -130,6 +160,11 @@ class World:
         form: dict[str, Any] = {"csrf_token": form_token(browser), **FORMS.get(view.name, {})}
         if view.name == "redeliver_selected":
             form["id"] = self.ids["<delivery_id>"]
+        if view.name == "upload_recipients":
+            form |= {
+                "pasted": "15551234567",
+                **dict(parse_qsl(urlsplit(self.ids["<file_id>"]).query)),
+            }
         if view.name == "import_suppressions":
             form["file"] = (BytesIO(b"person\n15559997777\n"), "list.csv")
         if view.name == "switch_account":
@@ -183,7 +218,13 @@ def furnish(account: Account, number: Number) -> World:
     someone = member(account, Role.VIEWER, "someone")
     invitation, invited = Invitation.open(account, "guest@example.com", Role.AGENT)
     recipient = Recipient.enter(account.id, "waiting@example.com")
+    known(number, definition())
+    chosen = {"number_id": number.id, "template": Template.get().id}
+    people = BytesIO(b"phone,name,order\n15551234567,Ana,42\n")
+    file = recipient_files.upload(account.id, people, "list.csv")
     ids = {
+        # The page has the choices of earlier steps in its URL.
+        "<file_id>": f"{file.id}?{urlencode(chosen)}",
         "<user_id>": someone.id,
         "<invitation_id>": invitation.id,
         "invitation/<token>": f"invitation/{invited}",
