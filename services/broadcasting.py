@@ -5,6 +5,7 @@ network, like that of a request (services.sending). If the process dies in betwe
 ``unknown`` and is settled by its status. It is never sent again.
 """
 
+import asyncio
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -30,11 +31,18 @@ from models.numbers.number import Number, NumberStatus
 from models.reports.usage import counting
 from networks import exceptions as network
 from networks.exceptions import ContentError
-from networks.interface import Halt, OutboundMessage, Sender, TemplateDefinition, Templates
+from networks.interface import (
+    Acceptance,
+    Halt,
+    OutboundMessage,
+    Sender,
+    TemplateDefinition,
+    Templates,
+)
 from networks.registry import described, network_of
 from resources.number import status_reason
 from services import consent, contacts, local_hours, number_status, storage, template_copy
-from services.message_status import emit_message, record_acceptance
+from services.message_status import emit_message, record_acceptances
 from services.network_failures import failure_of, sender_of
 from services.sending import Send, call_network, record_at_once, record_later
 from services.templates import MARKETING
@@ -53,6 +61,8 @@ MOST_TEXT = 4_096
 PAIR_PAUSE_MS, THROTTLED_PAUSE_MS, UNREACHED_PAUSE_MS = 60_000, 1_000, 5_000
 # The network says that the number reached its limit, and not until when.
 LIMIT_PAUSE_MS = 3_600_000
+# Accepted messages that one transaction records, and the time in which they gather.
+MOST_RECORDED, GATHER_SECONDS = 64, 0.02
 # The part of a messaging limit that must be free before a broadcast continues.
 LEAST_FREE = 10
 
@@ -376,7 +386,59 @@ def _check_text(content: Any) -> None:
         raise _LeftOutError(Skipped.INVALID, f"The text has {length:,} characters.")
 
 
-async def hand_over(broadcast: Broadcast, send: Send) -> Effect:
+class Outcomes:
+    """Records the messages that the network accepted, those together that end together."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[Send, Acceptance, asyncio.Future[None]]] = []
+        self._task: asyncio.Task[None] | None = None
+
+    async def record(self, send: Send, accepted: Acceptance) -> None:
+        """Record one. Returns when it is recorded."""
+        done = asyncio.get_running_loop().create_future()
+        self._waiting.append((send, accepted, done))
+        if self._task is None:
+            self._task = asyncio.create_task(self._record_all())
+        await done
+
+    async def _record_all(self) -> None:
+        while self._waiting:
+            # Those that end at the same moment.
+            await asyncio.sleep(GATHER_SECONDS)
+            some, self._waiting = self._waiting[:MOST_RECORDED], self._waiting[MOST_RECORDED:]
+            await self._record(some)
+        self._task = None
+
+    async def _record(self, some: list[tuple[Send, Acceptance, asyncio.Future[None]]]) -> None:
+        """Record some together. If that fails, each alone, so that a bad one affects no other."""
+        try:
+            await _record_accepted([(send, accepted) for send, accepted, _ in some])
+        except Exception as error:  # noqa: BLE001 - raised again in the callers
+            if len(some) == 1:
+                some[0][2].set_exception(error)
+                return
+            for each in some:
+                await self._record([each])
+        else:
+            for *_, done in some:
+                done.set_result(None)
+
+
+async def _record_accepted(some: Sequence[tuple[Send, Acceptance]]) -> None:
+    rows = [(send.message, accepted, send.contact) for send, accepted in some]
+    by_account: dict[str, list[tuple[Message, Acceptance, Contact]]] = {}
+    for row in rows:
+        by_account.setdefault(row[0].account_id, []).append(row)
+    keys = [key for message, accepted, _ in rows for key in (message.id, accepted.wa_message_id)]
+
+    def record() -> None:
+        for theirs in by_account.values():
+            record_acceptances(theirs)
+
+    await _record(rows[0][0].id, lambda: write(record, *keys), keys)
+
+
+async def hand_over(broadcast: Broadcast, send: Send, outcomes: Outcomes) -> Effect:
     """Call the network for a stored message, and record the outcome. Returns what it means for the next.
 
     It waits until the outcome is recorded, also while the database is away.
@@ -393,9 +455,7 @@ async def hand_over(broadcast: Broadcast, send: Send) -> Effect:
         halted = HaltedError(PauseCode.ACCOUNT, error.message)
         await _record(message.id, partial(_take_back, broadcast, message, 0))
         return Effect(halted=halted)
-    keys = message.id, accepted.wa_message_id
-    accept = partial(record_acceptance, message, accepted, send.contact)
-    await _record(message.id, lambda: write(accept, *keys), keys)
+    await outcomes.record(send, accepted)
     return Effect()
 
 

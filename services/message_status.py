@@ -39,6 +39,29 @@ def record_acceptance(
     if fresh is None:
         message.wa_message_id = accepted.wa_message_id
         return message
+    _record_accepted(fresh, accepted, contact, now, webhooks)
+    return fresh
+
+
+def record_acceptances(accepted: Sequence[tuple[Message, Acceptance, Contact]]) -> None:
+    """Record the acceptance of messages of one account, like ``record_acceptance``, in fewer queries."""
+    if not accepted:
+        return
+    webhooks = list(webhooks_of.execute(accepted[0][0].account_id))
+    rows = Message.rows_sent([], [message.id for message, _, _ in accepted])
+    fresh, now = {row.id: row for row in rows}, clock.now()
+    for message, acceptance, contact in accepted:
+        if message.id in fresh:
+            _record_accepted(fresh[message.id], acceptance, contact, now, webhooks)
+
+
+def _record_accepted(
+    fresh: Message,
+    accepted: Acceptance,
+    contact: Contact | None,
+    now: int,
+    webhooks: Iterable[Webhook],
+) -> None:
     if contact is None or contact.id != fresh.contact_id:
         contact = Contact.by_id(fresh.contact_id)
     else:
@@ -49,7 +72,6 @@ def record_acceptance(
         with writing():
             contacts.learn(contact, identity, Source.SEND, now)
     _accept(fresh, accepted, now, contact, webhooks)
-    return fresh
 
 
 class SentMessages:

@@ -33,6 +33,7 @@ from services.broadcasting import (
     CopyDoubtedError,
     Effect,
     HaltedError,
+    Outcomes,
     begin,
     hand_over,
 )
@@ -98,6 +99,7 @@ class Engine:
         self._tasks: set[asyncio.Task[None]] = set()
         self._ended = asyncio.Event()
         self._room = asyncio.Semaphore(MOST_IN_FLIGHT)
+        self._outcomes = Outcomes()
         self._database = ThreadPoolExecutor(1, thread_name_prefix="broadcasts-db")
         self._thread = threading.Thread(target=self._main, name="broadcasts", daemon=True)
 
@@ -238,7 +240,7 @@ class Engine:
         await asyncio.sleep(at - self.loop.time())
         try:
             async with self._room:
-                effect = await hand_over(run.broadcast, send)
+                effect = await hand_over(run.broadcast, send, self._outcomes)
             if effect.slows:
                 highest = allowed_rate(send.number) * MARGIN
                 slow_down = partial(Pace.slow_down, send.number.id, highest)

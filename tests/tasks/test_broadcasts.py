@@ -171,6 +171,24 @@ def test_a_message_with_an_unknown_outcome_is_never_repeated(
     assert counts_of(row)["unknown"] == 1
 
 
+def test_an_outcome_that_cannot_be_recorded_affects_no_other(
+    engine: Engine, number: Number, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def send(_sender: Sender, message: OutboundMessage) -> Acceptance:
+        is_one_of_two = message.to in {"4915100000003", "4915100000004"}
+        return Acceptance("wamid.same" if is_one_of_two else f"wamid.{message.to}")
+
+    monkeypatch.setattr(scripted, "send", send)
+    row = broadcast(number, 30)
+
+    def are_recorded() -> bool:
+        engine.look()
+        return counts_of(row)["sent"] == 29
+
+    until(are_recorded, "the others are recorded")
+    assert counts_of(row)["pending"] == 1
+
+
 def test_a_refused_message_is_the_outcome_of_its_recipient(
     engine: Engine, number: Number, scripted: Scripted
 ) -> None:
