@@ -13,6 +13,7 @@ from dashboard.site import blueprint, show
 from dashboard.webhooks import FAILING, OFF, PARTLY, state_of
 from models import clock
 from models.accounts.account import Account, ApiKey
+from models.broadcasts.broadcast import Broadcast
 from models.database import reading
 from models.deliveries.backlog import failed_in_a_day, oldest_waiting
 from models.deliveries.webhook import Deactivation, Webhook
@@ -136,6 +137,7 @@ def _attention(
         *_webhooks(webhooks),
         *_waiting(webhooks),
         *_templates(account_id, numbers),
+        *_broadcasts(account_id),
     ]
     return sorted(items, key=lambda item: URGENCY.index(item.kind))
 
@@ -196,3 +198,9 @@ def _templates(account_id: str, numbers: Sequence[Number]) -> Iterator[Item]:
         if template.waba_id in of_business:
             link = f"/dashboard/numbers/{of_business[template.waba_id]}/templates"
             yield Item("template", template.status.lower(), "bad", template, link)
+
+
+def _broadcasts(account_id: str) -> Iterator[Item]:
+    for broadcast in Broadcast.stopped([account_id]):
+        link = f"/dashboard/broadcasts/{broadcast.id}"
+        yield Item("broadcast", "paused", "warn", broadcast, link)

@@ -84,7 +84,7 @@ def broadcast_object(broadcast: Broadcast, progress: Progress | None = None) -> 
         "type": broadcast.type,
         "body": broadcast.content,
         "status": broadcast.state,
-        "reason": _reason_of(broadcast),
+        "reason": reason_of(broadcast),
         "counts": counts,
         "skipped": [{"reason": reason, "count": count} for reason, count in left_out.items()],
         "usage": [
@@ -127,7 +127,8 @@ def _pace_of(broadcast: Broadcast) -> float:
     return round(min(now, broadcast.rate or now), 1)
 
 
-def _reason_of(broadcast: Broadcast) -> dict[str, Any] | None:
+def reason_of(broadcast: Broadcast) -> dict[str, Any] | None:
+    """The BroadcastReason object of a paused broadcast, otherwise None."""
     if broadcast.reason is None:
         return None
     text = REASONS[PauseCode(broadcast.reason)].format(broadcast.detail or "")

@@ -1,4 +1,4 @@
-"""Detects incidents of webhooks, numbers and templates, and notifies people at their beginning and end.
+"""Detects incidents of webhooks, numbers, templates and broadcasts, and notifies people of begin and end.
 
 It has its own thread in the worker, so a mail server that hangs delays only other notifications. The code for
 messages and events does not know of incidents.
@@ -16,6 +16,7 @@ from models import clock
 from models.accounts.audit import Audit
 from models.accounts.mail import Mail, Purpose
 from models.accounts.secret import SecretUnreadableError
+from models.broadcasts.broadcast import Broadcast
 from models.database import progress, reading, writing
 from models.deliveries.webhook import Deactivation, Webhook
 from models.errors import RateLimitedError
@@ -23,6 +24,7 @@ from models.messages.template import IS_REJECTED, Template
 from models.numbers.number import Number, NumberStatus
 from models.reports.incident import AlertTarget, Incident, IncidentKind
 from networks.registry import network_of
+from resources.broadcast import reason_of
 from resources.number import problem_object, status_reason
 from services import mailing, recipients
 from services.fair_share import Share
@@ -134,7 +136,7 @@ def watch() -> None:
     with reading():
         if not AlertTarget.accounts().exists():
             return
-        found = dict([*_webhooks(), *_numbers(), *_callbacks(), *_templates()])
+        found = dict([*_webhooks(), *_numbers(), *_callbacks(), *_templates(), *_broadcasts()])
     known = {(i.account_id, i.kind, i.subject): i for i in Incident.open()}
     new = {key: texts for key, texts in found.items() if texts and key not in known}
     gone = [incident for key, incident in known.items() if key not in found]
@@ -232,3 +234,15 @@ def _templates() -> Iterator[Trouble]:
             f"Reason: {reason}. Correct it and submit it again.",
             "/dashboard/",
         )
+
+
+def _broadcasts() -> Iterator[Trouble]:
+    for broadcast in Broadcast.stopped(AlertTarget.accounts()):
+        if reason := reason_of(broadcast):
+            yield _trouble(
+                broadcast,
+                IncidentKind.BROADCAST_PAUSED,
+                f"Broadcast paused: {broadcast.name}",
+                reason["message"],
+                f"/dashboard/broadcasts/{broadcast.id}",
+            )

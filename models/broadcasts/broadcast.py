@@ -115,10 +115,11 @@ class Broadcast(Owned):
         return fetch(cls.select().where(IS_OPEN, cls.state.in_(states)).order_by(cls.id))
 
     @classmethod
-    def stopped(cls) -> list[Self]:
-        """Those that paused for a reason other than a person's request."""
+    def stopped(cls, accounts: Any) -> list[Self]:
+        """Those of these accounts, which may be a query, that paused for a reason other than a request."""
         is_it = cls.state == BroadcastState.PAUSED, cls.reason != PauseCode.BY_USER
-        return fetch(cls.select().where(IS_OPEN, *is_it))
+        stopped = cls.select().where(IS_OPEN, *is_it, cls.account.in_(accounts))
+        return fetch(stopped.order_by(cls.id))
 
     @classmethod
     def due(cls) -> list[Self]:

@@ -30,6 +30,7 @@ class IncidentKind(StrEnum):
     NUMBER_BANNED = "number_banned"
     NUMBER_CALLBACKS = "number_callbacks"
     TEMPLATE_REJECTED = "template_rejected"
+    BROADCAST_PAUSED = "broadcast_paused"
 
 
 class AlertTarget(BaseModel):

@@ -9,6 +9,7 @@ from flask.testing import FlaskClient
 
 from dashboard.overview import EXTENSION
 from models.accounts.account import Account, ApiKey
+from models.broadcasts.broadcast import PauseCode
 from models.database import writing
 from models.deliveries.attempt import record_outcomes
 from models.deliveries.claim import Terms
@@ -17,7 +18,8 @@ from models.messages.message import MessageStatus
 from models.numbers.number import Number, NumberStatus
 from models.reports.activity import SPANS
 from models.reports.usage import UsageTotal, day_of
-from services import storage
+from services import broadcasts, storage
+from services.broadcasting import HaltedError
 from tests import factories
 from tests.conftest import Clock, Configure
 from tests.dashboard.conftest import Visit
@@ -148,6 +150,16 @@ def test_templates_that_cannot_be_sent_need_attention(visit: Visit, number: Numb
     assert [line.split()[0] for line in found] == ["rejected", "paused", "disabled"]
     assert "Template a1_rejected (en_US)" in found[0]
     assert f'href="/dashboard/numbers/{number.id}/templates"' in page
+
+
+def test_a_broadcast_that_paused_by_itself_needs_attention(visit: Visit, number: Number) -> None:
+    asked, stopped = (factories.started(number, "15551234567") for _ in range(2))
+    broadcasts.pause(asked)
+    broadcasts.halt(stopped.id, HaltedError(PauseCode.NUMBER, "The owner left."))
+    page = visit("")
+    assert f"/dashboard/broadcasts/{stopped.id}" in page
+    assert f"/dashboard/broadcasts/{asked.id}" not in page
+    assert "The owner left." in page
 
 
 def test_a_long_list_of_problems_is_folded_after_the_first(visit: Visit, account: Account) -> None:

@@ -7,11 +7,13 @@ import pytest
 
 from models import database
 from models.accounts.account import Account
+from models.broadcasts.broadcast import PauseCode
 from models.database import writing
 from models.deliveries.webhook import Deactivation, Webhook, note_success
 from models.numbers.number import Number, NumberStatus
 from models.reports.incident import AlertTarget, Incident, IncidentKind
-from services import mailing, notify
+from services import broadcasts, mailing, notify
+from services.broadcasting import HaltedError
 from tests import factories
 from tests.conftest import Clock, Configure
 from tests.fake_templates import definition, known
@@ -153,6 +155,26 @@ def test_a_rejected_template_is_reported(number: Number, mail: MailServer) -> No
     assert title.endswith(": order_shipped (en_US)")
     assert Incident.get().kind == IncidentKind.TEMPLATE_REJECTED
     known(number, definition(status="APPROVED"), definition("b", template_id="2"))
+    notify.look()
+    assert _titles(mail)[1:] == [f"Resolved: {title}"]
+
+
+def test_a_broadcast_that_paused_by_itself_is_reported_until_it_continues(
+    number: Number, mail: MailServer
+) -> None:
+    row = factories.started(number, "15551234567")
+    broadcasts.pause(row)
+    notify.look()
+    assert mail.mails == [], "a person asked for it"
+    broadcasts.resume(row)
+    broadcasts.halt(row.id, HaltedError(PauseCode.QUALITY, "RED"))
+    for _ in range(2):
+        notify.look()
+    [title] = _titles(mail)
+    assert title.endswith(f": {row.name}")
+    assert Incident.get().kind == IncidentKind.BROADCAST_PAUSED
+    assert f"/dashboard/broadcasts/{row.id}" in mail.mails[0].get_content()
+    broadcasts.resume(row)
     notify.look()
     assert _titles(mail)[1:] == [f"Resolved: {title}"]
 
