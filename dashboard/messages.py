@@ -13,6 +13,7 @@ from dashboard.list_filters import read_filters
 from dashboard.own_numbers import own_number
 from dashboard.site import PER_PAGE, blueprint, mine, offset, show
 from models import clock
+from models.broadcasts.broadcast import Broadcast
 from models.database import reading
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.event import Event
@@ -31,14 +32,17 @@ ATTEMPT_LIKELY_MS = 60_000
 UNDER_WAY = {MessageStatus.PENDING, MessageStatus.SENT, MessageStatus.DELIVERED}
 _USER_ID = re.compile(r"[A-Z]{2}\.(ENT\.)?[A-Za-z0-9]+", re.ASCII)
 LEAST_PHONE_DIGITS = 7
+# The newest ones, as choices of a filter.
+MOST_BROADCASTS = 20
 
 
 @blueprint.page("/messages", ALL)
 def messages() -> Response:
     """The account's messages that match the filter, newest first."""
-    chosen, times, problems = read_filters(FILTERS, "number_id", "find")
+    chosen, times, problems = read_filters(FILTERS, "number_id", "broadcast_id", "find")
     if chosen["number_id"]:
         chosen["number_id"] = own_number(chosen["number_id"]).id
+    offered = _broadcasts(chosen["broadcast_id"])
     found = Page[Message]([], 0, PER_PAGE, 0) if problems else _find(chosen, times)
     is_new = not any(chosen.values()) and not found.total
     return show(
@@ -49,6 +53,7 @@ def messages() -> Response:
         chosen=chosen,
         problems=problems,
         numbers=Number.all(account().id),
+        broadcasts=offered,
         kinds=FILTERS,
         snippet=first_message(account().id) if is_new else None,
         recipient=RECIPIENT,
@@ -66,6 +71,7 @@ def message(message_id: str) -> Response:
         "message.html",
         message=row,
         number=Number.by_id(row.number_id),
+        broadcast=Broadcast.by_id(row.broadcast_id) if row.broadcast_id else None,
         contact=Contact.find(row.contact_id) if row.contact_id else None,
         quoted=Message.by_id(row.quoted_id),
         steps=row.history(),
@@ -74,13 +80,25 @@ def message(message_id: str) -> Response:
     )
 
 
+def _broadcasts(chosen: str) -> dict[str, str]:
+    """The names of the newest broadcasts by identifier, and of the chosen one.
+
+    Ends the request with a 404 page if there is no such broadcast.
+    """
+    rows = Broadcast.search(account().id, MOST_BROADCASTS, 0, None, None).rows
+    if chosen and chosen not in {row.id for row in rows}:
+        rows.append(mine(Broadcast.by_id(chosen)))
+    return {row.id: row.name for row in rows}
+
+
 def _people(rows: Sequence[Message]) -> dict[str, Contact]:
     with reading():
         return Contact.by_ids(row.contact_id for row in rows)
 
 
 def _find(chosen: dict[str, str], times: dict[str, int | None]) -> Page[Message]:
-    wanted: dict[str, Any] = {name: chosen[name] or None for name in ("number_id", *FILTERS)}
+    names = "number_id", "broadcast_id", *FILTERS
+    wanted: dict[str, Any] = {name: chosen[name] or None for name in names}
     return _matching(chosen["find"], wanted | times, PER_PAGE, offset())
 
 

@@ -16,6 +16,7 @@ from dashboard.own_numbers import own_numbers
 from dashboard.site import SEARCH as PATH
 from dashboard.site import blueprint, go, show
 from models.accounts.account import ApiKey
+from models.broadcasts.broadcast import Broadcast
 from models.deliveries.attempt import Attempt
 from models.deliveries.delivery import Delivery
 from models.deliveries.event import Event
@@ -40,6 +41,7 @@ PAGES: dict[str, tuple[str, Callable[[str], Any]]] = {
     "wh": ("webhooks", Webhook.by_id),
     "ctc": ("contacts", Contact.find),
     "sl": ("links", SignupLink.by_id),
+    "bc": ("broadcasts", Broadcast.by_id),
     "dlv": ("deliveries", Delivery.find),
     "key": ("keys", ApiKey.by_id),
 }

@@ -98,7 +98,7 @@ def test_a_page_counts_recipients_by_outcome_cause_and_reason(number: Number, vi
         "Skipped": "1",
         "Waiting": "0",
     }
-    assert "find=131026" in page
+    assert f"broadcast_id={row.id}&amp;find=131026" in page
     assert "Opted out" in page
 
 

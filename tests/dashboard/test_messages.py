@@ -39,6 +39,22 @@ def _advance(message: Message, status: MessageStatus, clock: Clock) -> None:
         message.advance(status, at=clock.advance())
 
 
+def test_messages_of_a_broadcast_are_found_and_lead_to_it(visit: Visit, number: Number) -> None:
+    broadcast = factories.started(number, "15551230001")
+    theirs, other = (factories.outbound(number, to) for to in ("15551230001", "15551230002"))
+    with writing():
+        is_theirs = Message.id == theirs.id
+        Message.update(broadcast_id=broadcast.id).where(is_theirs).execute()
+    page = visit(f"messages?broadcast_id={broadcast.id}")
+    assert f"/dashboard/messages/{theirs.id}" in page
+    assert f"/dashboard/messages/{other.id}" not in page
+    assert f'value="{broadcast.id}" selected' in page
+    assert f"/dashboard/broadcasts/{broadcast.id}" in visit(f"messages/{theirs.id}")
+    assert "/dashboard/broadcasts/" not in visit(f"messages/{other.id}").split("<main", 1)[1]
+    rival = factories.active_number(Account.open("Rival", "pro"), "1009", "2009")
+    visit(f"messages?broadcast_id={factories.started(rival, '15551230001').id}", 404)
+
+
 def test_an_unfinished_message_page_refreshes_until_the_message_is_read(
     number: Number, clock: Clock, shown: Shown
 ) -> None:

@@ -55,7 +55,9 @@ def test_an_identifier_leads_to_its_page(
     )
     [attempt] = Attempt.of(delivery)
     key, link = ApiKey.issue(account, "test")[0], SignupLink.open(account, "acme")
+    broadcast = factories.broadcast(number, "15551234567")
     pages = {
+        broadcast.id: f"broadcasts/{broadcast.id}",
         message.id: f"messages/{message.id}",
         number.id: f"numbers/{number.id}",
         webhook.id: f"webhooks/{webhook.id}",
