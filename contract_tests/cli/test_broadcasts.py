@@ -1,5 +1,6 @@
 """``gateway broadcasts``, over the API."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,36 @@ def test_a_broadcast_is_paused_resumed_and_cancelled(developer: Developer) -> No
     assert "cancelled" in developer.text("broadcasts", "recipients", made["id"])
 
 
+def _write(developer: Developer, *rows: str) -> str:
+    """The path of a file of recipients."""
+    path = developer.folder / "customers.csv"
+    path.write_text("\n".join(["Phone;Name;Day", *rows]))
+    return str(path)
+
+
+def test_the_recipients_of_a_file_get_its_columns(developer: Developer) -> None:
+    file = _write(developer, f"{PEOPLE[0]};Maria;Friday", f"+{PEOPLE[1]};Jan;Monday")
+    mapped = ("--column", "Name=1", "--column", "Day=2")
+    made = developer.json("broadcasts", "create", *TEMPLATE, "--file", file, *mapped, "--start")
+    developer.run("broadcasts", "watch", made["id"])
+    listed = developer.json("broadcasts", "recipients", made["id"])
+    assert [each["to"] for each in listed] == [*PEOPLE]
+    sent = {each["id"]: each for each in developer.json("messages", "--type", "template")}
+    messages = [sent[each["messageId"]] for each in listed]
+    texts = [[p["text"] for p in m["body"]["components"][0]["parameters"]] for m in messages]
+    assert texts == [["Maria", "Friday"], ["Jan", "Monday"]]
+
+
+def test_wrong_rows_are_refused_unless_they_are_left_out(developer: Developer) -> None:
+    file = _write(developer, f"{PEOPLE[0]};Maria;Friday", "0171 234567;Jan;Monday")
+    mapped = ("--column", "Name=1", "--column", "Day=2")
+    words = ("broadcasts", "create", *TEMPLATE, "--file", file, *mapped)
+    assert "Line 3, Phone: " in developer.refuse(*words)
+    status, printed, said = developer.run(*words, "--skip-wrong", "--json")
+    assert (status, json.loads(printed)["counts"]["total"]) == (0, 1)
+    assert said.startswith("Left out: Line 3, Phone: ")
+
+
 def test_it_can_start_at_a_time_and_expire(developer: Developer) -> None:
     day = datetime.now(UTC).date() + timedelta(days=10)
     ends = day + timedelta(days=1)
@@ -85,8 +116,13 @@ def test_it_can_start_at_a_time_and_expire(developer: Developer) -> None:
         [*TEMPLATE, "--to", PEOPLE[0], "--fixed", "1"],
         [*TEMPLATE[:2], "--to", PEOPLE[0], *TEXTS, "--local-hours", "9-18"],
         [*TEMPLATE, *TEXTS],
+        [*TEMPLATE, *TEXTS, "--to", PEOPLE[0], "--file", __file__],
+        [*TEMPLATE, *TEXTS, "--to", PEOPLE[0], "--column", "Name=1"],
     ],
-    ids=["variable missing", "variable unknown", "no text", "hours", "no recipients"],
+    ids=[
+        *("variable missing", "variable unknown", "no text", "hours"),
+        *("no recipients", "two kinds of recipients", "a column without a file"),
+    ],
 )
 def test_wrong_usage_ends_with_status_2(developer: Developer, arguments: list[str]) -> None:
     developer.refuse("broadcasts", "create", *arguments, status=2)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
@@ -70,6 +71,19 @@ def test_the_program_sends_a_file(customer: Customer, tmp_path: Path) -> None:
     sent = _run("photo.png", customer, tmp_path).strip()
     assert customer.request("GET", f"/messages/{sent}").json()["type"] == "image"
     assert (tmp_path / "usage.csv").read_text().count("\n") > 1
+
+
+def test_the_program_sends_to_the_people_of_a_file(customer: Customer, tmp_path: Path) -> None:
+    (tmp_path / "customers.csv").write_text(f"phone,name,day\n{PERSON},Maria,Friday\n")
+    made = _run("customers.csv", customer, tmp_path).strip()
+
+    def messages() -> list[dict[str, Any]]:
+        found = customer.request("GET", f"/messages?broadcastId={made}").json()["data"]
+        return [message for message in found if message["status"] != "pending"]
+
+    [message] = wait_for(messages, "the message of the broadcast")
+    [body] = message["body"]["components"]
+    assert [parameter["text"] for parameter in body["parameters"]] == ["Maria", "Friday"]
 
 
 def test_the_program_continues_after_it_was_killed(customer: Customer, tmp_path: Path) -> None:

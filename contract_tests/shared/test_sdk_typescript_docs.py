@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,10 +10,10 @@ from contract_tests.clients.doc_programs import Reader, write
 from contract_tests.clients.sdk import compiled, installed
 from contract_tests.clients.toolbox import PROGRAMS
 from contract_tests.doc_blocks import blocks
-from contract_tests.harness import Gateway
+from contract_tests.harness import Gateway, wait_for
 
 PAGE = "docs/sdk-typescript.md"
-FILES = ("send.mts", "follow.mts", "files.mts")
+FILES = ("send.mts", "follow.mts", "files.mts", "broadcast.mts")
 
 
 def programs(page: str = PAGE) -> list[str]:
@@ -49,3 +50,15 @@ def test_the_programs_send_follow_and_upload(folder: Path, reader: Reader) -> No
     [sent] = reader.customer.request("GET", "/messages?direction=OUTBOUND").json()["data"]
     assert [line.split()[0] for line in listed] == [sent["id"]]
     assert uploaded.isdigit()
+
+
+def test_the_program_sends_to_the_people_of_a_file(folder: Path, reader: Reader) -> None:
+    (folder / "customers.csv").write_text("phone,name,day\n15551234567,Maria,Friday\n")
+    [made] = reader.run(folder, ("node", "out/broadcast.mjs"))
+
+    def recipients() -> Any:
+        path = f"/broadcasts/{made}/recipients?status=read"
+        return reader.customer.request("GET", path).json()["data"]
+
+    [recipient] = wait_for(recipients, "a message that is read")
+    assert recipient["parameters"] == {"name": "Maria", "day": "Friday"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.cli import broadcasts
+from gateway.cli import broadcast_view
 from messaging_gateway_client import Client
 
 
@@ -52,13 +52,13 @@ Follow = Callable[..., tuple[Any, str]]
 @pytest.fixture
 def follow(monkeypatch: pytest.MonkeyPatch) -> Follow:
     """Follow a broadcast from its first state on."""
-    monkeypatch.setattr(broadcasts, "POLL_SECONDS", 0)
+    monkeypatch.setattr(broadcast_view, "POLL_SECONDS", 0)
 
     def see(first: Any, *states: Any) -> tuple[Any, str]:
         terminal = _Terminal()
         monkeypatch.setattr("sys.stderr", terminal)
         with _Gateway(*states) as client:
-            return broadcasts.follow(client, first), terminal.getvalue()
+            return broadcast_view.follow(client, first), terminal.getvalue()
 
     return see
 
