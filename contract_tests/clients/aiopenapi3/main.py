@@ -112,7 +112,7 @@ def summary(event: Any) -> Told:
             told = data.phoneNumber
         case "template":
             told = data.name
-        case "contact":
+        case "contact" | "broadcast":
             told = data.numberId
         case _:
             told = data.fromNumber

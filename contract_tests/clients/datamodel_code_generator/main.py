@@ -116,7 +116,7 @@ def summary(event: schemas.Event) -> Told:
         told = data.phone_number
     elif isinstance(data, schemas.Template):
         told = data.name
-    elif isinstance(data, schemas.Contact):
+    elif isinstance(data, schemas.Contact | schemas.Broadcast):
         told = data.number_id
     else:
         told = data.from_number

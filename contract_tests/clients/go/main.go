@@ -223,6 +223,12 @@ func tell(event gateway.Event) story.Told {
 		return story.Told{happened.Event, happened.Data.Id, happened.Data.Name}
 	case *gateway.ContactUpdatedEvent:
 		return story.Told{happened.Event, happened.Data.Id, happened.Data.NumberId}
+	case *gateway.BroadcastStartedEvent:
+		return story.Told{happened.Event, happened.Data.Id, happened.Data.NumberId}
+	case *gateway.BroadcastPausedEvent:
+		return story.Told{happened.Event, happened.Data.Id, happened.Data.NumberId}
+	case *gateway.BroadcastCompletedEvent:
+		return story.Told{happened.Event, happened.Data.Id, happened.Data.NumberId}
 	case *gateway.NumberUpdatedEvent:
 		return story.Told{happened.Event, happened.Data.Id, happened.Data.PhoneNumber}
 	}

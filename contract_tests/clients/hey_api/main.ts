@@ -45,6 +45,9 @@ export function tell(event: Event): string {
     case "template.updated":
       return event.data.name;
     case "contact.updated":
+    case "broadcast.started":
+    case "broadcast.paused":
+    case "broadcast.completed":
       return event.data.numberId;
     default:
       return event.data.fromNumber;

@@ -60,13 +60,14 @@ interface Page {
 }
 
 type NumberKind = `number.${"activated" | "disconnected" | "banned" | "updated"}`;
+type BroadcastKind = `broadcast.${"started" | "paused" | "completed"}`;
 type MessageKind = `message.${"sent" | "delivered" | "read" | "failed" | "echoed" | "edited" | "deleted"}`;
 
 /** What the story reads of an event. A generated `Event` must be one of these. */
 export type Event =
   | { event: NumberKind; data: ConnectedNumber }
   | { event: "template.updated"; data: { id: string; name: string } }
-  | { event: "contact.updated"; data: { id: string; numberId: string } }
+  | { event: "contact.updated" | BroadcastKind; data: { id: string; numberId: string } }
   | { event: "message.received"; data: { id: string; fromNumber: string; body: Record<string, unknown> } }
   | { event: MessageKind | "call.updated"; data: { id: string; fromNumber: string } };
 
@@ -168,6 +169,9 @@ function told({ event, data }: Event): Told {
     case "template.updated":
       return [event, data.id, data.name];
     case "contact.updated":
+    case "broadcast.started":
+    case "broadcast.paused":
+    case "broadcast.completed":
       return [event, data.id, data.numberId];
     default:
       return [event, data.id, data.fromNumber];

@@ -33,6 +33,9 @@ var (
 		gateway.EventKindNumberUpdated,
 		gateway.EventKindTemplateUpdated,
 		gateway.EventKindContactUpdated,
+		gateway.EventKindBroadcastStarted,
+		gateway.EventKindBroadcastPaused,
+		gateway.EventKindBroadcastCompleted,
 	}
 )
 
@@ -263,6 +266,12 @@ func tell(event gateway.Event) story.Told {
 	case gateway.TemplateUpdatedEvent:
 		return story.Told{string(happened.Event), happened.Data.Id, happened.Data.Name}
 	case gateway.ContactUpdatedEvent:
+		return story.Told{string(happened.Event), happened.Data.Id, happened.Data.NumberId}
+	case gateway.BroadcastStartedEvent:
+		return story.Told{string(happened.Event), happened.Data.Id, happened.Data.NumberId}
+	case gateway.BroadcastPausedEvent:
+		return story.Told{string(happened.Event), happened.Data.Id, happened.Data.NumberId}
+	case gateway.BroadcastCompletedEvent:
 		return story.Told{string(happened.Event), happened.Data.Id, happened.Data.NumberId}
 	}
 	log.Fatal("an event of no kind")

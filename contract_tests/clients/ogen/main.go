@@ -244,6 +244,9 @@ func tell(event gateway.WebhookEvent) story.Told {
 	number := func(data gateway.ConnectedNumber) story.Told {
 		return story.Told{string(event.Type), string(data.ID), string(data.PhoneNumber)}
 	}
+	broadcast := func(data gateway.Broadcast) story.Told {
+		return story.Told{string(event.Type), string(data.ID), string(data.NumberId)}
+	}
 	switch event.Type {
 	case gateway.MessageReceivedEventWebhookEvent:
 		return message(event.MessageReceivedEvent.Data)
@@ -278,6 +281,12 @@ func tell(event gateway.WebhookEvent) story.Told {
 	case gateway.ContactUpdatedEventWebhookEvent:
 		contact := event.ContactUpdatedEvent.Data
 		return story.Told{string(event.Type), string(contact.ID), string(contact.NumberId)}
+	case gateway.BroadcastStartedEventWebhookEvent:
+		return broadcast(event.BroadcastStartedEvent.Data)
+	case gateway.BroadcastPausedEventWebhookEvent:
+		return broadcast(event.BroadcastPausedEvent.Data)
+	case gateway.BroadcastCompletedEventWebhookEvent:
+		return broadcast(event.BroadcastCompletedEvent.Data)
 	}
 	log.Fatal("an event of no kind")
 	return story.Told{}

@@ -27,6 +27,9 @@ from messaging_gateway_client.api.webhooks import (
     test_webhook,
 )
 from messaging_gateway_client.models import (
+    BroadcastCompletedEvent,
+    BroadcastPausedEvent,
+    BroadcastStartedEvent,
     CallUpdatedEvent,
     CaptionedMediaByLink,
     CompleteSignupRequest,
@@ -104,6 +107,7 @@ from standardwebhooks import Webhook as Signature
 NumberEvent = (
     NumberActivatedEvent | NumberDisconnectedEvent | NumberBannedEvent | NumberUpdatedEvent
 )
+BroadcastEvent = BroadcastStartedEvent | BroadcastPausedEvent | BroadcastCompletedEvent
 Event = (
     MessageReceivedEvent
     | MessageSentEvent
@@ -117,6 +121,7 @@ Event = (
     | NumberEvent
     | TemplateUpdatedEvent
     | ContactUpdatedEvent
+    | BroadcastEvent
 )
 Request = (
     SendTextRequest
@@ -143,6 +148,9 @@ PARSERS: dict[EventKind, Callable[[dict[str, Any]], Event]] = {
     EventKind.TEMPLATE_UPDATED: TemplateUpdatedEvent.from_dict,
     EventKind.NUMBER_UPDATED: NumberUpdatedEvent.from_dict,
     EventKind.CONTACT_UPDATED: ContactUpdatedEvent.from_dict,
+    EventKind.BROADCAST_STARTED: BroadcastStartedEvent.from_dict,
+    EventKind.BROADCAST_PAUSED: BroadcastPausedEvent.from_dict,
+    EventKind.BROADCAST_COMPLETED: BroadcastCompletedEvent.from_dict,
 }
 
 RECIPIENT = "15551234567"
@@ -189,7 +197,7 @@ def told(event: Event) -> list[str]:
         return [event.event.value, event.data.id, event.data.phone_number]
     if isinstance(event, TemplateUpdatedEvent):
         return [event.event.value, event.data.id, event.data.name]
-    if isinstance(event, ContactUpdatedEvent):
+    if isinstance(event, ContactUpdatedEvent | BroadcastEvent):
         return [event.event.value, event.data.id, event.data.number_id]
     return [event.event.value, event.data.id, event.data.from_number]
 

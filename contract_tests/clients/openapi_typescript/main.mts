@@ -97,6 +97,9 @@ function told(event: Event): Told {
     case "template.updated":
       return [event.event, event.data.id, event.data.name];
     case "contact.updated":
+    case "broadcast.started":
+    case "broadcast.paused":
+    case "broadcast.completed":
       return [event.event, event.data.id, event.data.numberId];
     default:
       return [event.event, event.data.id, event.data.fromNumber];
@@ -245,6 +248,9 @@ async function createWebhook(): Promise<Schemas["Webhook"]> {
     "template.updated",
     "number.updated",
     "contact.updated",
+    "broadcast.started",
+    "broadcast.paused",
+    "broadcast.completed",
   ];
   const body = { url: setting("RECEIVER_URL"), events };
   const params = { header: { "Idempotency-Key": "crm" } };

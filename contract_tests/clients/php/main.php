@@ -38,6 +38,9 @@ const EVENTS = [
     'template.updated' => Model\TemplateUpdatedEvent::class,
     'number.updated' => Model\NumberUpdatedEvent::class,
     'contact.updated' => Model\ContactUpdatedEvent::class,
+    'broadcast.started' => Model\BroadcastStartedEvent::class,
+    'broadcast.paused' => Model\BroadcastPausedEvent::class,
+    'broadcast.completed' => Model\BroadcastCompletedEvent::class,
 ];
 
 /** The actions of the platform and the recipient, which are not in the gateway's contract. */
@@ -162,7 +165,7 @@ function tell(Model\ModelInterface $event): array
     $phone = match (true) {
         $about instanceof Model\Message, $about instanceof Model\Call => $about->getFromNumber(),
         $about instanceof Model\Template => $about->getName(),
-        $about instanceof Model\Contact => $about->getNumberId(),
+        $about instanceof Model\Contact, $about instanceof Model\Broadcast => $about->getNumberId(),
         default => $about->getPhoneNumber(),
     };
     return [$event->getEvent(), $about->getId(), $phone];

@@ -13,6 +13,9 @@ from typing import Any
 import urllib3
 from openapi_client import (
     ApiClient,
+    BroadcastCompletedEvent,
+    BroadcastPausedEvent,
+    BroadcastStartedEvent,
     CaptionedMediaByLink,
     CompleteSignupRequest,
     Configuration,
@@ -110,6 +113,7 @@ NUMBER_EVENTS = (
     NumberBannedEvent,
     NumberUpdatedEvent,
 )
+BROADCAST_EVENTS = (BroadcastStartedEvent, BroadcastPausedEvent, BroadcastCompletedEvent)
 
 
 def told(event: Event) -> list[str]:
@@ -120,7 +124,7 @@ def told(event: Event) -> list[str]:
         return [happened.event, happened.data.id, happened.data.phone_number]
     if isinstance(happened, TemplateUpdatedEvent):
         return [happened.event, happened.data.id, happened.data.name]
-    if isinstance(happened, ContactUpdatedEvent):
+    if isinstance(happened, (ContactUpdatedEvent, *BROADCAST_EVENTS)):
         return [happened.event, happened.data.id, happened.data.number_id]
     return [happened.event, happened.data.id, happened.data.from_number]
 

@@ -116,7 +116,7 @@ end
 def tell(event)
   about = event.data
   return [event.event, about.id, about.name] if about.is_a?(Template)
-  return [event.event, about.id, about.number_id] if about.is_a?(Contact)
+  return [event.event, about.id, about.number_id] if about.is_a?(Contact) || about.is_a?(Broadcast)
 
   [event.event, about.id, about.is_a?(Message) || about.is_a?(Call) ? about.from_number : about.phone_number]
 end

@@ -13,7 +13,7 @@ use serde_json::{from_str, from_value, json, Value};
 
 const RECIPIENT: &str = "15551234567";
 const PICTURE: &str = "https://example.com/parcel.png";
-const KINDS: [EventKind; 15] = [
+const KINDS: [EventKind; 18] = [
     EventKind::MessageReceived,
     EventKind::MessageSent,
     EventKind::MessageDelivered,
@@ -29,6 +29,9 @@ const KINDS: [EventKind; 15] = [
     EventKind::TemplateUpdated,
     EventKind::NumberUpdated,
     EventKind::ContactUpdated,
+    EventKind::BroadcastStarted,
+    EventKind::BroadcastPaused,
+    EventKind::BroadcastCompleted,
 ];
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -222,6 +225,9 @@ enum Happened {
     TemplateUpdated(TemplateUpdatedEvent),
     NumberUpdated(NumberUpdatedEvent),
     ContactUpdated(ContactUpdatedEvent),
+    BroadcastStarted(BroadcastStartedEvent),
+    BroadcastPaused(BroadcastPausedEvent),
+    BroadcastCompleted(BroadcastCompletedEvent),
 }
 
 fn parse(event: Value) -> Result<Happened> {
@@ -241,6 +247,9 @@ fn parse(event: Value) -> Result<Happened> {
         "template.updated" => Happened::TemplateUpdated(from_value(event)?),
         "number.updated" => Happened::NumberUpdated(from_value(event)?),
         "contact.updated" => Happened::ContactUpdated(from_value(event)?),
+        "broadcast.started" => Happened::BroadcastStarted(from_value(event)?),
+        "broadcast.paused" => Happened::BroadcastPaused(from_value(event)?),
+        "broadcast.completed" => Happened::BroadcastCompleted(from_value(event)?),
         unknown => return Err(format!("an unknown event: {unknown}").into()),
     })
 }
@@ -249,6 +258,7 @@ fn parse(event: Value) -> Result<Happened> {
 fn tell(event: Happened) -> Value {
     let message = |kind: &str, message: &Message| json!([kind, message.id, message.from_number]);
     let number = |kind: &str, number: &ConnectedNumber| json!([kind, number.id, number.phone_number]);
+    let broadcast = |kind: &str, broadcast: &Broadcast| json!([kind, broadcast.id, broadcast.number_id]);
     match event {
         Happened::Received(event) => message("message.received", &event.data),
         Happened::Sent(event) => message("message.sent", &event.data),
@@ -265,6 +275,9 @@ fn tell(event: Happened) -> Value {
         Happened::TemplateUpdated(event) => json!(["template.updated", event.data.id, event.data.name]),
         Happened::NumberUpdated(event) => number("number.updated", &event.data),
         Happened::ContactUpdated(event) => json!(["contact.updated", event.data.id, event.data.number_id]),
+        Happened::BroadcastStarted(event) => broadcast("broadcast.started", &event.data),
+        Happened::BroadcastPaused(event) => broadcast("broadcast.paused", &event.data),
+        Happened::BroadcastCompleted(event) => broadcast("broadcast.completed", &event.data),
     }
 }
 

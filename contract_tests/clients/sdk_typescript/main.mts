@@ -72,6 +72,9 @@ function told(event: Event): Told {
     case "template.updated":
       return [event.event, event.data.id, event.data.name];
     case "contact.updated":
+    case "broadcast.started":
+    case "broadcast.paused":
+    case "broadcast.completed":
       return [event.event, event.data.id, event.data.numberId];
     default:
       return [event.event, event.data.id, event.data.fromNumber];
@@ -173,6 +176,9 @@ async function createWebhook(): Promise<Schemas["Webhook"]> {
     "template.updated",
     "number.updated",
     "contact.updated",
+    "broadcast.started",
+    "broadcast.paused",
+    "broadcast.completed",
   ];
   return await gateway.createWebhook({ body: { url: setting("RECEIVER_URL"), events } });
 }

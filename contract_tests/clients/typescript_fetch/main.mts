@@ -103,6 +103,9 @@ function told(event: Event): Told {
     case "template.updated":
       return [event.event, event.data.id, event.data.name];
     case "contact.updated":
+    case "broadcast.started":
+    case "broadcast.paused":
+    case "broadcast.completed":
       return [event.event, event.data.id, event.data.numberId];
     default:
       return [event.event, event.data.id, event.data.fromNumber];

@@ -222,6 +222,9 @@ public class Main {
     if (happened instanceof TemplateUpdatedEvent e) return of(e.getEvent(), e.getData());
     if (happened instanceof NumberUpdatedEvent e) return of(e.getEvent(), e.getData());
     if (happened instanceof ContactUpdatedEvent e) return of(e.getEvent(), e.getData());
+    if (happened instanceof BroadcastStartedEvent e) return of(e.getEvent(), e.getData());
+    if (happened instanceof BroadcastPausedEvent e) return of(e.getEvent(), e.getData());
+    if (happened instanceof BroadcastCompletedEvent e) return of(e.getEvent(), e.getData());
     throw new AssertionError("an event of no kind");
   }
 
@@ -239,6 +242,10 @@ public class Main {
 
   private static List<String> of(Object kind, Contact contact) {
     return List.of(kind.toString(), contact.getId(), contact.getNumberId());
+  }
+
+  private static List<String> of(Object kind, Broadcast broadcast) {
+    return List.of(kind.toString(), broadcast.getId(), broadcast.getNumberId());
   }
 
   private static List<String> of(Object kind, Template template) {
