@@ -254,7 +254,7 @@ def _suppress(customer: Customer) -> str:
 def _upload(customer: Customer) -> str:
     """A file of recipients of the customer."""
     files = {"file": ("list.csv", f"to\n{PERSON}\n")}
-    answer = customer.request("POST", "/recipient-files", files=files)
+    answer = customer.request("POST", "/broadcasts/files", files=files)
     return str(answer.json()["id"])
 
 

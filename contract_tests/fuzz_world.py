@@ -95,7 +95,7 @@ def _resources(customer: Customer, receiver: Receiver, name: str) -> dict[str, s
 def _upload(customer: Customer) -> str:
     """The identifier of a file of recipients."""
     files = {"file": ("list.csv", f"to\n{PERSON}\n")}
-    answer = customer.request("POST", "/recipient-files", files=files)
+    answer = customer.request("POST", "/broadcasts/files", files=files)
     return str(answer.json()["id"])
 
 

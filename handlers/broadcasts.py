@@ -58,7 +58,7 @@ async def create_broadcast(
 async def upload_recipients(
     user: str, payload: Request, to_column: str | None = None, country: str | None = None
 ) -> tuple[dict[str, Any], int]:
-    """POST /recipient-files."""
+    """POST /broadcasts/files."""
     async with payload.form(**MOST_PARTS) as form:
         part = file_of(form)
         name = part.filename or ""

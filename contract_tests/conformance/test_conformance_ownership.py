@@ -147,7 +147,7 @@ def own_ids(api: Api, number: dict[str, str], own_hook: Hook) -> dict[str, str]:
         "webhook": own_hook.id,
         "delivery": own_hook.deliveries()[0]["id"],
         "suppression": api.post("/suppressions", 201, json={"person": new_recipient()})["id"],
-        "file": api.post("/recipient-files", 201, files={"file": ("list.csv", "to\n")})["id"],
+        "file": api.post("/broadcasts/files", 201, files={"file": ("list.csv", "to\n")})["id"],
         "broadcast": api.post("/broadcasts", 201, json=NEW_BROADCAST | {"numberId": number["id"]})[
             "id"
         ],

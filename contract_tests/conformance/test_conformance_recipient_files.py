@@ -4,7 +4,7 @@ import pytest
 
 from contract_tests.conformance.exchange import Api
 
-PATH = "/recipient-files"
+PATH, FILES = "/broadcasts/files", "/recipient-files"
 NOTHING = "rf_01JD5Z8K4T9QW3X7VB2N6M1R0P"
 
 
@@ -21,8 +21,8 @@ def test_a_file_is_uploaded_and_read(api: Api, content: bytes, kind: str, encodi
     assert (made["kind"], made["encoding"], made["toColumn"]) == (kind, encoding, "Phone")
     assert (made["rows"], made["recipients"], made["errors"]) == (1, 1, [])
     assert [column["name"] for column in made["columns"]] == ["Name"]
-    assert api.get(f"{PATH}/{made['id']}") == made
-    api.get(f"{PATH}/{NOTHING}", 404)
+    assert api.get(f"{FILES}/{made['id']}") == made
+    api.get(f"{FILES}/{NOTHING}", 404)
 
 
 def test_wrong_rows_are_listed_with_the_number_of_the_country(api: Api) -> None:

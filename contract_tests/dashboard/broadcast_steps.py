@@ -35,7 +35,7 @@ def approve_template(owner: Customer) -> None:
 def uploaded(gateway: Gateway, owner: Customer, text: str = PEOPLE) -> str:
     """Upload a list. Returns the end of the URL of its page, with the choices before it."""
     files = {"file": ("customers.csv", text.encode())}
-    file_id = owner.request("POST", "/recipient-files", files=files).json()["id"]
+    file_id = owner.request("POST", "/broadcasts/files", files=files).json()["id"]
     return f"{file_id}?{urlencode(choices(gateway, owner))}"
 
 

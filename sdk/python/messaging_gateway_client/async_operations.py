@@ -848,7 +848,7 @@ class AsyncOperations:
         found: types.RecipientsFile = await self._json(
             Request(
                 "POST",
-                "/recipient-files",
+                "/broadcasts/files",
                 query={"toColumn": to_column, "country": country},
                 file=file,
                 seconds=timeout,

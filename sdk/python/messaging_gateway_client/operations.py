@@ -834,7 +834,7 @@ class Operations:
         found: types.RecipientsFile = self._json(
             Request(
                 "POST",
-                "/recipient-files",
+                "/broadcasts/files",
                 query={"toColumn": to_column, "country": country},
                 file=file,
                 seconds=timeout,

@@ -763,7 +763,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/recipient-files": {
+    "/broadcasts/files": {
         parameters: {
             query?: never;
             header?: never;

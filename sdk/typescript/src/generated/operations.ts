@@ -168,7 +168,7 @@ export const OPERATIONS = {
   importSuppressions: ["POST", "/suppressions/import", "json", 0],
   exportSuppressions: ["GET", "/suppressions/export", "text", 0],
   deleteSuppression: ["DELETE", "/suppressions/{suppression_id}", "none", 0],
-  uploadRecipients: ["POST", "/recipient-files", "json", 0],
+  uploadRecipients: ["POST", "/broadcasts/files", "json", 0],
   getRecipientsFile: ["GET", "/recipient-files/{file_id}", "json", 0],
   listWebhooks: ["GET", "/webhooks", "json", 0],
   createWebhook: ["POST", "/webhooks", "json", 1],
