@@ -27,11 +27,12 @@ def strict_text() -> str:
 
 @cache
 def error_codes() -> dict[int, str]:
-    """The error code of each status, from the examples of the contract's responses."""
+    """The error code of each status, from the examples of the contract's errors."""
     examples = [
         example["value"]["error"]
         for response in load_contract()["components"]["responses"].values()
         for media in response.get("content", {}).values()
+        if media["schema"] == {"$ref": "#/components/schemas/ErrorResponse"}
         for example in media["examples"].values()
     ]
     return {error["status"]: error["code"] for error in examples}
