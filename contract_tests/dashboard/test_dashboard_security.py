@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 from collections.abc import Iterator
+from urllib.parse import quote
 
 import pytest
 import requests
@@ -138,7 +139,7 @@ def test_a_page_without_a_session_leads_to_the_sign_in_and_back(
     asked = _fill(path, ids)
     answer = requests.get(gateway.url + asked, timeout=WAIT_SECONDS, allow_redirects=False)
     assert answer.status_code == 303
-    expected = SIGN_IN if asked == "/dashboard/" else f"{SIGN_IN}?next={asked}"
+    expected = SIGN_IN if asked == "/dashboard/" else f"{SIGN_IN}?next={quote(asked, safe='/')}"
     assert answer.headers["Location"] == expected
     assert answer.content == b""
 

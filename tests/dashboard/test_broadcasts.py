@@ -109,6 +109,7 @@ def test_the_chart_shows_messages_by_the_minute_of_this_broadcast_alone(
     factories.outbound(number, CAL)
     for to, ago in ((ANA, 5), (BEN, 7)):
         record(row, to, MessageStatus.SENT, created_at=now.now() - ago * now.MINUTE_MS)
+    assert "figures-table" not in visit(f"broadcasts/{row.id}?part=counts")
     page = visit(f"broadcasts/{row.id}")
     table = page[page.index("figures-table") : page.index("</table>")]
     values = re.findall(r"<td>(\w+)</td>", table)
