@@ -17,9 +17,9 @@ from dashboard.broadcasts import PATH
 from dashboard.guard import BROADCASTERS, account
 from dashboard.own_numbers import own_numbers
 from dashboard.phone import Screen, filled, template_screen
-from dashboard.schedules import RATES, read_schedule, zones
+from dashboard.schedules import read_schedule, zones
 from dashboard.site import FormError, blueprint, go, mine, show
-from dashboard.template_choices import approved_templates, chosen_template
+from dashboard.template_choices import approved_templates, chosen_template, is_reading
 from models import clock
 from models.broadcasts.recipient import BroadcastRecipient
 from models.broadcasts.recipients_file import RecipientsFile
@@ -34,8 +34,8 @@ from services.phone_numbers import person_of
 from services.recipient_rows import TO
 from services.template_slots import Slot, content_of, slots
 
-# Characters. Flask reads a form of 500 kB.
-MOST_PASTED = 200_000
+# Characters. Flask reads a form of up to 500 kB, and a character has up to 4 bytes.
+MOST_PASTED = 100_000
 MAX_NAME, MAX_VALUE = 128, 1024
 # The suffix of a field with the same text for everybody, next to that of the column.
 TEXT = "-text"
@@ -70,6 +70,8 @@ def new_broadcast() -> Response:
         chosen=template,
         screen=template_screen(template, {}) if template else None,
         most_pasted=MOST_PASTED,
+        replaces=request.values.get("replaces", ""),
+        is_reading=number is not None and is_reading(number),
     )
 
 
@@ -86,6 +88,7 @@ def upload_recipients() -> Response:
         if isinstance(error, RateLimitedError):
             raise
         raise FormError(api_calls.without_place(error.message)) from None
+    _discard_replaced()
     return go(_path_of(row, chosen.query))
 
 
@@ -110,7 +113,6 @@ def set_up_broadcast(file_id: str) -> Response:
         screen=_screen(file, chosen, taken, values),
         is_complete=all(values.values()) and not {*values.values()} & {*map(_placeholder, empty)},
         zones=zones(),
-        rates=RATES,
         most_rate=allowed_rate(chosen.number),
         max_name=MAX_NAME,
         max_value=MAX_VALUE,
@@ -136,10 +138,8 @@ def create_broadcast(file_id: str) -> Response:
         **schedule,
     }
     answer = api_calls.post_json(account(), "/broadcasts", body)
-    if not answer.is_ok and (used := _file(file_id).broadcast_id):
-        # The form was sent twice.
-        return go(f"{PATH}/{used}")
     if not answer.is_ok:
+        # If the form was sent twice, its page leads to the broadcast of the first time.
         raise FormError(api_calls.in_words(answer))
     return go(f"{PATH}/{answer.json['id']}", say="broadcast-created")
 
@@ -170,6 +170,13 @@ def _recipients() -> tuple[IO[bytes], str]:
     # A column of phone numbers needs no line with its name.
     text = f"{TO}\n{pasted}" if person_of(first) else pasted
     return BytesIO(text.encode(errors="replace")), "pasted.csv"
+
+
+def _discard_replaced() -> None:
+    """Remove the list that another one replaces: an account keeps only a few that no broadcast uses."""
+    row = RecipientsFile.by_id(request.form.get("replaces", ""))
+    if row is not None and row.account_id == account().id and row.broadcast_id is None:
+        recipient_files.discard(row)
 
 
 def _file(file_id: str) -> RecipientsFile:

@@ -18,6 +18,12 @@ def approved_templates(number: Number) -> list[Template]:
     return Template.search(number, MOST_TEMPLATES, 0, status=TemplateStatus.APPROVED).rows
 
 
+def is_reading(number: Number) -> bool:
+    """Whether the templates were never read, so that they appear later."""
+    known = TemplateList.of(number)
+    return known is None or known.read_at is None
+
+
 def chosen_template(number: Number, template_id: str | None) -> Template | None:
     """The template of the number's business account. None if none is chosen.
 

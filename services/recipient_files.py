@@ -43,7 +43,7 @@ def upload(
                 _add(row.id, some)
                 time.sleep(PAUSE_SECONDS)
         except Exception:
-            _discard(row)
+            discard(row)
             raise
         return _complete(row.id, rows.summary)
 
@@ -69,7 +69,8 @@ def _add(list_id: str, entries: Sequence[Entry]) -> None:
         BroadcastRecipient.add_many(list_id, entries)
 
 
-def _discard(row: RecipientsFile) -> None:
+def discard(row: RecipientsFile) -> None:
+    """Remove a file that no broadcast uses, with its recipients."""
     while row.discard(BATCH) >= BATCH:
         time.sleep(PAUSE_SECONDS)
 

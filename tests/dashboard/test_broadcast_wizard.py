@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from html import unescape
 from io import BytesIO
 from typing import Any
 from urllib.parse import urlencode
@@ -117,6 +118,23 @@ def test_a_refused_list_keeps_what_was_typed(upload: Upload) -> None:
     assert 'value="de"' in answer.text
     upload("", 422)
     assert RecipientsFile.select().count() == 0
+
+
+def test_a_corrected_list_replaces_the_first(
+    account: Account, number: Number, upload: Upload, visit: Visit
+) -> None:
+    path = page_of(upload(f"{LIST}nobody,Cal,44\n"))
+    again = re.search(r'href="/dashboard/(broadcasts/new\?[^"]+replaces=(\w+))"', visit(path))
+    assert again is not None
+    assert f'name="replaces" value="{again[2]}"' in visit(unescape(again[1]))
+    upload(f"{ANA}\n", replaces=again[2])
+    assert people() == [ANA]
+    theirs = factories.active_number(Account.open("Rival", "pro"), "1003", "2003")
+    with writing():
+        RecipientsFile.update(account=theirs.account_id).execute()
+    upload(f"{BEN}\n", replaces=RecipientsFile.get().id)
+    assert people() == [ANA, BEN]
+    assert account.id == number.account_id
 
 
 def test_a_file_and_a_pasted_text_together_are_refused(upload: Upload) -> None:
