@@ -149,6 +149,8 @@ class Reader:
         answer = json.loads(self.printed) if self.printed.startswith("{") else {}
         if "secret" in answer:
             self.shell.known |= {"whsec_...": answer["secret"], "wh_...": answer["id"]}
+        if str(answer.get("id", "")).startswith("bc_"):
+            self.shell.known["bc_..."] = answer["id"]
         if answer.get("status") == "PENDING" and "/templates" in text:
             wait_for(lambda: self._is_approved(answer["name"]), "an approved template")
 
