@@ -15,7 +15,7 @@ from contract_tests.operations import Path, Schema
 from contract_tests.raw_http import Request
 
 PLACEHOLDER = "@@@"
-NUMBER_FIELDS = {"number_id", "numberIds"}
+NUMBER_FIELDS = {"number_id", "numberId", "numberIds"}
 UNKNOWN_NUMBER = "num_01JD5Z8K4T9QW3X7VB2N6M1R0P"
 
 # JSON text by name and type. None means no JSON or no number, which is wrong everywhere.
