@@ -7,7 +7,7 @@ from typing import Any
 from flask import Response, request
 
 from dashboard import api_calls
-from dashboard.charts import of_broadcast
+from dashboard.charts import Chart, Series, whole
 from dashboard.contacts import as_kept
 from dashboard.guard import AGENTS, ALL, BROADCASTERS, account
 from dashboard.list_filters import read_filters
@@ -23,6 +23,7 @@ from models.database import reading
 from models.errors import ConflictError
 from models.messages.message import Message
 from models.page import Page
+from models.reports.activity import HOUR_BY_MINUTE, by_minute
 from resources.broadcast import STATUSES, Progress, allowed_rate, broadcast_object, recipient_object
 from services import broadcast_outcomes
 from services import broadcasts as service
@@ -180,10 +181,18 @@ def page_of(row: Broadcast, **values: Any) -> Response:
             "most_rate": allowed_rate(number),
             "sent_template": template,
             "screen": screen_of(row, template),
-            "chart": of_broadcast(row) if row.started_at and part != COUNTS else None,
+            "chart": _chart(row) if row.started_at and part != COUNTS else None,
             "causes": Message.failures_of_broadcast(row.id, MOST_CAUSES),
         }
     return show("broadcast.html", broadcast=row, is_live=_is_live(row), **state, **values)
+
+
+def _chart(row: Broadcast) -> Chart:
+    """Its messages by the minute, in the last hour that it ran."""
+    span, until = HOUR_BY_MINUTE, row.ended_at or clock.now()
+    sent = by_minute(row.account_id, row.id, span, until)
+    series = Series("Sent", "solid", sent, whole(sum(sent)))
+    return Chart("sent", "Messages sent by the minute", span, until, [series])
 
 
 def _change(action: Callable[[Broadcast], object], row: Broadcast) -> None:

@@ -17,21 +17,10 @@ from flask import request
 
 from dashboard.list_filters import as_typed
 from models import clock
-from models.broadcasts.broadcast import Broadcast
 from models.clock import DAY_MS, MINUTE_MS
 from models.deliveries.webhook import Webhook
 from models.messages.message import MessageStatus
-from models.reports.activity import (
-    DEFAULT,
-    HOUR_BY_MINUTE,
-    SPANS,
-    Attempts,
-    Span,
-    attempts,
-    by_minute,
-    messages,
-    total,
-)
+from models.reports.activity import DEFAULT, SPANS, Attempts, Span, attempts, messages, total
 from models.reports.tally import HOUR_MS
 
 # Final statuses of outbound messages, best first: the order of the stacked bar.
@@ -265,19 +254,6 @@ def of_webhook(webhook: Webhook) -> Mapping[str, Any]:
         "success", "Success rate, %", span, now, [rate], say=percent, is_lines=True, top=100
     )
     return {"spans": SPANS, "span": chosen_span(), "all": [success, _latency(span, now, tried)]}
-
-
-def of_broadcast(broadcast: Broadcast) -> Chart:
-    """The messages of a broadcast by the minute, in the last hour that it ran."""
-    until = broadcast.ended_at or clock.now()
-    sent = by_minute(broadcast.account_id, broadcast.id, HOUR_BY_MINUTE, until)
-    return Chart(
-        "sent",
-        "Messages sent by the minute",
-        HOUR_BY_MINUTE,
-        until,
-        [_counts("Sent", "solid", sent)],
-    )
 
 
 def _latency(span: Span, now: int, tried: Sequence[Attempts]) -> Chart:
