@@ -103,6 +103,10 @@ class _ClaimLostError(Exception):
     """A lease ended, and another worker claimed the recipient."""
 
 
+class NotRunningError(Exception):
+    """The broadcast was paused, cancelled, or has ended."""
+
+
 class CopyDoubtedError(Exception):
     """The stored copy of the template refuses the content, and may be out of date."""
 
@@ -136,7 +140,7 @@ class Batch(NamedTuple):
 def begin(broadcast: Broadcast, most: int, check: Check = Check.ASK) -> Batch:
     """Claim recipients and store their messages, up to ``most``.
 
-    Raises HaltedError and CopyDoubtedError. Then all of them wait again.
+    Raises HaltedError, NotRunningError and CopyDoubtedError. Then all of them wait again.
     """
     claimed = BroadcastRecipient.claim_many(LEASE_MS, most, part=broadcast.list_id)
     if not claimed:
@@ -146,7 +150,7 @@ def begin(broadcast: Broadcast, most: int, check: Check = Check.ASK) -> Batch:
     keys = *keys, f"reach {broadcast.number_id}"
     try:
         return Batch(write(partial(_store, broadcast, claimed, check), *keys), len(claimed))
-    except (HaltedError, CopyDoubtedError):
+    except (HaltedError, NotRunningError, CopyDoubtedError):
         write(partial(_give_back, claimed), keys[0])
         raise
     except _ClaimLostError:
@@ -166,8 +170,7 @@ def _store(broadcast: Broadcast, claimed: Sequence[BroadcastRecipient], check: C
     stored = storage.look_up(broadcast.account_id)
     fresh = Broadcast.by_id(broadcast.id)
     if fresh is None or fresh.state != BroadcastState.RUNNING:
-        _give_back(rows)
-        return []
+        raise NotRunningError
     number = Number.get_by_id(fresh.number_id)
     account = Account.get_by_id(fresh.account_id)
     sender = _require_able(fresh, account, number, stored)
@@ -209,6 +212,10 @@ class _Batch:
     check: Check
     content: "Filled" = field(init=False)
     template: Template | None = field(init=False, default=None)
+    # The contacts who have a message of the broadcast.
+    served: set[str] = field(init=False, default_factory=set)
+    # Whether a recipient waits because the number reached its messaging limit.
+    is_at_limit: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         self.content = Filled(self.broadcast.content_json)
@@ -220,9 +227,10 @@ class _Batch:
         """Store the messages of those who may get one, and note the outcome in each row."""
         people = Contact.of_recipients(self.number, [row.to_number for row in rows])
         out = consent.opted_out(self.account, people.values()) if self._needs_consent() else set()
-        people_left = self._reach(people)
+        people_left, ids = self._reach(people), [contact.id for contact in people.values()]
+        self.served = Message.contacts_with(self.broadcast.id, ids)
         outgoing = list[tuple[BroadcastRecipient, Message, Any]]()
-        check, now = self._check_of(), clock.now()
+        check = self._check_of()
         for row in rows:
             contact = people[row.to_number]
             row.due_at = None
@@ -235,6 +243,7 @@ class _Batch:
             except _LeftOutError as reason:
                 row.due_at, row.skipped, row.detail = reason.due_at, reason.skipped, reason.detail
                 continue
+            self.served.add(contact.id)
             message = Message(
                 contact_id=contact.id,
                 to_number=row.to_number,
@@ -244,7 +253,7 @@ class _Batch:
             )
             outgoing.append((row, message, content))
         if not outgoing:
-            if people_left is not None and any(row.due_at == now for row in rows):
+            if people_left is not None and self.is_at_limit:
                 raise people_left.reached()
             return []
         Message.write_pending(self.number, self.broadcast.id, [each[1] for each in outgoing])
@@ -263,7 +272,8 @@ class _Batch:
     def _beyond_limit(self) -> "_LeftOutError":
         if self.broadcast.at_limit == AtLimit.SKIP:
             return _LeftOutError(Skipped.MESSAGING_LIMIT)
-        # The next batch finds no room, and pauses the broadcast.
+        # If all of a batch wait for this, the broadcast pauses.
+        self.is_at_limit = True
         return _LeftOutError(None, due_at=clock.now())
 
     def _send(self, contact: Contact, message: Message, content: Any) -> Send:
@@ -276,6 +286,8 @@ class _Batch:
         return self.template is None or self.template.category == MARKETING
 
     def _require_wanted(self, row: BroadcastRecipient, contact: Contact, out: set[str]) -> None:
+        if contact.id in self.served:
+            raise _LeftOutError(Skipped.DUPLICATE)
         if contact.id in out:
             raise _LeftOutError(Skipped.OPTED_OUT)
         if self.broadcast.type == "text":

@@ -118,9 +118,10 @@ def _move(
     known = owned(Broadcast, broadcast.id, broadcast.account_id)
     was, had_started = known.state, known.started_at is not None
     if not known.move(state, before=before, **changes):
+        *others, last = map(str, before)
+        states = f"{', '.join(others)} or {last}" if others else last
         raise ConflictError(
-            f"The broadcast {known.id} is {known.state}. Only one that is"
-            f" {' or '.join(map(str, before))} can {verb}."
+            f"The broadcast {known.id} is {known.state}. Only one that is {states} can {verb}."
         )
     Audit.record(
         known.account_id,

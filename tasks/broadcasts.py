@@ -33,6 +33,7 @@ from services.broadcasting import (
     CopyDoubtedError,
     Effect,
     HaltedError,
+    NotRunningError,
     Outcomes,
     begin,
     hand_over,
@@ -213,6 +214,8 @@ class Engine:
             is_fresh = await template_reads.read_again(doubted.number, doubted.name)
             run.check = Check.FINAL if is_fresh else Check.NONE
             run.checked_at = self.loop.time()
+        except NotRunningError:
+            run.is_on = False
         except HaltedError as halted:
             await self._halt(run, halted)
         return None

@@ -27,6 +27,7 @@ class Skipped(StrEnum):
     """Why a recipient gets no message (openapi.yaml, BroadcastSkipReason)."""
 
     OPTED_OUT = "opted_out"
+    DUPLICATE = "duplicate"
     NO_WINDOW = "no_open_window"
     INVALID = "invalid_content"
     MESSAGING_LIMIT = "messaging_limit"

@@ -376,6 +376,11 @@ class Message(BaseModel):
         return [row.id for row in fetch(query.order_by(cls.id).limit(MOST_UNSETTLED))]
 
     @classmethod
+    def contacts_with(cls, broadcast_id: str, contact_ids: Sequence[str]) -> set[str]:
+        """Those of these contacts who have a message of the broadcast, in the caller's transaction."""
+        return {row[0] for row in _WITH_BROADCAST.execute(list(contact_ids), broadcast_id)}
+
+    @classmethod
     def is_any_pending(cls, broadcast_id: str) -> bool:
         """Whether a message of the broadcast is on its way to the network."""
         pending = cls.broadcast_id == broadcast_id, cls.status == MessageStatus.PENDING
@@ -501,6 +506,11 @@ _STORED = Prepared(
         + _THEIRS.where(
             Message.quoted_wa_id == wa_message_id, Message.number == number_id, IS_EARLY
         )
+    )
+)
+_WITH_BROADCAST = Prepared(
+    lambda contact_ids, broadcast_id: Message.select(Message.contact_id).where(
+        IS_PERSONS, is_in(Message.contact_id, contact_ids), Message.broadcast_id == broadcast_id
     )
 )
 _KEEP_STEP = Prepared(

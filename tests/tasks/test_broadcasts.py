@@ -152,6 +152,18 @@ def test_two_workers_send_to_nobody_twice(number: Number, scripted: Scripted) ->
     assert Counter(sent.to for sent in scripted.sent) == {each.to: 1 for each in people(200)}
 
 
+def test_a_person_who_is_in_the_list_twice_gets_one_message(
+    engine: Engine, number: Number, scripted: Scripted
+) -> None:
+    factories.contact(number, phone="4915100000001", user_id="DE.1001")
+    given = ["DE.1001", *(each.to for each in people(150)), "DE.1001"]
+    entries = [Entry(to, {"name": "Ann"}) for to in given[:-1]]
+    row = reached(engine, broadcast(number, recipients=entries), BroadcastState.DONE)
+    assert Counter(sent.to for sent in scripted.sent)["4915100000001"] == 0
+    assert len(scripted.sent) == 150
+    assert broadcast_object(row)["skipped"] == [{"reason": "duplicate", "count": 1}]
+
+
 def test_a_message_that_was_certainly_not_sent_is_sent_later(
     engine: Engine, number: Number, scripted: Scripted
 ) -> None:

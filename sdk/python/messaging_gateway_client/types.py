@@ -2431,6 +2431,7 @@ BroadcastReasonCode = Literal[
 
 BroadcastSkipReason = Literal[
     "opted_out",
+    "duplicate",
     "no_open_window",
     "invalid_content",
     "messaging_limit",

@@ -3486,6 +3486,7 @@ export interface components {
          * @description Why a recipient gets no message.
          *
          *     * `opted_out`: the person opted out
+         *     * `duplicate`: the person is in the list by another identifier, and has a message
          *     * `no_open_window`: a text goes only to people who wrote within 24 hours
          *     * `invalid_content`: the content with these parameters is not valid
          *     * `messaging_limit`: the number reached its limit of people in 24 hours
@@ -3493,7 +3494,7 @@ export interface components {
          *     * `erased`: the person was erased
          * @enum {string}
          */
-        BroadcastSkipReason: "opted_out" | "no_open_window" | "invalid_content" | "messaging_limit" | "cancelled" | "expired" | "erased";
+        BroadcastSkipReason: "opted_out" | "duplicate" | "no_open_window" | "invalid_content" | "messaging_limit" | "cancelled" | "expired" | "erased";
         /** @description The recipients by outcome. All but `total` add up to `total`. */
         BroadcastCounts: {
             /**
