@@ -508,9 +508,12 @@ _STORED = Prepared(
         )
     )
 )
+# Not by the index of broadcasts: one has more messages than its next recipients have.
 _WITH_BROADCAST = Prepared(
     lambda contact_ids, broadcast_id: Message.select(Message.contact_id).where(
-        IS_PERSONS, is_in(Message.contact_id, contact_ids), Message.broadcast_id == broadcast_id
+        IS_PERSONS,
+        is_in(Message.contact_id, contact_ids),
+        fn.COALESCE(Message.broadcast_id, "") == broadcast_id,
     )
 )
 _KEEP_STEP = Prepared(
