@@ -229,8 +229,11 @@ class World:
             # The others get marketing.
             real["person"] = SUPPRESSED
         if operation.id == "createBroadcast":
-            # The sandbox has this template.
-            real["template"] = {"name": "hello_world", "language": {"code": "en_US"}}
+            # The sandbox has this template, and no other operation changes it.
+            values = [{"type": "text", "text": text} for text in ("{{name}}", "Friday")]
+            body = {"type": "body", "parameters": values}
+            template = {"name": "sample_reminder", "language": {"code": "en_US"}}
+            real["template"] = template | {"components": [body]}
         if "phone_number_id" in example:
             url = f"{self._gateway.sandbox}/_sandbox/signup"
             real |= requests.post(url, json={}, timeout=5).json()

@@ -24,6 +24,7 @@ EVERYTHING = ",".join(
         *("number.activated", "number.disconnected", "number.banned", "number.updated"),
         *("contact.updated", "template.updated", "message.edited", "message.deleted"),
         *("message.echoed", "call.updated"),
+        *("broadcast.started", "broadcast.paused", "broadcast.completed"),
     ]
 )
 

@@ -42,6 +42,9 @@ KINDS = (
     "message.deleted",
     "message.echoed",
     "call.updated",
+    "broadcast.started",
+    "broadcast.paused",
+    "broadcast.completed",
 )
 
 

@@ -29,6 +29,7 @@ class Operation:
             "contact_id",
             "suppression_id",
             "broadcast_id",
+            "file_id",
             "slug",
             "template_id",
             "person",

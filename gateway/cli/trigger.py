@@ -3,8 +3,9 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import click
@@ -131,6 +132,23 @@ class Cause:
         self.control("people", {"person": READER, "marketing": marketing})
         return {"contact_id": found[0]["id"], "marketing": marketing}
 
+    def broadcast(self, *, pauses: bool = False) -> dict[str, Any]:
+        """Send a text as a broadcast to one person, or pause it before it starts."""
+        body: dict[str, Any] = {
+            "name": TEXT,
+            "numberId": self.number["id"],
+            "type": "text",
+            "text": {"body": TEXT},
+            "recipients": [{"to": READER}],
+        }
+        if pauses:
+            body["startAt"] = (datetime.now(UTC) + timedelta(days=1)).isoformat()
+        broadcast_id = self.client.create_broadcast(cast("Any", body))["id"]
+        self.client.start_broadcast(broadcast_id)
+        if pauses:
+            self.client.pause_broadcast(broadcast_id)
+        return {"broadcast_id": broadcast_id}
+
     def pause_template(self) -> dict[str, Any]:
         """The platform pauses a template, or approves it again."""
         found = self.client.list_templates(self.number["id"], limit=1)["data"]
@@ -160,6 +178,9 @@ CAUSES: dict[EventKind, Callable[[Cause], dict[str, Any]]] = {
     EventKind.MESSAGE_DELETED: partial(Cause.correct, kind="revoke"),
     EventKind.MESSAGE_ECHOED: Cause.echo,
     EventKind.CALL_UPDATED: Cause.call,
+    EventKind.BROADCAST_STARTED: Cause.broadcast,
+    EventKind.BROADCAST_PAUSED: partial(Cause.broadcast, pauses=True),
+    EventKind.BROADCAST_COMPLETED: Cause.broadcast,
 }
 
 
@@ -175,10 +196,10 @@ def trigger(
 ) -> dict[str, Any]:
     """Cause an event in the sandbox.
 
-    KIND is message.received, .sent, .delivered, .read, .failed, .edited, .deleted or .echoed,
-    number.activated, .disconnected, .banned or .updated, contact.updated, call.updated or
-    template.updated. A sent message is then delivered and read. A banned or disconnected number is active
-    again after number.activated.
+    KIND is message.received, .sent, .delivered, .read, .failed, .edited, .deleted or .echoed. Or it is
+    number.activated, .disconnected, .banned or .updated, contact.updated, call.updated, template.updated,
+    broadcast.started, .paused or .completed. A sent message is then delivered and
+    read. A banned or disconnected number is active again after number.activated.
     """
     number = choose_number(client, number_id, active=not kind.startswith("number."))
     cause = Cause(client, number, (sandbox or _sandbox_here(profile.load().url)).rstrip("/"))

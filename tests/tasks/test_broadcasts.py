@@ -18,7 +18,7 @@ from models.numbers.number import Number, NumberStatus
 from networks import exceptions, registry
 from networks.interface import Acceptance, OutboundMessage, Sender, TemplateDefinition
 from resources.broadcast import broadcast_object, counts_of
-from services import broadcasts, contacts
+from services import broadcasting, broadcasts, consent, contacts
 from tasks.broadcasts import Engine
 from tests import factories
 from tests.fake_templates import Network, definition, known
@@ -152,6 +152,17 @@ def test_two_workers_send_to_nobody_twice(number: Number, scripted: Scripted) ->
     assert Counter(sent.to for sent in scripted.sent) == {each.to: 1 for each in people(200)}
 
 
+def test_a_worker_that_lost_its_claims_stores_nothing(number: Number, scripted: Scripted) -> None:
+    row = broadcast(number)
+    lost = BroadcastRecipient.claim_many(0, 5, part=row.list_id)
+    # Claims that ended are taken one by one: they may be the cause.
+    assert len(broadcasting.begin(row, 5).sends) == 1
+    with pytest.raises(broadcasting._ClaimLostError), writing():
+        broadcasting._store(row, lost, broadcasting.Check.FINAL)
+    assert len(fetch(Message.select())) == 1
+    assert scripted.sent == []
+
+
 def test_a_person_who_is_in_the_list_twice_gets_one_message(
     engine: Engine, number: Number, scripted: Scripted
 ) -> None:
@@ -199,6 +210,8 @@ def test_an_outcome_that_cannot_be_recorded_affects_no_other(
 
     until(are_recorded, "the others are recorded")
     assert counts_of(row)["pending"] == 1
+    # Its recipient may wait again.
+    assert not broadcasts.finish(row)
 
 
 def test_a_refused_message_is_the_outcome_of_its_recipient(
@@ -215,7 +228,8 @@ def test_a_refused_message_is_the_outcome_of_its_recipient(
 def test_people_who_opted_out_before_or_meanwhile_are_skipped(
     engine: Engine, number: Number, scripted: Scripted
 ) -> None:
-    before, meanwhile = "4915100000001", "4915100000049"
+    before, meanwhile, unknown = "4915100000001", "4915100000049", "4915100000002"
+    consent.suppress(number.account_id, unknown, None, None)
     contact = factories.contact(number, phone=before)
     with writing():
         contacts.opt(contact, out=True, because=Source.API, at=contact.created_at)
@@ -228,10 +242,11 @@ def test_people_who_opted_out_before_or_meanwhile_are_skipped(
 
     scripted.before = opt_out
     row = reached(engine, broadcast(number, 50, rate=20), BroadcastState.DONE)
-    assert {to for to, why in left_out(row).items() if why} == {before, meanwhile}
-    assert {before, meanwhile}.isdisjoint(sent.to for sent in scripted.sent)
+    out = {before, meanwhile, unknown}
+    assert {to for to, why in left_out(row).items() if why} == out
+    assert out.isdisjoint(sent.to for sent in scripted.sent)
     shown = broadcast_object(row)
-    assert shown["skipped"] == [{"reason": "opted_out", "count": 2}]
+    assert shown["skipped"] == [{"reason": "opted_out", "count": 3}]
 
 
 @pytest.mark.parametrize(

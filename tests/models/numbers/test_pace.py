@@ -2,6 +2,7 @@
 
 import pytest
 
+from models.database import writing
 from models.numbers.pace import Pace, Reserved
 from tests import factories
 from tests.conftest import Clock
@@ -62,3 +63,16 @@ def test_a_number_that_is_throttled_for_long_still_sends(clock: Clock) -> None:
         clock.advance(seconds=1)
         Pace.slow_down("num_1", 80)
     assert 1 <= _rate() < 4
+
+
+def test_a_single_message_takes_a_place_before_those_that_wait(clock: Clock) -> None:
+    Pace.reserve("num_1", 40, 80)
+    for number_id in ("num_1", "num_1", "num_2"):
+        with writing():
+            Pace.take_place(number_id)
+    assert Pace.reserve("num_1", 1, 80).wait == pytest.approx(42 / 80)
+    assert Pace.reserve("num_2", 1, 80).wait == 0
+    clock.advance(seconds=5)
+    with writing():
+        Pace.take_place("num_1")
+    assert Pace.reserve("num_1", 1, 80).wait == 0
