@@ -97,7 +97,7 @@ def cells_of(file: IO[bytes]) -> Iterator[Cells]:
 
 
 def wrong_file(problem: str) -> InvalidError:
-    """The error of a file of which no row is used."""
+    """The error of a file. Nothing of it is stored."""
     return InvalidError(f"Request body, file: {problem}", field="/file")
 
 
