@@ -70,14 +70,6 @@ def test_sends_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert cpu.value > 0
 
 
-def test_broadcasts_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(broadcasts, "RECIPIENTS", 200)
-    with broadcasts._bench(SQLITE) as bench:
-        sent = bench.broadcast(0)
-    assert sent.rate > 0
-    assert sent.cpu > 0
-
-
 def test_two_web_processes_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     @contextmanager
     def backend(_: str) -> Iterator[Backend]:
@@ -108,6 +100,14 @@ def test_callbacks_are_measured_and_their_events_arrive(
         gateway.begin("worker")
         assert callbacks._arrivals(url) > 0
     assert callbacks._rate_table(found).figures[0].value > 0
+
+
+def test_broadcasts_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broadcasts, "RECIPIENTS", 200)
+    with broadcasts._bench(SQLITE) as bench:
+        sent = bench.broadcast(0)
+    assert sent.rate > 0
+    assert sent.cpu > 0
 
 
 def test_no_life_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

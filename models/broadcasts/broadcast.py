@@ -116,10 +116,9 @@ class Broadcast(Owned):
 
     @classmethod
     def stopped(cls, accounts: Any) -> list[Self]:
-        """Those of these accounts, which may be a query, that paused for a reason other than a request."""
+        """Those of these accounts, which may be a query, that paused without a request."""
         is_it = cls.state == BroadcastState.PAUSED, cls.reason != PauseCode.BY_USER
-        stopped = cls.select().where(IS_OPEN, *is_it, cls.account.in_(accounts))
-        return fetch(stopped.order_by(cls.id))
+        return fetch(cls.select().where(IS_OPEN, *is_it, cls.account.in_(accounts)))
 
     @classmethod
     def due(cls) -> list[Self]:

@@ -100,9 +100,9 @@ def failed(error: DomainError) -> Answer:
 
 
 @pytest.fixture
-def api(browser: FlaskClient) -> Api:
+def api(browser: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> Api:
     made = Api()
-    browser.application.extensions[api_calls.EXTENSION] = made
+    monkeypatch.setitem(browser.application.extensions, api_calls.EXTENSION, made)
     return made
 
 

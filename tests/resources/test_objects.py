@@ -59,6 +59,7 @@ def test_a_message_has_the_contracts_names() -> None:
         "pricing": None,
         "acceptance": None,
         "reference": "order-4711",
+        "broadcastId": None,
         "networkTimestamp": None,
         "origin": None,
         "group": None,

@@ -43,6 +43,13 @@ def test_every_kind_has_a_sample_of_the_same_shape(kind: EventKind) -> None:
     elif kind.startswith("contact."):
         assert data["optedOut"]
         told = data["name"]
+    elif kind.startswith("broadcast."):
+        assert data["status"] == {"started": "running", "completed": "done"}.get(
+            moment := kind.removeprefix("broadcast."), moment
+        )
+        counts = data["counts"]
+        assert sum(counts.values()) == 2 * counts["total"]
+        told = data["name"]
     else:
         assert data["phoneNumber"]
         assert data["status"] != "PROVISIONING"
