@@ -9,7 +9,7 @@ from models.broadcasts.recipient import BroadcastRecipient
 from models.messages.template import Template
 from models.numbers.number import Number
 from networks.interface import VARIABLE
-from services.broadcasting import Filled
+from services.broadcast_content import Filled
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from models.messages.content import as_json, check_size
 from models.numbers.number import Number
 from resources.broadcast import broadcast_object
 from services import broadcasts, sending, templates
-from services.broadcasting import Filled
+from services.broadcast_content import Filled
 from services.local_hours import MARKETING_HOURS, minute_of
 from services.repeating import Answer, Once, at_once
 

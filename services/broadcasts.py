@@ -1,6 +1,6 @@
 """Broadcasts of an account: creating, starting, pausing, resuming and cancelling them, and their ends.
 
-services.broadcasting sends their messages.
+services.broadcast_batches stores their messages, services.broadcasting sends them.
 """
 
 import logging
@@ -28,7 +28,7 @@ from models.messages.content import as_json
 from models.messages.message import Message
 from models.numbers.number import Number
 from resources.broadcast import broadcast_object
-from services.broadcasting import HaltedError
+from services.broadcast_batches import HaltedError
 from webhooks.kinds import EventKind
 
 logger = logging.getLogger(__name__)

@@ -34,44 +34,41 @@ def record_acceptance(
     ``contact`` spares a query if the caller has read the message's contact already. If the message was erased
     in the meantime, nothing is written, and the caller's row is returned with the network's identifier.
     """
-    webhooks = webhooks_of.execute(message.account_id)
-    fresh, now = Message.by_id(message.id), clock.now()
-    if fresh is None:
-        message.wa_message_id = accepted.wa_message_id
-        return message
-    _record_accepted(fresh, accepted, contact, now, webhooks)
-    return fresh
+    for fresh in record_acceptances([(message, accepted, contact)]):
+        return fresh
+    message.wa_message_id = accepted.wa_message_id
+    return message
 
 
-def record_acceptances(accepted: Sequence[tuple[Message, Acceptance, Contact]]) -> None:
-    """Record the acceptance of messages of one account, like ``record_acceptance``, in fewer queries."""
-    if not accepted:
-        return
-    webhooks = list(webhooks_of.execute(accepted[0][0].account_id))
-    rows = Message.rows_sent([], [message.id for message, _, _ in accepted])
+def record_acceptances(
+    accepted: Sequence[tuple[Message, Acceptance, Contact | None]],
+) -> list[Message]:
+    """Record the acceptance of messages of one account, at least one. Returns the fresh rows."""
+    webhooks = webhooks_of.execute(accepted[0][0].account_id)
+    rows = Message.rows_sent([], [message.id for message, *_ in accepted])
     fresh, now = {row.id: row for row in rows}, clock.now()
-    for message, acceptance, contact in accepted:
-        if message.id in fresh:
-            _record_accepted(fresh[message.id], acceptance, contact, now, webhooks)
+    learned = [
+        (fresh[row.id], given, _learn(fresh[row.id], given, contact, now))
+        for row, given, contact in accepted
+        if row.id in fresh
+    ]
+    _accept(learned, now, webhooks)
+    return [row for row, *_ in learned]
 
 
-def _record_accepted(
-    fresh: Message,
-    accepted: Acceptance,
-    contact: Contact | None,
-    now: int,
-    webhooks: Iterable[Webhook],
-) -> None:
-    if contact is None or contact.id != fresh.contact_id:
-        contact = Contact.by_id(fresh.contact_id)
-    else:
-        # A copy, because a run that is rolled back must not leave its changes for the next run.
-        contact = Contact(**contact.__data__)
+def _learn(
+    message: Message, accepted: Acceptance, contact: Contact | None, now: int
+) -> Contact | None:
+    """The message's contact, with what the acceptance tells about the person. ``contact`` spares a query."""
+    if contact is None or contact.id != message.contact_id:
+        contact = Contact.by_id(message.contact_id)
     identity = {"phone": accepted.wa_id, "user_id": accepted.user_id}
     if contact is not None and contact.differing(identity):
+        # A copy, because a run that is rolled back must not leave its changes for the next run.
+        contact = Contact(**contact.__data__)
         with writing():
             contacts.learn(contact, identity, Source.SEND, now)
-    _accept(fresh, accepted, now, contact, webhooks)
+    return contact
 
 
 class SentMessages:
@@ -120,7 +117,7 @@ def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -
     if contact is not None:
         contacts.learn(contact, vars(update.person), Source.STATUS, at)
     if message.wa_message_id is None:
-        _accept(message, Acceptance(update.wa_message_id), at, contact, webhooks)
+        _accept([(message, Acceptance(update.wa_message_id), contact)], at, webhooks)
     if update.errors:
         _apply_errors(message, update, status, at)
     shown_at = message.placed(status, at)
@@ -151,20 +148,17 @@ def _apply_errors(message: Message, update: StatusUpdate, status: MessageStatus,
 
 
 def _accept(
-    message: Message,
-    accepted: Acceptance,
+    accepted: Sequence[tuple[Message, Acceptance, Contact | None]],
     at: int,
-    contact: Contact | None,
     webhooks: Iterable[Webhook],
 ) -> None:
-    shown_at = message.placed(MessageStatus.SENT, at)
-    message.advance(
-        MessageStatus.SENT,
-        at=at,
-        wa_message_id=accepted.wa_message_id,
-        acceptance=accepted.message_status,
-    )
-    emit_message(EventKind.MESSAGE_SENT, message, shown_at, contact=contact, webhooks=webhooks)
+    shown = [
+        (message, message.placed(MessageStatus.SENT, at), contact)
+        for message, _, contact in accepted
+    ]
+    words = [(row, given.wa_message_id, given.message_status) for row, given, _ in accepted]
+    Message.accept_many(words, at)
+    _emit(EventKind.MESSAGE_SENT, shown, webhooks)
 
 
 def give_up(message_id: str) -> None:
@@ -195,18 +189,35 @@ def emit_message(
     """
     if webhooks is None:
         webhooks = webhooks_of.execute(message.account_id)
-    if contact is None and message.contact_id is not None:
-        contact = Contact.by_id(message.contact_id)
-        if contact is None:
-            # The person is erased, and the message is about to be (models.messages.erasure).
-            return
-    event = Event.append(
-        message.account_id,
-        kind,
-        message_object(message, contact, error),
-        number_id=message.number_id,
-        subject_id=message.id,
-        at=at,
-        once=True,
-    )
-    Delivery.schedule(event, webhooks)
+    _emit(kind, [(message, at, contact)], webhooks, error)
+
+
+def _emit(
+    kind: EventKind,
+    shown: Sequence[tuple[Message, int | None, Contact | None]],
+    webhooks: Iterable[Webhook],
+    error: Failure | None = None,
+) -> None:
+    """Emit an event about each message, with its time and its contact."""
+    events = []
+    for message, at, known in shown:
+        contact = known
+        if known is None and message.contact_id is not None:
+            contact = Contact.by_id(message.contact_id)
+            if contact is None:
+                # The person is erased, and the message is about to be (models.messages.erasure).
+                continue
+        event = Event.made(
+            message.account_id,
+            kind,
+            message_object(message, contact, error),
+            number_id=message.number_id,
+            subject_id=message.id,
+            at=at,
+            once=True,
+        )
+        events.append(event)
+    Event.append_many(events)
+    listening = list(webhooks)
+    for event in events:
+        Delivery.schedule(event, listening)

@@ -26,26 +26,24 @@ from models.numbers.pace import Pace
 from networks.registry import close_all
 from resources.broadcast import allowed_rate
 from services import broadcasts, template_reads
-from services.broadcasting import (
+from services.broadcast_batches import (
     LEASE_MS,
+    MARGIN,
     Batch,
     Check,
     CopyDoubtedError,
-    Effect,
     HaltedError,
     NotRunningError,
-    Outcomes,
     begin,
-    hand_over,
+    rate_of,
 )
+from services.broadcasting import Effect, Outcomes, hand_over
 from services.sending import Send
 
 logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
-# The part of a number's rate that broadcasts use. The clocks of worker and network differ by moments.
-MARGIN = 0.98
 # How long before its place a message is stored at most, in seconds. What is stored is sent, also if the
 # broadcast is paused or the person opts out meanwhile.
 AHEAD_SECONDS = 0.25
@@ -68,6 +66,8 @@ class Run:
     """A broadcast that this worker sends."""
 
     broadcast: Broadcast
+    # As the last batch found it.
+    number: Number | None = None
     is_on: bool = True
     check: Check = Check.ASK
     checked_at: float = 0.0
@@ -177,21 +177,21 @@ class Engine:
 
     async def _send_next(self, run: Run) -> None:
         """Store the messages of the next recipients, and send each at its place."""
-        number = await self._in_database(partial(Number.get_by_id, run.broadcast.number_id))
-        highest = allowed_rate(number) * MARGIN
-        own = min(highest, run.broadcast.rate or highest)
-        most = max(1, min(MOST_TOGETHER, round(own * AHEAD_SECONDS)))
-        await self._wait_for_room(run, own, most)
+        if run.number is None:
+            read = partial(Number.get_by_id, run.broadcast.number_id)
+            run.number = await self._in_database(read)
+        rate = rate_of(run.broadcast, run.number)
+        most = max(1, min(MOST_TOGETHER, round(rate * AHEAD_SECONDS)))
+        await self._wait_for_room(run, rate, most)
         batch = await self._begin(run, most)
         if batch is None:
             return
         if not batch.claimed:
             await self._wait_or_finish(run)
             return
-        if batch.sends:
-            wait, interval = await self._in_database(
-                partial(_reserve, run.broadcast, len(batch.sends), highest)
-            )
+        if batch.places is not None:
+            wait, interval = batch.places
+            run.number = batch.sends[0].number
             began = self.loop.time() + wait
             for position, send in enumerate(batch.sends):
                 self._send_at(run, send, began + position * interval)
@@ -259,12 +259,3 @@ class Engine:
     async def _in_database(self, work: Callable[[], Result]) -> Result:
         with self.queries:
             return await self.loop.run_in_executor(self._database, work)
-
-
-def _reserve(broadcast: Broadcast, count: int, highest: float) -> tuple[float, float]:
-    """The seconds until the first place and between two places, of the number and of the broadcast."""
-    reserved = Pace.reserve(broadcast.number_id, count, highest)
-    if broadcast.rate is None or broadcast.rate >= highest:
-        return reserved
-    own = Pace.reserve(broadcast.id, count, broadcast.rate)
-    return max(reserved.wait, own.wait), max(reserved.interval, own.interval)

@@ -44,6 +44,15 @@ class Entry(NamedTuple):
     reference: str | None = None
 
 
+class Outcome(NamedTuple):
+    """How a claim ends: with a message, with the reason to leave the recipient out, or due again."""
+
+    message_id: str | None = None
+    skipped: Skipped | None = None
+    detail: str | None = None
+    due_at: int | None = None
+
+
 class BroadcastRecipient(Work):
     """One recipient of the list ``list_id``. Without ``due_at`` it waits for nothing.
 
@@ -92,18 +101,13 @@ class BroadcastRecipient(Work):
         return int(cls.delete().where(cls.id.in_(some)).execute())
 
     @classmethod
-    def keep(cls, ended: Sequence["BroadcastRecipient"]) -> int:
-        """End the claims of these rows as they are now, in the caller's transaction.
+    def keep(cls, ended: Iterable[tuple[Self, Outcome]]) -> int:
+        """End the claims of these rows with their outcomes, in the caller's transaction.
 
         Returns how many this worker still held.
         """
-        rows = [
-            _end.execute(
-                row.message_id, row.skipped, row.detail, row.due_at, row.id, row.lease_token
-            )
-            for row in ended
-        ]
-        return sum(each.count for each in rows)
+        rows = [(*outcome, row.id, row.lease_token) for row, outcome in ended]
+        return _end.execute_many(rows)
 
     @classmethod
     def recall_claims(cls, list_id: str, lease_ms: int) -> None:

@@ -369,6 +369,10 @@ class PostgresEngine(PooledPostgresqlDatabase):
             pipeline.flush()
         return answer
 
+    def put_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
+        """Run a change with each row of values. Returns how many rows changed."""
+        return sum(answer.rowcount for answer in [self.put(sql, values) for values in rows])
+
     def fetch(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         """Run a prepared query that reads, inside a transaction or not. Returns its rows."""
         with self.reading():

@@ -10,7 +10,7 @@ request or callback are prepared: ordinary peewee queries with slots instead of 
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, wraps
@@ -238,6 +238,13 @@ class Prepared:
         """Run it with these values."""
         return Rows(database.obj.put(*self._with(values)), self._make)
 
+    def execute_many(self, rows: Sequence[Sequence[Any]]) -> int:
+        """Run a change with each row, in the caller's transaction. Returns how many rows changed."""
+        if not rows:
+            return 0
+        sql, places = self._known_by(database.obj, len(rows[0]))
+        return engine().put_many(sql, [_at(places, values) for values in rows])
+
     def read(self, *values: Any) -> Iterator[Any]:
         """Run it and read its rows. It needs no reading() around it."""
         return map(self._make, engine().fetch(*self._with(values)))
@@ -248,9 +255,11 @@ class Prepared:
 
     def _with(self, values: Sequence[Any]) -> tuple[str, list[Any]]:
         """The SQL and its parameters."""
-        connected = database.obj
-        sql, places = self._known.get(type(connected)) or self._prepare(connected, len(values))
-        return sql, [values[at] if isinstance(at, _Place) else at for at in places]
+        sql, places = self._known_by(database.obj, len(values))
+        return sql, _at(places, values)
+
+    def _known_by(self, connected: Any, count: int) -> tuple[str, list[Any]]:
+        return self._known.get(type(connected)) or self._prepare(connected, count)
 
     def _prepare(self, connected: Any, count: int) -> tuple[str, list[Any]]:
         query = self._build(*(Value(_Place(number), converter=False) for number in range(count)))
@@ -259,6 +268,11 @@ class Prepared:
             query = query.returning()
         made = connected.get_sql_context().sql(query).query()
         return self._known.setdefault(type(connected), made)
+
+
+def _at(places: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+    """The parameters: the values at their places, and the constants."""
+    return [values[at] if isinstance(at, _Place) else at for at in places]
 
 
 def _maker(model: type[Model]) -> Callable[[Any], Model]:
@@ -313,6 +327,19 @@ class BaseModel(Model):
             values = self.__data__[key.name], *changes.values()
             _assign(type(self), *changes).execute(*values)
             self.__data__.update(changes)
+
+    @classmethod
+    def assign_many(cls, changed: Iterable[tuple[Self, Mapping[str, Any]]]) -> None:
+        """Like ``assign`` for each row with its changes, in few statements."""
+        key: Any = cls._meta.primary_key
+        values: dict[tuple[str, ...], list[Any]] = {}
+        for row, changes in changed:
+            if changes:
+                new = row.__data__[key.name], *changes.values()
+                values.setdefault(tuple(changes), []).append(new)
+                row.__data__.update(changes)
+        for names, rows in values.items():
+            _assign(cls, *names).execute_many(rows)
 
     @classmethod
     def create(cls, *, once: bool = False, **values: Any) -> Self:

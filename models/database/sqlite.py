@@ -8,6 +8,7 @@ One thread writes for all event loops. It batches the waiting work in one transa
 """
 
 import fcntl
+import logging
 import os
 import sqlite3
 import threading
@@ -20,7 +21,7 @@ from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import orjson
-from peewee import SqliteDatabase
+from peewee import EXCEPTIONS, ExceptionWrapper, SqliteDatabase  # type: ignore[attr-defined]
 
 from models.database.committer import Committer, Job
 from models.database.outage import BusyError
@@ -28,6 +29,9 @@ from models.file_lock import lock_within
 
 Result = TypeVar("Result")
 
+# peewee logs its own statements there.
+queries = logging.getLogger("peewee")
+_AS_PEEWEE = ExceptionWrapper(EXCEPTIONS)
 # How long a writer waits for a lock, in seconds. A frozen process keeps its lock.
 LOCK_SECONDS = 10
 # How long a checkpoint waits for readers, in milliseconds. All writers wait meanwhile.
@@ -119,6 +123,14 @@ class SqliteEngine(SqliteDatabase):
         ]
         cursor: sqlite3.Cursor = self.execute_sql(sql, given)  # type: ignore[no-untyped-call]
         return Answer(cursor.fetchall(), cursor.rowcount)
+
+    def put_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
+        """Run a change with each row of values. Returns how many rows changed."""
+        queries.debug((sql, rows[0]))
+        with _AS_PEEWEE:
+            cursor = self.cursor()
+            cursor.executemany(sql, rows)
+        return int(cursor.rowcount)
 
     def fetch(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         """Run a prepared query that reads, inside a transaction or not. Returns its rows."""

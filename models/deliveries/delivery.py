@@ -90,9 +90,12 @@ class Delivery(Lease):
         ``number_ids`` are the numbers of an event about several. An event that was not stored (Event.append)
         gets no delivery. An inactive webhook gets a skipped one, which can be redelivered later.
         """
-        now, size = event.created_at, len(event.sent_payload.encode())
-        for webhook in webhooks:
-            if webhook.wants(event.kind, event.number_id, *number_ids):
+        wanting = [
+            each for each in webhooks if each.wants(event.kind, event.number_id, *number_ids)
+        ]
+        if wanting:
+            now, size = event.created_at, len(event.sent_payload.encode())
+            for webhook in wanting:
                 if webhook.active:
                     database.after_commit(doorbells.deliveries.ring)
                 _schedule.execute(

@@ -7,9 +7,10 @@ removed of each account.
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Self
 
+import orjson
 from peewee import SQL, BigIntegerField, ForeignKeyField, TextField, fn
 
 from models import clock
@@ -20,8 +21,16 @@ from models.messages.message import Message
 
 # The end of the envelope of a message whose content is too large to be stored twice, and its content there.
 _CUT, _WHOLE, _NO_BODY = ',"truncated":true}}', "}}", '"body":{}'
-# orjson fails for half of a surrogate pair, which a text of the network may contain.
-encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_encode_slowly = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def encode(value: Any) -> str:
+    """A value as compact JSON."""
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:
+        # Half of a surrogate pair, which a text of the network may contain, or a number above 64 bits.
+        return _encode_slowly(value)
 
 
 class Event(BaseModel):
@@ -47,7 +56,22 @@ class Event(BaseModel):
         indexes = ((("account", "position", "id"), False),)
 
     @classmethod
-    def append(
+    def append(cls, *given: Any, **values: Any) -> Self:
+        """Write an event inside the caller's transaction, with the arguments of ``made``.
+
+        With ``once``, an existing event of the same key stays, and this one is not stored.
+        """
+        row = cls.made(*given, **values)
+        cls.append_many([row])
+        return row
+
+    @classmethod
+    def append_many(cls, rows: Sequence[Self]) -> None:
+        """Write events inside the caller's transaction. See ``append``."""
+        _append.execute_many([list(map(row.__data__.get, _GIVEN)) for row in rows])
+
+    @classmethod
+    def made(
         cls,
         account_id: str,
         kind: str,
@@ -58,13 +82,12 @@ class Event(BaseModel):
         at: int | None = None,
         once: bool | str = False,
     ) -> Self:
-        """Write an event inside the caller's transaction. ``at`` is the time in it, by default now.
+        """An event that is not stored yet. ``at`` is the time in it, by default now.
 
-        With ``once``, an existing event of the same key stays, and this one is not stored. The key is the
-        kind and the subject, or the kind and this text.
+        The key of ``once`` is the kind and the subject, or the kind and this text.
         """
         payload = envelope(kind, at or clock.now(), data)
-        row = cls(
+        return cls(
             id=clock.new_id("evt"),
             account=account_id,
             kind=kind,
@@ -74,8 +97,6 @@ class Event(BaseModel):
             once_key=f"{kind}:{subject_id if once is True else once}" if once else None,
             created_at=clock.now(),
         )
-        _append.execute(*map(row.__data__.get, _GIVEN))
-        return row
 
     @property
     def sent_payload(self) -> str:

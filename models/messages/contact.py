@@ -143,8 +143,11 @@ class Contact(Owned):
         account, now = Account.get_by_id(number.account_id), clock.now()
         rows = Suppression.by_person(account, people)
         new = [cls._new(number, {kind_of(to): to}, now) for to in people]
-        for contact, to in zip(new, people, strict=True):
-            contact.apply_suppression(account, rows.get(to, ()))
+        ids = clock.new_ids("ctc", len(new))
+        for contact, contact_id, to in zip(new, ids, people, strict=True):
+            contact.id = contact_id
+            if to in rows:
+                contact.apply_suppression(account, rows[to])
         values = [list(map(contact.__data__.get, WRITTEN)) for contact in new]
         added, given = many_rows(values, WRITTEN_COLUMNS)
         names = ", ".join(WRITTEN_COLUMNS)
@@ -167,6 +170,7 @@ class Contact(Owned):
     def write(cls, number: Number, identity: Mapping[str, str | None], at: int) -> "Contact":
         """Create the contact of an unknown person, in the caller's transaction."""
         contact = cls._new(number, identity, at)
+        contact.id = clock.new_id("ctc")
         account = Account.get_by_id(number.account_id)
         contact.apply_suppression(account, Suppression.known(account, contact.identifiers))
         is_first = _WRITE.execute(*map(contact.__data__.get, WRITTEN)).count
@@ -175,8 +179,8 @@ class Contact(Owned):
 
     @classmethod
     def _new(cls, number: Number, identity: Mapping[str, str | None], at: int) -> "Contact":
+        """A contact without an identifier."""
         return cls(
-            id=clock.new_id("ctc"),
             account=number.account_id,
             number=number.id,
             created_at=at,

@@ -319,6 +319,39 @@ class Message(BaseModel):
         A ``pricing`` replaces that of the same status or a lower one. ``network_at`` is the network's time.
         """
         failure = Failure(*error) if error else None
+        forwards = STATUS_RANK[status] > STATUS_RANK[self.status]
+        changes = self.changed_by(
+            status, at, wa_message_id, acceptance, failure, pricing, network_at
+        )
+        self.keep_step(status, at, failure)
+        self.assign(changes)
+        return forwards
+
+    @classmethod
+    def accept_many(cls, accepted: Sequence[tuple[Self, str, str | None]], at: int) -> None:
+        """The network accepted these messages: like ``advance`` to ``sent``, in few statements.
+
+        With each message are the network's identifier and its word about the acceptance.
+        """
+        sent = MessageStatus.SENT
+        changes = [
+            (message, message.changed_by(sent, at, network_id, acceptance))
+            for message, network_id, acceptance in accepted
+        ]
+        _KEEP_STEP.execute_many([(row.id, sent, at, None, None, None) for row, _ in changes])
+        cls.assign_many(changes)
+
+    def changed_by(
+        self,
+        status: MessageStatus,
+        at: int,
+        wa_message_id: str | None,
+        acceptance: str | None,
+        failure: Failure | None = None,
+        pricing: dict[str, Any] | None = None,
+        network_at: int | None = None,
+    ) -> dict[str, str | int | None]:
+        """The columns that a step changes (``advance``)."""
         code, text, errors = failure or (None, None, None)
         forwards = STATUS_RANK[status] > STATUS_RANK[self.status]
         changes: dict[str, str | int | None] = {}
@@ -337,10 +370,7 @@ class Message(BaseModel):
         is_same = status == self.status and self.network_at is None
         if network_at is not None and (forwards or is_same):
             changes["network_at"] = network_at
-        changes |= self._repricing(status, pricing)
-        self.keep_step(status, at, failure)
-        self.assign(changes)
-        return forwards
+        return changes | self._repricing(status, pricing)
 
     def keep_step(self, status: str, at: int, failure: Failure | None = None) -> None:
         """Store a step in the history. A repeated one keeps the earliest time."""

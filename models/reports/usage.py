@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, Self
 
 from peewee import (
@@ -152,6 +153,7 @@ def _write(counts: Sequence[UsageCount]) -> None:
             _ADD_TO_BROADCAST.execute(*key, change)
 
 
+@lru_cache(maxsize=64)
 def day_of(at: int) -> str:
     """The UTC day of a time."""
     return timestamp(at)[: len("2026-11-20")]
@@ -159,7 +161,7 @@ def day_of(at: int) -> str:
 
 def _key(message: Message, pricing_json: str | None) -> tuple[Any, ...]:
     """The values of KEY for a message with this pricing."""
-    row = json.loads(pricing_json or "{}")
+    row = json.loads(pricing_json) if pricing_json else {}
     category, billable = row.get("category") or "", bool(row.get("billable"))
     place = message.account_id, day_of(message.created_at), message.number_id
     return *place, message.direction, category, billable

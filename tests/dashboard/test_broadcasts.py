@@ -14,7 +14,7 @@ from models.database import writing
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number
 from services import broadcasts
-from services.broadcasting import HaltedError
+from services.broadcast_batches import HaltedError
 from tests import factories
 from tests.dashboard.conftest import Submit, Visit
 from tests.fake_templates import definition, known

@@ -19,7 +19,7 @@ from models.numbers.number import Number, NumberStatus
 from models.reports.activity import SPANS
 from models.reports.usage import UsageTotal, day_of
 from services import broadcasts, storage
-from services.broadcasting import HaltedError
+from services.broadcast_batches import HaltedError
 from tests import factories
 from tests.conftest import Clock, Configure
 from tests.dashboard.conftest import Visit

@@ -13,7 +13,7 @@ from models.deliveries.webhook import Deactivation, Webhook, note_success
 from models.numbers.number import Number, NumberStatus
 from models.reports.incident import AlertTarget, Incident, IncidentKind
 from services import broadcasts, mailing, notify
-from services.broadcasting import HaltedError
+from services.broadcast_batches import HaltedError
 from tests import factories
 from tests.conftest import Clock, Configure
 from tests.fake_templates import definition, known

@@ -18,7 +18,7 @@ from models.numbers.number import Number, NumberStatus
 from networks import exceptions, registry
 from networks.interface import Acceptance, OutboundMessage, Sender, TemplateDefinition
 from resources.broadcast import broadcast_object, counts_of
-from services import broadcasting, broadcasts, consent, contacts
+from services import broadcast_batches, broadcasts, consent, contacts
 from tasks.broadcasts import Engine
 from tests import factories
 from tests.fake_templates import Network, definition, known
@@ -156,9 +156,9 @@ def test_a_worker_that_lost_its_claims_stores_nothing(number: Number, scripted: 
     row = broadcast(number)
     lost = BroadcastRecipient.claim_many(0, 5, part=row.list_id)
     # Claims that ended are taken one by one: they may be the cause.
-    assert len(broadcasting.begin(row, 5).sends) == 1
-    with pytest.raises(broadcasting._ClaimLostError), writing():
-        broadcasting._store(row, lost, broadcasting.Check.FINAL)
+    assert len(broadcast_batches.begin(row, 5).sends) == 1
+    with pytest.raises(broadcast_batches._ClaimLostError), writing():
+        broadcast_batches._store(row, lost, broadcast_batches.Check.FINAL)
     assert len(fetch(Message.select())) == 1
     assert scripted.sent == []
 
