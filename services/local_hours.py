@@ -5,7 +5,7 @@ of its zones: then it must be the right time in all of them, or if it never is, 
 without a known zone, and a user id, count as in UTC.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -69,11 +69,11 @@ def _opening(zones: Sequence[ZoneInfo], hours: tuple[int, int], minute: int) -> 
     for chosen in (zones, zones[len(zones) // 2 :][:1]):
         if all(_is_open(zone, hours, at) for zone in chosen):
             return None
-        starts = sorted(_next_start(zone, hours[0], at) for zone in chosen)
+        starts = sorted(start for zone in chosen for start in _next_starts(zone, hours[0], at))
         for start in starts:
             if all(_is_open(zone, hours, start) for zone in chosen):
                 return int(start.timestamp()) // 60
-    raise AssertionError("one zone is open at its own start")
+    raise AssertionError("no zone skips these hours on two days in a row")
 
 
 def _is_open(zone: ZoneInfo, hours: tuple[int, int], at: datetime) -> bool:
@@ -82,12 +82,14 @@ def _is_open(zone: ZoneInfo, hours: tuple[int, int], at: datetime) -> bool:
     return begins <= local.hour * 60 + local.minute < ends
 
 
-def _next_start(zone: ZoneInfo, begins: int, at: datetime) -> datetime:
-    """When this minute of the day comes next in a zone. On the day that skips it, it comes an hour later."""
+def _next_starts(zone: ZoneInfo, begins: int, at: datetime) -> Iterator[datetime]:
+    """When this minute of the day comes in a zone, on the next days.
+
+    On the day that skips it, it comes an hour later: then short hours may be over, and the next day counts.
+    """
     day = at.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
-    for days in (0, 1, 2):
+    for days in range(3):
         local = day + timedelta(days=days, minutes=begins)
         start = local.replace(tzinfo=zone).astimezone(UTC)
         if start > at:
-            return start
-    raise AssertionError("a day begins within two days")
+            yield start

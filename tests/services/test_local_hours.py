@@ -7,6 +7,8 @@ import pytest
 from services.local_hours import MARKETING_HOURS, minute_of, next_opening
 
 BERLIN, NEW_YORK, INDIA = "4917112345678", "12125551234", "919812345678"
+# Its clocks change by half an hour, and those of the other at midnight.
+LORD_HOWE, BEIRUT = "61265632345", "9613123456"
 # Its mobile numbers are in any of eleven zones, ten hours apart.
 RUSSIA = "79161234567"
 # A toll-free number: its zones are never all awake.
@@ -53,6 +55,32 @@ def test_the_hour_is_that_of_the_clock_after_it_changed(now: str, opening: str) 
 def test_an_hour_that_the_day_skips_comes_an_hour_later() -> None:
     hours = minute_of("02:30"), minute_of("05:00")
     assert _opening(BERLIN, "2026-03-29T00:30:00+00:00", hours) == "2026-03-29T01:30:00+00:00"
+
+
+@pytest.mark.parametrize("person", [BERLIN, TOLL_FREE, LORD_HOWE, BEIRUT])
+def test_a_night_with_a_change_has_an_opening_for_each_hour(person: str) -> None:
+    """The opening is within the hours, and within three days."""
+    for begins in range(0, 4 * 60, 15):
+        hours = begins, begins + 15
+        for night in ("2026-03-28T12:00", "2026-10-03T06:00"):
+            for minutes in range(0, 24 * 60, 30):
+                now = _at(f"{night}:00+00:00") + minutes * 60_000
+                opening = next_opening(person, hours, now)
+                if opening is not None:
+                    assert now < opening <= now + 3 * 86_400_000
+                    assert next_opening(person, hours, opening) is None
+
+
+def test_an_hour_that_comes_twice_holds_twice() -> None:
+    hours = minute_of("02:15"), minute_of("02:45")
+    for now in ("2026-10-25T00:30:00+00:00", "2026-10-25T01:30:00+00:00"):
+        assert _opening(BERLIN, now, hours) == "now"
+    assert _opening(BERLIN, "2026-10-24T12:00:00+00:00", hours) == "2026-10-25T00:15:00+00:00"
+
+
+def test_hours_too_short_for_the_night_that_skips_them_wait_a_day() -> None:
+    hours = minute_of("02:00"), minute_of("02:45")
+    assert _opening(BERLIN, "2026-03-28T12:00:00+00:00", hours) == "2026-03-30T00:00:00+00:00"
 
 
 def test_a_number_of_several_zones_waits_until_the_hours_hold_in_all() -> None:
