@@ -44,6 +44,13 @@ def test_a_scheduled_broadcast_runs_at_its_time_and_not_before(
     assert (found.state, found.started_at) == (BroadcastState.RUNNING, clock.at)
 
 
+def test_recipients_do_not_wait_after_the_clock_was_set_back(number: Number, clock: Clock) -> None:
+    row = factories.started(number, ANN, BEN)
+    clock.advance(seconds=-50)
+    claimed = BroadcastRecipient.claim_many(30_000, 10, part=row.list_id)
+    assert [each.to_number for each in claimed] == [ANN, BEN]
+
+
 def test_one_that_is_paused_before_its_time_waits_for_it_again(
     number: Number, clock: Clock
 ) -> None:
