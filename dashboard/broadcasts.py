@@ -16,7 +16,7 @@ from dashboard.phone import screen_of, template_of
 from dashboard.site import PER_PAGE, FormError, blueprint, confirm, go, mine, offset, show
 from models import clock
 from models.accounts.audit import Audit
-from models.broadcasts.broadcast import CLOSING, Broadcast, BroadcastState
+from models.broadcasts.broadcast import CLOSING, OPEN, Broadcast, BroadcastState
 from models.broadcasts.recipient import BroadcastRecipient
 from models.clock import MINUTE_MS
 from models.database import reading
@@ -207,6 +207,4 @@ def _is_live(row: Broadcast) -> bool:
     """Whether its counts are likely to change soon."""
     if row.ended_at is not None:
         return clock.now() - row.ended_at < STATUS_LIKELY_MS
-    return row.state in {BroadcastState.RUNNING, BroadcastState.SCHEDULED, *CLOSING} or (
-        row.resume_at is not None
-    )
+    return row.state in {*OPEN, *CLOSING}

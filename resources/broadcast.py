@@ -13,28 +13,35 @@ from models.reports.usage import BroadcastUsage
 from networks.registry import network_of
 from resources.message import errors_of
 
-# What each reason means, and what to do. ``{}`` is the detail.
+
+class Words(NamedTuple):
+    """Why a broadcast pauses, ``{}`` being the detail, and what to do unless it continues by itself."""
+
+    cause: str
+    remedy: str
+
+
+_WHEN_SOLVED = "Resume the broadcast when this is solved."
 REASONS = {
-    PauseCode.BY_USER: "A request of the account paused it.",
-    PauseCode.TEMPLATE: (
-        "The messaging network refuses the template: {} Resume it when the template is approved."
+    PauseCode.BY_USER: Words("A user or an API key of the account paused it.", ""),
+    PauseCode.TEMPLATE: Words("{}", "Resume the broadcast when the template is approved."),
+    PauseCode.QUALITY: Words(
+        "People blocked or reported the number: its quality is {}. Check to whom you write and how often.",
+        "If you resume the broadcast, it continues at this quality.",
     ),
-    PauseCode.QUALITY: (
-        "The quality of the number is {}: people blocked or reported it. Check whom you write to. If you"
-        " resume it, it continues at this quality."
+    PauseCode.LIMITED: Words("{}", "Resume the broadcast when the limit has ended."),
+    PauseCode.MESSAGING_LIMIT: Words("{}", "Resume the broadcast when people are free again."),
+    PauseCode.NUMBER: Words("{}", "Resume the broadcast when the number is active again."),
+    PauseCode.ACCOUNT: Words("{}", _WHEN_SOLVED),
+    PauseCode.STORAGE: Words(
+        "The account stored as much today as its plan allows.", "Resume the broadcast tomorrow."
     ),
-    PauseCode.LIMITED: "The messaging network limits the number: {} Resume it when the limit has ended.",
-    PauseCode.MESSAGING_LIMIT: (
-        "The number reached its limit of people in 24 hours: {}. It continues when people are free again."
+    PauseCode.FAILURES: Words("Too many messages in a row failed. {}", _WHEN_SOLVED),
+    PauseCode.UNREADABLE: Words("{}", _WHEN_SOLVED),
+    PauseCode.SUSPENDED: Words(
+        "The operator suspended the account.",
+        "Resume the broadcast when the account is active again.",
     ),
-    PauseCode.NUMBER: "The number cannot send: {} Connect it again, then resume the broadcast.",
-    PauseCode.ACCOUNT: "The owner of the number must act at the platform: {} Then resume it.",
-    PauseCode.STORAGE: "{} It continues then.",
-    PauseCode.FAILURES: (
-        "Too many messages failed in a row, the last one with: {} Resume it when that is solved."
-    ),
-    PauseCode.UNREADABLE: "{} Then resume it.",
-    PauseCode.SUSPENDED: "The account is suspended. Resume it when the account is active again.",
 }
 
 
@@ -131,7 +138,9 @@ def reason_of(broadcast: Broadcast) -> dict[str, Any] | None:
     """The BroadcastReason object of a paused broadcast, otherwise None."""
     if broadcast.reason is None:
         return None
-    text = REASONS[PauseCode(broadcast.reason)].format(broadcast.detail or "")
+    words = REASONS[PauseCode(broadcast.reason)]
+    remedy = words.remedy if broadcast.resume_at is None else ""
+    text = f"{words.cause.format(broadcast.detail or '')} {remedy}"
     return {
         "code": broadcast.reason,
         "message": " ".join(text.split()),

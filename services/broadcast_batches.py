@@ -28,9 +28,9 @@ from networks.exceptions import ContentError
 from networks.interface import OutboundMessage, Sender, TemplateDefinition, Templates
 from networks.registry import network_of
 from resources.broadcast import allowed_rate
-from resources.number import status_reason
 from services import consent, local_hours, storage, template_copy
 from services.broadcast_content import Filled
+from services.broadcast_words import why_lost
 from services.network_failures import sender_of
 from services.sending import Send
 from services.templates import MARKETING
@@ -162,12 +162,12 @@ def _require_able(broadcast: Broadcast, account: Account, number: Number, stored
     if account.suspended_at is not None:
         raise HaltedError(PauseCode.SUSPENDED)
     if number.status != NumberStatus.ACTIVE:
-        raise HaltedError(PauseCode.NUMBER, status_reason(number) or "")
+        raise HaltedError(PauseCode.NUMBER, why_lost(number))
     try:
         storage.check(stored)
     except RateLimitedError as error:
         until = clock.now() + (error.retry_after or 0) * 1000
-        raise HaltedError(PauseCode.STORAGE, error.message, until) from None
+        raise HaltedError(PauseCode.STORAGE, resume_at=until) from None
     is_low = number.quality_rating in network_of(number).low_quality
     if is_low and broadcast.accepted != PauseCode.QUALITY:
         raise HaltedError(PauseCode.QUALITY, number.quality_rating or "")
@@ -367,7 +367,10 @@ class _Reach:
         """The error for a number at its limit."""
         free = max(1, self._limit // LEAST_FREE)
         until = reach.free_at(self._number_id, self._limit - free)
-        return HaltedError(PauseCode.MESSAGING_LIMIT, f"{self._limit:,}", until)
+        text = (
+            f"The number sent templates to {self._limit:,} people in 24 hours, as many as it may."
+        )
+        return HaltedError(PauseCode.MESSAGING_LIMIT, text, until)
 
 
 def _check_text(content: Any) -> None:

@@ -20,9 +20,10 @@ from models.numbers.number import Number
 from models.reports.usage import counting
 from networks import exceptions as network
 from networks.interface import Acceptance, Halt
-from networks.registry import described, network_of
+from networks.registry import network_of
 from services import contacts, number_status, template_copy
 from services.broadcast_batches import HaltedError
+from services.broadcast_words import words_of
 from services.message_status import emit_message, record_acceptances
 from services.network_failures import failure_of
 from services.sending import Send, call_network, record_at_once, record_later
@@ -140,7 +141,7 @@ async def _record(message_id: str, record: Callable[[], object], keys: Sequence[
 
 
 def _effect_of(number: Number, error: network.NetworkError) -> Effect:
-    its_network, words = network_of(number), described(error)
+    its_network = network_of(number)
     if (halted := _halted_by(number, error)) is not None:
         return Effect(halted=halted)
     if error.code in its_network.pair_limits:
@@ -148,7 +149,9 @@ def _effect_of(number: Number, error: network.NetworkError) -> Effect:
     if isinstance(error, network.ThrottledError | network.NotReachedError):
         return Effect(slows=True)
     is_unclear = isinstance(error, network.AmbiguousError)
-    return Effect(slows=is_unclear, is_unclear=is_unclear, failure=error.code, detail=words)
+    return Effect(
+        slows=is_unclear, is_unclear=is_unclear, failure=error.code, detail=words_of(error)
+    )
 
 
 def _halted_by(number: Number, error: network.NetworkError) -> HaltedError | None:
@@ -157,7 +160,7 @@ def _halted_by(number: Number, error: network.NetworkError) -> HaltedError | Non
     if halt is Halt.MESSAGING_LIMIT:
         until = until or clock.now() + LIMIT_PAUSE_MS
     code = PauseCode(halt) if halt else HALTED_BY.get(type(error))
-    return None if code is None else HaltedError(code, described(error), until)
+    return None if code is None else HaltedError(code, words_of(error), until)
 
 
 def _record_failure(broadcast: Broadcast, send: Send, error: network.NetworkError) -> None:

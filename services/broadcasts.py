@@ -34,6 +34,8 @@ from webhooks.kinds import EventKind
 logger = logging.getLogger(__name__)
 
 USED = "The recipients of the file {} are those of {}. Upload the file again for another broadcast."
+# Who resumes after one of these accepts the number's quality, also after later pauses.
+OF_QUALITY = {PauseCode.QUALITY, PauseCode.LIMITED}
 # Recipients that one transaction adds or leaves out.
 TOGETHER = 1_000
 
@@ -88,7 +90,8 @@ def pause(broadcast: Broadcast) -> Broadcast:
 def resume(broadcast: Broadcast) -> Broadcast:
     """Continue a paused one, or wait for its time again. Raises ConflictError."""
     state, changes = _beginning(broadcast)
-    changes["accepted"] = broadcast.reason
+    if broadcast.reason in OF_QUALITY:
+        changes["accepted"] = PauseCode.QUALITY
     return _move(broadcast, state, (BroadcastState.PAUSED,), "resume", **changes)
 
 

@@ -239,10 +239,11 @@ def _templates() -> Iterator[Trouble]:
 def _broadcasts() -> Iterator[Trouble]:
     for broadcast in Broadcast.stopped(AlertTarget.accounts()):
         if reason := reason_of(broadcast):
+            at = (reason["resumeAt"] or "")[:16].replace("T", " ")
             yield _trouble(
                 broadcast,
                 IncidentKind.BROADCAST_PAUSED,
                 f"Broadcast paused: {broadcast.name}",
-                reason["message"],
+                reason["message"] + (f" It continues by itself at {at} UTC." if at else ""),
                 f"/dashboard/broadcasts/{broadcast.id}",
             )

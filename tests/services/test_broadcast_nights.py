@@ -10,7 +10,7 @@ from models.broadcasts.recipient import BroadcastRecipient, Entry
 from models.database import writing
 from models.numbers.number import Number
 from services import broadcasts
-from services.broadcasting import Check, begin
+from services.broadcast_batches import Check, begin
 from services.local_hours import MARKETING_HOURS
 from tests import factories
 from tests.conftest import Clock

@@ -317,6 +317,25 @@ def test_a_number_of_low_quality_continues_only_after_a_person_resumed(
     assert len(scripted.sent) == 5
 
 
+def test_who_resumed_at_low_quality_is_not_asked_again(engine: Engine, number: Number) -> None:
+    with writing():
+        number.update_details(quality_rating="RED")
+    row = broadcasts.resume(reached(engine, broadcast(number), BroadcastState.PAUSED))
+    row = broadcasts.resume(broadcasts.pause(row))
+    reached(engine, row, BroadcastState.DONE)
+
+
+def test_who_resumed_after_the_limit_of_a_number_accepted_its_quality(
+    engine: Engine, number: Number, scripted: Scripted
+) -> None:
+    scripted.errors["4915100000003"] = exceptions.ThrottledError("131048", "Spam")
+    row = reached(engine, broadcast(number), BroadcastState.PAUSED)
+    until(lambda: not engine._runs, "the engine has left it")
+    with writing():
+        number.update_details(quality_rating="RED")
+    reached(engine, broadcasts.resume(row), BroadcastState.DONE)
+
+
 @pytest.mark.parametrize("at_limit", ["wait", "skip"])
 def test_a_messaging_limit_holds_to_the_person(
     engine: Engine, number: Number, scripted: Scripted, at_limit: str
