@@ -30,6 +30,7 @@ from models.messages.template import Template
 from models.numbers.number import Number, NumberStatus
 from resources.broadcast import allowed_rate
 from services import recipient_files
+from services.broadcast_batches import MOST_TEXT
 from services.phone_numbers import person_of
 from services.recipient_rows import TO
 from services.template_slots import Slot, content_of, slots
@@ -37,6 +38,9 @@ from services.template_slots import Slot, content_of, slots
 # Characters. Flask reads a form of up to 500 kB, and a character has up to 4 bytes.
 MOST_PASTED = 100_000
 MAX_NAME, MAX_VALUE = 128, 1024
+TEXT_TYPE = "text"
+# The fields of the form, by those of the contract that the API may refuse.
+FIELDS = {"/startAt": "start_at", "/expiresAt": "expires_at", "/text/body": "text"}
 # The suffix of a field with the same text for everybody, next to that of the column.
 TEXT = "-text"
 # What the preview shows for a parameter without a value.
@@ -45,15 +49,21 @@ NO_VALUE = "…"
 
 @dataclass(frozen=True)
 class Chosen:
-    """The choices of the first step. ``query`` is their part of the URL."""
+    """The choices of the first step. Without a template it is a text, which the last form asks for."""
 
     number: Number
-    template: Template
+    template: Template | None
 
     @property
     def query(self) -> dict[str, str]:
-        """They in the URL."""
-        return {"number_id": self.number.id, "template": self.template.id}
+        """They in the URL, and as fields of forms."""
+        what = {"type": TEXT_TYPE} if self.template is None else {"template": self.template.id}
+        return {"number_id": self.number.id} | what
+
+    @property
+    def slots(self) -> list[Slot]:
+        """The parameters of the template."""
+        return [] if self.template is None else slots(self.template.components)
 
 
 @blueprint.page("/broadcasts/new", BROADCASTERS)
@@ -61,13 +71,14 @@ def new_broadcast() -> Response:
     """The first two steps: number and template, then the recipients."""
     numbers = [each for each in own_numbers().values() if each.status == NumberStatus.ACTIVE]
     number = _number(numbers)
-    template = None if number is None else chosen_template(number, request.values.get("template"))
+    chosen = None if number is None else _chosen_of(number)
+    template = chosen and chosen.template
     return show(
         "broadcast_new.html",
         numbers=numbers,
         number=number,
         templates=approved_templates(number) if number else [],
-        chosen=template,
+        chosen=chosen,
         screen=template_screen(template, {}) if template else None,
         most_pasted=MOST_PASTED,
         replaces=request.values.get("replaces", ""),
@@ -98,8 +109,9 @@ def set_up_broadcast(file_id: str) -> Response:
     file, chosen = _file(file_id), _chosen()
     if file.broadcast_id is not None:
         return go(f"{PATH}/{file.broadcast_id}")
-    taken = slots(chosen.template.components)
+    taken, template = chosen.slots, chosen.template
     values, empty = _values(file, taken), _empty(file)
+    title = template.name if template else "Text"
     return show(
         "broadcast_set_up.html",
         file=file,
@@ -116,7 +128,9 @@ def set_up_broadcast(file_id: str) -> Response:
         most_rate=allowed_rate(chosen.number),
         max_name=MAX_NAME,
         max_value=MAX_VALUE,
-        suggested=f"{chosen.template.name} {clock.timestamp(clock.now())[:10]}",
+        max_text=MOST_TEXT,
+        title=title,
+        suggested=f"{title} {clock.timestamp(clock.now())[:10]}",
     )
 
 
@@ -127,12 +141,10 @@ def create_broadcast(file_id: str) -> Response:
     schedule, problems = read_schedule(request.form)
     if problems:
         raise FormError(problems=problems)
-    taken = slots(chosen.template.components)
     body = {
         "name": " ".join(request.form.get("name", "").split()),
         "numberId": chosen.number.id,
-        "type": "template",
-        "template": _content(chosen, taken, _values(file, taken)),
+        **_message(file, chosen),
         "recipientsFile": file.id,
         "skipWrongRows": request.form.get("skip_wrong") == "1",
         **schedule,
@@ -140,7 +152,10 @@ def create_broadcast(file_id: str) -> Response:
     answer = api_calls.post_json(account(), "/broadcasts", body)
     if not answer.is_ok:
         # If the form was sent twice, its page leads to the broadcast of the first time.
-        raise FormError(api_calls.in_words(answer))
+        words = api_calls.in_words(answer)
+        if field := FIELDS.get(answer.error.get("details", {}).get("field", "")):
+            raise FormError(problems={field: words})
+        raise FormError(words)
     return go(f"{PATH}/{answer.json['id']}", say="broadcast-created")
 
 
@@ -153,9 +168,15 @@ def _number(numbers: list[Number]) -> Number | None:
 
 def _chosen() -> Chosen:
     """The choices of the first step. Ends the request with a 404 page if they are none."""
-    number = mine(Number.find(request.values.get("number_id", "")))
+    return _chosen_of(mine(Number.find(request.values.get("number_id", "")))) or abort(404)
+
+
+def _chosen_of(number: Number) -> Chosen | None:
+    """The choices for this number. None if there is neither a template nor a text."""
+    if request.values.get("type") == TEXT_TYPE:
+        return Chosen(number, None)
     template = chosen_template(number, request.values.get("template"))
-    return Chosen(number, template or abort(404))
+    return None if template is None else Chosen(number, template)
 
 
 def _recipients() -> tuple[IO[bytes], str]:
@@ -221,18 +242,28 @@ def _empty(file: RecipientsFile) -> dict[str, dict[str, Any]]:
     return {column["name"]: column for column in file.columns if column["empty"]}
 
 
-def _content(chosen: Chosen, taken: list[Slot], values: Mapping[str, str]) -> dict[str, Any]:
-    return content_of(chosen.template.name, chosen.template.language, taken, values)
+def _message(file: RecipientsFile, chosen: Chosen) -> dict[str, Any]:
+    """The members of the request that say what is sent."""
+    if chosen.template is None:
+        return {"type": TEXT_TYPE, TEXT_TYPE: {"body": request.form.get("text", "").strip()}}
+    values = _values(file, chosen.slots)
+    return {"type": "template", "template": _content(chosen.template, chosen.slots, values)}
+
+
+def _content(template: Template, taken: list[Slot], values: Mapping[str, str]) -> dict[str, Any]:
+    return content_of(template.name, template.language, taken, values)
 
 
 def _screen(
     file: RecipientsFile, chosen: Chosen, taken: list[Slot], values: Mapping[str, str]
-) -> Screen:
-    """The message of the first recipient. Parameters without a value are NO_VALUE."""
+) -> Screen | None:
+    """The message of the first recipient, unless it is a text. Parameters without a value are NO_VALUE."""
+    if chosen.template is None:
+        return None
     shown = {slot.name: values[slot.name] or NO_VALUE for slot in taken}
     with reading():
         first = BroadcastRecipient.first_parameters(file.id)
-    content = filled(as_json(_content(chosen, taken, shown)), first)
+    content = filled(as_json(_content(chosen.template, taken, shown)), first)
     return template_screen(chosen.template, content)
 
 

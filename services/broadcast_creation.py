@@ -151,9 +151,8 @@ def _check_times(times: Mapping[str, int | None]) -> None:
         text = "is in the past." if start < now else "is more than 60 days ahead."
         raise InvalidError(f"Request body, startAt: it {text}", field="/startAt")
     if end is not None and end <= max(now, start or now):
-        raise InvalidError(
-            "Request body, expiresAt: it is in the past, or not after startAt.", field="/expiresAt"
-        )
+        text = "is in the past." if end <= now else "is not after startAt."
+        raise InvalidError(f"Request body, expiresAt: it {text}", field="/expiresAt")
 
 
 def _hours_of(request: Mapping[str, Any]) -> tuple[int, int] | None:

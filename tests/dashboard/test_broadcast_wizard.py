@@ -214,11 +214,56 @@ def test_a_start_is_in_the_chosen_time_zone(
     assert clock() < (draft().start_at or 0)
 
 
+def test_an_end_is_in_the_chosen_time_zone(upload: Upload, submit: Submit, clock: Clock) -> None:
+    assert clock()
+    form = {"name": "Offer", "start": "now", "hours": "any", "zone": "Asia/Kolkata"}
+    submit(page_of(upload()), 303, **form, expires_at="2026-11-21T09:30")
+    assert now.timestamp(draft().expires_at or 0) == "2026-11-21T04:00:00.000Z"
+
+
+def test_a_time_that_comes_twice_is_the_first(upload: Upload, submit: Submit, clock: Clock) -> None:
+    clock.at -= 30 * now.DAY_MS
+    form = {"name": "Offer", "start": "later", "start_at": "2026-11-01T01:30", "hours": "any"}
+    submit(page_of(upload()), 303, **form, zone="America/New_York")
+    assert now.timestamp(draft().start_at or 0) == "2026-11-01T05:30:00.000Z"
+
+
+def test_a_text_is_written_after_the_recipients(
+    number: Number, submit: Submit, visit: Visit
+) -> None:
+    path = f"broadcasts/new?number_id={number.id}&type=text"
+    assert 'name="pasted"' in visit(path)
+    path = page_of(submit("broadcasts/new", 303, number_id=number.id, type="text", pasted=LIST))
+    assert "{{first name}}" in visit(path)
+    form = {"name": "Late", "start": "now", "hours": "any"}
+    page = submit(path, 422, **form, text="Hello {{nobody}}").text
+    assert "Hello {{nobody}}</textarea>" in page
+    shown = page_of(submit(path, 303, **form, text="Hello {{first name}}, we are late."))
+    row = draft()
+    assert (row.type, row.content) == ("text", {"body": "Hello {{first name}}, we are late."})
+    assert "Hello Ana, we are late." in visit(shown)
+
+
 @pytest.mark.parametrize(
     ("wrong", "field"),
     [
         ({"start": "later", "start_at": "soon", "zone": "UTC"}, "start_at"),
         ({"start": "later", "start_at": "2026-11-21T09:30", "zone": "Mars"}, "start_at"),
+        ({"start": "later", "start_at": "2026-11-19T09:30", "zone": "UTC"}, "start_at"),
+        (
+            {"start": "later", "start_at": "2027-03-14T02:30", "zone": "America/New_York"},
+            "start_at",
+        ),
+        ({"expires_at": "2026-11-19T09:30", "zone": "UTC"}, "expires_at"),
+        (
+            {
+                "start": "later",
+                "start_at": "2026-11-22T09:30",
+                "expires_at": "2026-11-22T09:30",
+                "zone": "Asia/Tokyo",
+            },
+            "expires_at",
+        ),
         ({"rate": "0"}, "rate"),
         ({"rate": "1001"}, "rate"),
         ({"hours": "day", "begin": "18:00", "end": "09:00"}, "end"),
@@ -226,8 +271,9 @@ def test_a_start_is_in_the_chosen_time_zone(
     ],
 )
 def test_a_wrong_field_is_marked_and_the_others_are_kept(
-    upload: Upload, submit: Submit, wrong: dict[str, str], field: str
+    upload: Upload, submit: Submit, clock: Clock, wrong: dict[str, str], field: str
 ) -> None:
+    assert now.timestamp(clock()) == "2026-11-20T09:30:00.000Z"
     path = page_of(upload())
     form = {"name": "Kept", "start": "now", "hours": "any", "body-1": "order", "body-2-text": "x"}
     page = submit(path, 422, **form | wrong).text
