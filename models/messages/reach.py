@@ -1,7 +1,8 @@
 """The people to whom a number sent a template within 24 hours, whom the network's messaging limit counts.
 
 Those who wrote back are counted too, though the network does not count them. So the number stays below its
-limit.
+limit. The network's period begins when it accepts the message, after the message was stored. So a person
+counts for longer here.
 """
 
 from collections.abc import Collection
@@ -12,6 +13,9 @@ from peewee import fn
 from models import clock
 from models.database import Prepared, is_in
 from models.messages.message import IS_OUTBOUND, IS_PERSONS, Message, MessageStatus
+
+# The network's period, and the longest time from storing a message until the network accepted it.
+PERIOD_MS = clock.DAY_MS + clock.MINUTE_MS
 
 
 def count(number_id: str) -> int:
@@ -31,11 +35,11 @@ def free_at(number_id: str, most: int) -> int:
     In milliseconds since the epoch, in the caller's transaction.
     """
     rows = [int(row[0]) for row in _FIRST.execute(*_place(number_id), most + 1)]
-    return rows[most] + clock.DAY_MS if len(rows) > most else clock.now()
+    return rows[most] + PERIOD_MS if len(rows) > most else clock.now()
 
 
 def _place(number_id: str) -> tuple[str, str]:
-    return number_id, clock.id_bound("msg", clock.now() - clock.DAY_MS)
+    return number_id, clock.id_bound("msg", clock.now() - PERIOD_MS)
 
 
 def _sent(number_id: Any, since: Any, *columns: Any) -> Any:
