@@ -61,7 +61,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: attacks audit trace erasures receivers odd-answers wrong-settings upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-peers bench-backlog bench-amplification bench-broadcasts bench-overview bench-search bench-suppressions help run test contract fuzz fuzz-stranger chaos kills failover matrix mutants check style types imports lint sdk sdk-check breaks release docs format lock clean chromium runtimes servers backends
+.PHONY: attacks audit broadcast-limits trace erasures receivers odd-answers wrong-settings upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-peers bench-backlog bench-amplification bench-broadcasts bench-overview bench-search bench-suppressions help run test contract fuzz fuzz-stranger chaos kills failover matrix mutants check style types imports lint sdk sdk-check breaks release docs format lock clean chromium runtimes servers backends
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -125,6 +125,9 @@ upgrades: $(VENV)/.dev | servers ## Upgrade, roll back, back up and restore unde
 erasures: $(VENV)/.dev | servers ## Erase a person while another account has 1,000 erasures waiting, with 200,000 stored callbacks
 	@for backend in $${TEST_BACKEND:-sqlite postgresql}; do \
 	TEST_BACKEND=$$backend ERASURE_CALLBACKS=$${ERASURE_CALLBACKS:-200000} ERASURE_PEOPLE=$${ERASURE_PEOPLE:-1000} $(BIN)/pytest -s contract_tests/test_erasures.py $(PYTEST_ARGS); done
+
+broadcast-limits: $(VENV)/.dev ## Send broadcasts at WhatsApp's limits with two workers (BROADCAST_RATES=20,80,1000; needs an idle machine)
+	@$(BIN)/pytest -s contract_tests/make_broadcast_limits.py $(PYTEST_ARGS)
 
 usage: $(VENV)/.dev | servers ## Compare GET /usage with the statuses of 10,000 messages, on each backend (TEST_BACKEND=redis: one)
 	@for backend in $${TEST_BACKEND:-sqlite postgresql redis}; do \

@@ -22,6 +22,11 @@ class Parts(Gateway):
         self._running: list[Process] = []
         self._workers: list[Process] = []
 
+    @property
+    def running(self) -> Sequence[Process]:
+        """All processes, in the order of their start: at first sandbox and web."""
+        return tuple(self._running)
+
     def start(self) -> Self:
         """Migrate, start web and sandbox, and wait until they serve."""
         self.cli("migrate")

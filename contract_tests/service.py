@@ -154,6 +154,12 @@ class Gateway:
         assert answer.ok, answer.text
         return answer.json()
 
+    def accepted(self) -> list[dict[str, Any]]:
+        """The messages that the sandbox accepted, in order."""
+        answer = requests.get(f"{self.sandbox}/_sandbox/messages", timeout=WAIT_SECONDS)
+        found: list[dict[str, Any]] = answer.json()["data"]
+        return found
+
     def customer(self, plan: str = "pro", *, with_number: bool = True) -> Customer:
         """A new account with a key and an active number."""
         commands = [("accounts", "create", "Acme", "--plan", plan), ("keys", "create", FIRST_ID)]

@@ -1,10 +1,9 @@
-"""A broadcast with real processes: kills, two workers, and the pace at the network."""
+"""A broadcast with real processes: kills of two workers, opt-outs and pauses."""
 
 import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import requests
 from contract_tests.harness import Customer, wait_for
 from contract_tests.parts import Parts, Process, deployed
 
-KILLED, PACED, OPTED = 1_200, 400, 160
+KILLED, OPTED = 1_200, 160
 # Until the lease of what a killed worker had claimed is over, and its messages are unknown.
 END_SECONDS = 120
 FIRST = 4_915_100_000_000
@@ -142,29 +141,6 @@ def test_kills_of_workers_and_web_send_to_nobody_twice_and_leave_nobody_without_
     assert counts["read"] == len(reached) > 0.5 * KILLED
     assert counts["unknown"] == KILLED - len(reached)
     assert sum(count for name, count in counts.items() if name != "total") == KILLED
-
-
-@pytest.mark.parametrize("rate", [None, 20], ids=["of the number", "of the broadcast"])
-def test_two_workers_keep_one_pace(parts: Parts, rate: int | None) -> None:
-    customer = parts.customer()
-    number = parts.number_id_of(customer)
-    parts.sandbox_call(f"numbers/{number}/limits", throughput_per_second=80)
-    for _ in range(2):
-        parts.start_worker()
-    wanted, count = (80, PACED) if rate is None else (rate, PACED // 4)
-    changes = {} if rate is None else {"ratePerSecond": rate}
-    broadcast_id = _create(customer, count, **changes)
-    wait_for(lambda: _is_done(customer, broadcast_id), "the end of the broadcast", 60)
-    times = sorted(
-        datetime.fromisoformat(each["accepted_at"]).timestamp() for each in _accepted(parts)
-    )
-    assert len(times) == count
-    used = (count - 1) / (times[-1] - times[0])
-    assert 0.9 * wanted <= used <= 1.05 * wanted
-    # Over several seconds, because a busy machine bunches messages.
-    span = 3 * wanted
-    fastest = min(b - a for a, b in zip(times, times[span:], strict=False))
-    assert span / fastest <= 1.1 * wanted
 
 
 def test_an_opt_out_and_a_pause_hold_within_a_second(parts: Parts) -> None:

@@ -37,8 +37,10 @@ from services.templates import MARKETING
 
 # Longer than it takes to store a batch. A message is stored by then, or its recipient is claimed again.
 LEASE_MS = 30_000
-# The part of a number's rate that broadcasts use. The clocks of worker and network differ by moments.
+# The part of a rate that broadcasts use. A message may leave and arrive moments after its place.
 MARGIN = 0.98
+# The first place is at least so many seconds ahead: one that is past when the worker gets it would be lost.
+LEAD_SECONDS = 0.1
 # The most characters of a text.
 MOST_TEXT = 4_096
 # The part of a messaging limit that must be free before a broadcast continues.
@@ -138,23 +140,29 @@ def _store(broadcast: Broadcast, claimed: Sequence[BroadcastRecipient], check: C
     sends, ended = batch.store(claimed)
     if BroadcastRecipient.keep(ended) != len(claimed):
         raise _ClaimLostError
-    return Batch(sends, len(claimed), _reserve(fresh, number, len(sends)) if sends else None)
+    return Batch(sends, len(claimed), reserve(fresh, number, len(sends)) if sends else None)
 
 
 def rate_of(broadcast: Broadcast, number: Number) -> float:
     """The most messages a second of the broadcast."""
     highest = allowed_rate(number) * MARGIN
-    return min(highest, broadcast.rate or highest)
+    return highest if broadcast.rate is None else min(highest, broadcast.rate * MARGIN)
 
 
-def _reserve(broadcast: Broadcast, number: Number, count: int) -> Reserved:
-    """The places of the next messages of the number and of the broadcast."""
-    highest = allowed_rate(number) * MARGIN
-    reserved = Pace.reserve(number.id, count, highest)
-    if broadcast.rate is None or broadcast.rate >= highest:
-        return reserved
-    own = Pace.reserve(broadcast.id, count, broadcast.rate)
-    return Reserved(max(reserved.wait, own.wait), max(reserved.interval, own.interval))
+def reserve(
+    broadcast: Broadcast, number: Number, count: int, lead: float = LEAD_SECONDS
+) -> Reserved:
+    """Reserve places of the number, and those of the broadcast if it has a rate of its own."""
+
+    def reserve() -> Reserved:
+        reserved = Pace.reserve(number.id, count, allowed_rate(number) * MARGIN, lead)
+        if broadcast.rate is None:
+            return reserved
+        # Also if the number is slower now: its limit may rise.
+        own = Pace.reserve(broadcast.id, count, rate_of(broadcast, number), lead)
+        return Reserved(*map(max, reserved, own))
+
+    return write(reserve, key_of(number.id), key_of(broadcast.id))
 
 
 def _require_able(broadcast: Broadcast, account: Account, number: Number, stored: Any) -> Sender:

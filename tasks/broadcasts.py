@@ -22,7 +22,7 @@ from models.broadcasts.recipient import BroadcastRecipient
 from models.database import Waiting
 from models.database.outage import UNAVAILABLE
 from models.numbers.number import Number
-from models.numbers.pace import Pace
+from models.numbers.pace import Pace, Reserved
 from networks.registry import close_all
 from resources.broadcast import allowed_rate
 from services import broadcasts, template_reads
@@ -36,9 +36,11 @@ from services.broadcast_batches import (
     NotRunningError,
     begin,
     rate_of,
+    reserve,
 )
 from services.broadcasting import Effect, Outcomes, hand_over
 from services.sending import Send
+from tasks.places import FAILURE_SECONDS, Places, Turns
 
 logger = logging.getLogger(__name__)
 
@@ -52,8 +54,8 @@ MOST_TOGETHER = 64
 # Calls in flight: of all broadcasts, and of one by its rate, because the calls of a network that no longer
 # responds all have an unknown outcome.
 MOST_IN_FLIGHT, LEAST_IN_FLIGHT, SECONDS_IN_FLIGHT = 400, 8, 2.0
-# Pauses in seconds while nobody is due, and after a failure of the database.
-IDLE_SECONDS, FAILURE_SECONDS = 0.5, 1.0
+# The pause in seconds while nobody is due.
+IDLE_SECONDS = 0.5
 # How long the answer of the network about a template counts.
 FRESH_SECONDS = 60.0
 # The broadcast pauses after so many messages in a row that failed with the same code, or whose outcome is
@@ -66,6 +68,7 @@ class Run:
     """A broadcast that this worker sends."""
 
     broadcast: Broadcast
+    turns: Turns
     # As the last batch found it.
     number: Number | None = None
     is_on: bool = True
@@ -154,7 +157,8 @@ class Engine:
             run.is_on = run.is_on and broadcast_id in found
         for broadcast in found.values():
             if broadcast.id not in self._runs and not self._stopping:
-                run = self._runs[broadcast.id] = Run(broadcast)
+                turns = Turns(partial(self._reserve, broadcast.id))
+                run = self._runs[broadcast.id] = Run(broadcast, turns)
                 task = asyncio.create_task(self._send_all(run))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
@@ -177,10 +181,7 @@ class Engine:
 
     async def _send_next(self, run: Run) -> None:
         """Store the messages of the next recipients, and send each at its place."""
-        if run.number is None:
-            read = partial(Number.get_by_id, run.broadcast.number_id)
-            run.number = await self._in_database(read)
-        rate = rate_of(run.broadcast, run.number)
+        rate = rate_of(run.broadcast, await self._number_of(run))
         most = max(1, min(MOST_TOGETHER, round(rate * AHEAD_SECONDS)))
         await self._wait_for_room(run, rate, most)
         batch = await self._begin(run, most)
@@ -190,13 +191,23 @@ class Engine:
             await self._wait_or_finish(run)
             return
         if batch.places is not None:
-            wait, interval = batch.places
-            run.number = batch.sends[0].number
-            began = self.loop.time() + wait
+            places, run.number = Places.of(batch.places), batch.sends[0].number
             for position, send in enumerate(batch.sends):
-                self._send_at(run, send, began + position * interval)
-            ends = began + len(batch.sends) * interval
+                self._send_at(run, send, places.at(position))
+            ends = places.at(len(batch.sends))
             await asyncio.sleep(ends - AHEAD_SECONDS - self.loop.time())
+
+    async def _number_of(self, run: Run) -> Number:
+        if run.number is None:
+            read = partial(Number.get_by_id, run.broadcast.number_id)
+            run.number = await self._in_database(read)
+        return run.number
+
+    async def _reserve(self, broadcast_id: str, count: int, lead: float) -> Reserved:
+        """Places for messages that are too late for theirs."""
+        run = self._runs[broadcast_id]
+        number = await self._number_of(run)
+        return await self._in_database(partial(reserve, run.broadcast, number, count, lead))
 
     async def _wait_for_room(self, run: Run, rate: float, most: int) -> None:
         """Wait until so many more calls may be in flight."""
@@ -240,9 +251,8 @@ class Engine:
         task.add_done_callback(run.in_flight.discard)
 
     async def _send(self, run: Run, send: Send, at: float) -> None:
-        await asyncio.sleep(at - self.loop.time())
         try:
-            async with self._room:
+            async with run.turns.turn(at, self._room):
                 effect = await hand_over(run.broadcast, send, self._outcomes)
             if effect.slows:
                 highest = allowed_rate(send.number) * MARGIN

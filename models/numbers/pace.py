@@ -24,9 +24,12 @@ TOGETHER_US = SECOND_US
 
 
 class Reserved(NamedTuple):
-    """The seconds until the first message may leave, and from each to the next."""
+    """When the first message may leave, and the seconds from each to the next.
 
-    wait: float
+    ``first_at`` is in milliseconds since the epoch, with fractions.
+    """
+
+    first_at: float
     interval: float
 
 
@@ -44,17 +47,22 @@ class Pace(BaseModel):
     slowed_at = BigIntegerField(default=0)
 
     @classmethod
-    def reserve(cls, key: str, count: int, highest: float) -> Reserved:
-        """Reserve the places of the next messages, at most ``highest`` a second."""
+    def reserve(cls, key: str, count: int, highest: float, lead: float = 0) -> Reserved:
+        """Reserve the places of the next messages, at most ``highest`` a second.
+
+        The first one is ``lead`` seconds from now, or later: a place that is past before the caller knows it
+        would be lost.
+        """
 
         def reserve() -> Reserved:
             pace, now = cls._of(key), database_now() * 1000
             interval = SECOND_US / pace.rate_at(now, highest)
-            first = max(pace.next_at, now)
-            if first > now + MOST_AHEAD_US:
-                first = now
+            soonest = now + round(lead * SECOND_US)
+            first = max(pace.next_at, soonest)
+            if first > soonest + MOST_AHEAD_US:
+                first = soonest
             pace.assign({"next_at": round(first + count * interval), "interval": round(interval)})
-            return Reserved((first - now) / SECOND_US, interval / SECOND_US)
+            return Reserved(first / 1000, interval / SECOND_US)
 
         return write(reserve, key_of(key))
 

@@ -1,6 +1,8 @@
 """POST {phone_number_id}/messages: accepted requests, and the errors of invalid ones."""
 
 import re
+import time
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -220,6 +222,14 @@ def test_latency_delays_the_answer_but_not_the_statuses(
     business.sandbox.control("PUT", "behaviour", {"latency_ms": 600, "status_delay_ms": 0})
     wamid = business.send()
     assert set(receiver.statuses_of(wamid)) == {"sent", "delivered", "read"}
+
+
+def test_the_time_of_acceptance_is_before_the_latency(business: Business) -> None:
+    business.sandbox.control("PUT", "behaviour", {"latency_ms": 300})
+    business.send()
+    answered = time.time()
+    [message] = business.sandbox.accepted()
+    assert answered - datetime.fromisoformat(message["accepted_at"]).timestamp() >= 0.3
 
 
 def test_the_error_rate_refuses_before_acceptance(business: Business) -> None:

@@ -1,6 +1,8 @@
 """Broadcasts on their way: each recipient gets one message or has a reason, at the pace of the number."""
 
 import asyncio
+import time
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,6 +22,7 @@ from networks import exceptions, registry
 from networks.interface import Acceptance, OutboundMessage, Sender, TemplateDefinition
 from resources.broadcast import broadcast_object, counts_of
 from services import broadcast_batches, broadcasts, consent, contacts
+from services.broadcast_batches import reserve
 from tasks.broadcasts import Engine
 from tests import factories
 from tests.fake_templates import Network, definition, known
@@ -151,6 +154,30 @@ def test_two_workers_send_to_nobody_twice(number: Number, scripted: Scripted) ->
     for each in engines:
         each.stop()
     assert Counter(sent.to for sent in scripted.sent) == {each.to: 1 for each in people(200)}
+
+
+def test_a_pause_of_the_worker_bunches_no_messages(
+    engine: Engine, number: Number, scripted: Scripted
+) -> None:
+    times = list[float]()
+
+    def note(_message: OutboundMessage) -> None:
+        times.append(time.monotonic())
+        if len(times) == 20:
+            time.sleep(0.5)
+
+    scripted.before = note
+    reached(engine, broadcast(number, 140), BroadcastState.DONE)
+    assert len(times) == 140
+    # At 80 messages a second, in windows of a quarter of a second.
+    assert max(bisect_left(times, at + 0.25) - place for place, at in enumerate(times)) <= 30
+
+
+def test_the_pace_of_a_broadcast_holds_when_the_limit_of_its_number_rises(number: Number) -> None:
+    row = broadcast(number, rate=80)
+    before = reserve(row, number, 40)
+    number.throughput = "HIGH"
+    assert reserve(row, number, 1).first_at - before.first_at >= 500
 
 
 def test_a_worker_that_lost_its_claims_stores_nothing(number: Number, scripted: Scripted) -> None:
