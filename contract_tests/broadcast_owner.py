@@ -93,6 +93,15 @@ class Owner:
 
         return wait_for(reached, f"a broadcast that is {status}", 60)
 
+    def wait_for_limit(self, limit: str) -> None:
+        """Wait until the gateway knows the messaging limit of the number."""
+        path = f"/numbers/{self.customer.number['id']}"
+
+        def is_known() -> bool:
+            return bool(self.customer.request("GET", path).json()["messagingLimit"] == limit)
+
+        wait_for(is_known, f"the limit {limit}")
+
     def accepted(self, people: list[str]) -> list[tuple[str, datetime]]:
         """What the network accepted for these people, in its order, with the time."""
         url = f"{self.gateway.sandbox}/_sandbox/messages"

@@ -7,12 +7,11 @@ from typing import Any
 import segno
 from markupsafe import Markup, escape
 
-from models.broadcasts.broadcast import Broadcast
 from models.clock import timestamp
 from models.messages.message import Message
 from models.numbers.number import Number
 from networks.registry import explained, network_of
-from resources.broadcast import reason_of
+from resources.broadcast import why_paused
 from resources.message import errors_of
 from resources.number import notice_object, problem_object, status_reason
 
@@ -128,12 +127,6 @@ def problems(number: Number) -> list[str]:
     return [problem_object(problem)["message"] for problem in number.problems]
 
 
-def pause_reason(broadcast: Broadcast) -> str:
-    """Why a broadcast is paused, and what to do. Empty if it is not."""
-    found = reason_of(broadcast)
-    return str(found["message"]) if found else ""
-
-
 def reason(number: Number) -> str:
     """Why a number is banned or disconnected, in words. Empty without a reason."""
     given = status_reason(number)
@@ -156,7 +149,7 @@ FILTERS = {
     # The sender or recipient of a message: a user id has no plus sign.
     "party": lambda who: f"+{who}" if who and who.isdecimal() else who,
     "pretty": lambda value: json.dumps(value, indent=2, ensure_ascii=False),
-    "pause_reason": pause_reason,
+    "pause_reason": why_paused,
     "qr_code": qr_code,
     "problems": problems,
     "reason": reason,

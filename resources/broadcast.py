@@ -24,7 +24,9 @@ class Words(NamedTuple):
 _WHEN_SOLVED = "Resume the broadcast when this is solved."
 REASONS = {
     PauseCode.BY_USER: Words("A user or an API key of the account paused it.", ""),
-    PauseCode.TEMPLATE: Words("{}", "Resume the broadcast when the template is approved."),
+    PauseCode.TEMPLATE: Words(
+        "{}", "Resume the broadcast when the template is approved, or cancel it."
+    ),
     PauseCode.QUALITY: Words(
         "People blocked or reported the number: its quality is {}. Check to whom you write and how often.",
         "If you resume the broadcast, it continues at this quality.",
@@ -146,6 +148,17 @@ def reason_of(broadcast: Broadcast) -> dict[str, Any] | None:
         "message": " ".join(text.split()),
         "resumeAt": moment(broadcast.resume_at),
     }
+
+
+def why_paused(broadcast: Broadcast) -> str:
+    """The reason of a paused broadcast for people, with the time when it continues if that is known."""
+    reason = reason_of(broadcast)
+    if reason is None:
+        return ""
+    if reason["resumeAt"] is None:
+        return str(reason["message"])
+    at = reason["resumeAt"][:16].replace("T", " ")
+    return f"{reason['message']} It continues by itself at {at} UTC."
 
 
 def _hours_of(broadcast: Broadcast) -> dict[str, str] | None:

@@ -24,7 +24,7 @@ from models.messages.template import IS_REJECTED, Template
 from models.numbers.number import Number, NumberStatus
 from models.reports.incident import AlertTarget, Incident, IncidentKind
 from networks.registry import network_of
-from resources.broadcast import reason_of
+from resources.broadcast import why_paused
 from resources.number import problem_object, status_reason
 from services import mailing, recipients
 from services.fair_share import Share
@@ -238,12 +238,10 @@ def _templates() -> Iterator[Trouble]:
 
 def _broadcasts() -> Iterator[Trouble]:
     for broadcast in Broadcast.stopped(AlertTarget.accounts()):
-        if reason := reason_of(broadcast):
-            at = (reason["resumeAt"] or "")[:16].replace("T", " ")
-            yield _trouble(
-                broadcast,
-                IncidentKind.BROADCAST_PAUSED,
-                f"Broadcast paused: {broadcast.name}",
-                reason["message"] + (f" It continues by itself at {at} UTC." if at else ""),
-                f"/dashboard/broadcasts/{broadcast.id}",
-            )
+        yield _trouble(
+            broadcast,
+            IncidentKind.BROADCAST_PAUSED,
+            f"Broadcast paused: {broadcast.name}",
+            why_paused(broadcast),
+            f"/dashboard/broadcasts/{broadcast.id}",
+        )

@@ -5,10 +5,12 @@ import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from models import clock
 from models.accounts.account import Account
 from models.broadcasts.broadcast import Broadcast, BroadcastState
 from models.broadcasts.recipient import BroadcastRecipient, Entry
@@ -351,6 +353,20 @@ def test_who_resumed_at_low_quality_is_not_asked_again(engine: Engine, number: N
     row = broadcasts.resume(reached(engine, broadcast(number), BroadcastState.PAUSED))
     row = broadcasts.resume(broadcasts.pause(row))
     reached(engine, row, BroadcastState.DONE)
+
+
+def test_a_limit_whose_end_the_network_names_ends_by_itself(
+    engine: Engine, number: Number, scripted: Scripted
+) -> None:
+    error = exceptions.ThrottledError("131048", "Spam")
+    ends_at = clock.now() + 2_000
+    error.details = replace(error.details, restricted_until=ends_at)
+    scripted.errors["4915100000003"] = error
+    row = reached(engine, broadcast(number), BroadcastState.PAUSED)
+    assert (row.reason, row.resume_at) == ("number_limited", ends_at)
+    reached(engine, row, BroadcastState.DONE)
+    assert clock.now() >= ends_at
+    assert Counter(sent.to for sent in scripted.sent) == {each.to: 1 for each in people(5)}
 
 
 def test_who_resumed_after_the_limit_of_a_number_accepted_its_quality(
