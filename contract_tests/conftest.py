@@ -26,6 +26,7 @@ LONGEST = (
     "test_conformance_limits.py",
     "test_heavy_loads.py",
     "test_chaos.py",
+    "test_broadcast_troubles.py",
     "test_connect_refusals.py",
     "test_sole_web.py",
     "test_generated_clients.py",
