@@ -21,10 +21,15 @@ from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import orjson
-from peewee import EXCEPTIONS, ExceptionWrapper, SqliteDatabase  # type: ignore[attr-defined]
+from peewee import (  # type: ignore[attr-defined]
+    EXCEPTIONS,
+    ExceptionWrapper,
+    OperationalError,
+    SqliteDatabase,
+)
 
 from models.database.committer import Committer, Job
-from models.database.outage import BusyError
+from models.database.outage import BusyError, driver_error
 from models.file_lock import lock_within
 
 Result = TypeVar("Result")
@@ -160,6 +165,16 @@ class SqliteEngine(SqliteDatabase):
     def cursor(self, _named_cursor: None = None) -> Any:
         """Like peewee's, on connection()."""
         return self.connection().cursor()
+
+    def begin(self, lock_type: str | None = None) -> None:
+        """Like peewee's. Raises BusyError if a program that knows no lock file locks the database."""
+        base: Any = super()
+        try:
+            base.begin(lock_type)
+        except OperationalError as error:
+            if getattr(driver_error(error), "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
+                raise BusyError(LOCK_SECONDS) from error
+            raise
 
     def rollback(self) -> None:
         """Like peewee's, unless SQLite has rolled back itself because the disk is full."""

@@ -7,7 +7,9 @@ import threading
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
+from sqlite3 import connect
 from typing import Any
 
 import pytest
@@ -119,6 +121,29 @@ def test_a_process_that_freezes_in_a_transaction_holds_others_up_for_a_bounded_t
         assert frozen.wait(10) == 0
     with engine.writing():
         assert engine.table_exists("kept")
+    engine.close_all()
+
+
+def test_another_program_that_locks_the_file_holds_a_batch_up_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "LOCK_SECONDS", 1)
+    path = tmp_path / "gateway.db"
+    engine = SqliteEngine(f"sqlite:///{path}")
+
+    async def write_ten_times() -> list[BaseException | None]:
+        writes = [engine.run(lambda: None) for _ in range(10)]
+        return await asyncio.gather(*writes, return_exceptions=True)
+
+    assert asyncio.run(write_ten_times()) == [None] * 10
+    # A backup, or a person with the program sqlite3.
+    with closing(connect(path, isolation_level=None)) as program:
+        program.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        found = asyncio.run(write_ten_times())
+        assert 1 <= time.monotonic() - began < 4
+        assert all(isinstance(error, BusyError) for error in found)
+    assert asyncio.run(write_ten_times()) == [None] * 10
     engine.close_all()
 
 
