@@ -171,10 +171,11 @@ def _record_failure(broadcast: Broadcast, send: Send, error: network.NetworkErro
         if isinstance(error, network.AmbiguousError):
             if (fresh := Message.by_id(message.id)) is not None:
                 fresh.advance(MessageStatus.UNKNOWN, at=clock.now())
-        elif is_halt or not isinstance(error, network.RefusedError):
-            _take_back(broadcast, message, _pause_ms(number, error))
         else:
-            _fail(send, error)
+            is_passing = is_halt or not isinstance(error, network.RefusedError)
+            pause_ms = _pause_ms(number, error)
+            if not (is_passing and _take_back(broadcast, message, pause_ms)):
+                _fail(send, error)
         number_status.apply_error(number, error)
         if error.code in its_network.template_differs:
             template_copy.note_difference(number)
@@ -189,14 +190,21 @@ def _pause_ms(number: Number, error: network.NetworkError) -> int:
 
 
 @exclusively
-def _take_back(broadcast: Broadcast, message: Message, pause_ms: int) -> None:
-    """Delete a message that certainly was not sent. Its recipient waits again."""
+def _take_back(broadcast: Broadcast, message: Message, pause_ms: int) -> bool:
+    """Delete a message that certainly was not sent. Its recipient waits again.
+
+    Returns False if the broadcast has ended: this worker was frozen, and the message unknown for so long.
+    """
+    fresh = Broadcast.by_id(broadcast.id)
+    if fresh is None or fresh.ended_at is not None:
+        return False
     # Only its own status can have changed it since, and then it was sent.
     if Message.remove_unsent(message):
         with counting() as count:
             count.remove(message)
         due_at = database_time(clock.now()) + pause_ms
         BroadcastRecipient.wait_again(broadcast.list_id, message.id, due_at)
+    return True
 
 
 def _fail(send: Send, error: network.NetworkError) -> None:

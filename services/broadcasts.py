@@ -191,19 +191,24 @@ def _move_due(broadcast_id: str) -> None:
 
 def finish(broadcast: Broadcast) -> bool:
     """End one of whose recipients nobody waits any more. Returns whether that is so."""
-    if BroadcastRecipient.next_due(broadcast.list_id) is not None:
-        return False
-    if Message.is_any_pending(broadcast.id):
-        return False
-    _finish(broadcast.id)
-    return True
+    return not _has_work(broadcast) and _finish(broadcast.id)
+
+
+def _has_work(broadcast: Broadcast) -> bool:
+    """Whether a recipient waits, or may wait again because its message is on its way."""
+    is_waiting = BroadcastRecipient.next_due(broadcast.list_id) is not None
+    return is_waiting or Message.is_any_pending(broadcast.id)
 
 
 @exclusively
-def _finish(broadcast_id: str) -> None:
+def _finish(broadcast_id: str) -> bool:
     broadcast = Broadcast.get_by_id(broadcast_id)
+    # Between the two queries before this transaction a recipient may have begun to wait again.
+    if _has_work(broadcast):
+        return False
     if broadcast.move(BroadcastState.DONE, before=(BroadcastState.RUNNING,)):
         _emit(broadcast)
+    return True
 
 
 def close_ended() -> None:
@@ -213,13 +218,12 @@ def close_ended() -> None:
         close = partial(BroadcastRecipient.close, broadcast.list_id, skipped, TOGETHER)
         while exclusively(close)():
             pass
-        is_empty = BroadcastRecipient.next_due(broadcast.list_id) is None
-        if is_empty and not Message.is_any_pending(broadcast.id):
+        if not _has_work(broadcast):
             _end(broadcast.id)
 
 
 @exclusively
 def _end(broadcast_id: str) -> None:
     broadcast = Broadcast.get_by_id(broadcast_id)
-    if broadcast.end():
+    if not _has_work(broadcast) and broadcast.end():
         _emit(broadcast)

@@ -18,12 +18,12 @@ from models.database import fetch, writing
 from models.deliveries.event import Event
 from models.messages import reach
 from models.messages.contact import Source
-from models.messages.message import Message
+from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number, NumberStatus
 from networks import exceptions, registry
 from networks.interface import Acceptance, OutboundMessage, Sender, TemplateDefinition
 from resources.broadcast import broadcast_object, counts_of
-from services import broadcast_batches, broadcasts, consent, contacts
+from services import broadcast_batches, broadcasting, broadcasts, consent, contacts
 from services.broadcast_batches import reserve
 from tasks.broadcasts import Engine
 from tests import factories
@@ -222,6 +222,45 @@ def test_a_message_with_an_unknown_outcome_is_never_repeated(
     row = reached(engine, broadcast(number), BroadcastState.DONE)
     assert len(scripted.sent) == 4
     assert counts_of(row)["unknown"] == 1
+
+
+def test_a_message_that_was_not_sent_fails_if_its_broadcast_has_ended(
+    engine: Engine, number: Number, scripted: Scripted
+) -> None:
+    row = broadcast(number, 1)
+
+    def freeze(message: OutboundMessage) -> None:
+        """The worker froze until another one had ended the broadcast."""
+        with writing():
+            Message.get_by_id(message.reference).advance(MessageStatus.UNKNOWN, at=1)
+        assert broadcasts.finish(row)
+
+    scripted.before = freeze
+    scripted.errors["4915100000000"] = exceptions.ThrottledError("130429", "Rate limit")
+    reached(engine, row, BroadcastState.DONE)
+    until(lambda: counts_of(row)["failed"] == 1, "the message has failed")
+    assert counts_of(row)["waiting"] == 0
+    [failed] = fetch(Event.select().where(Event.kind == "message.failed"))
+    assert '"130429"' in failed.payload
+
+
+def test_a_broadcast_does_not_end_while_a_recipient_begins_to_wait_again(
+    number: Number, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not scripted.sent
+    row = broadcast(number, 1)
+    [send] = broadcast_batches.begin(row, 1).sends
+
+    def is_any_pending(broadcast_id: str) -> bool:
+        """Another worker takes the message back between two queries of this one."""
+        broadcasting._take_back(row, send.message, 0)
+        return is_pending(broadcast_id)
+
+    is_pending = Message.is_any_pending
+    monkeypatch.setattr(Message, "is_any_pending", is_any_pending)
+    assert not broadcasts.finish(row)
+    assert state_of(row) == BroadcastState.RUNNING
+    assert counts_of(row)["waiting"] == 1
 
 
 def test_an_outcome_that_cannot_be_recorded_affects_no_other(
