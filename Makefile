@@ -95,8 +95,8 @@ fuzz: $(VENV)/.dev ## Fuzz the running server, 1,000 examples for each operation
 fuzz-stranger: $(VENV)/.dev ## Fuzz it with the defaults of Schemathesis, 200 examples each (STRANGER_SEEDS="1 2 3")
 	@STRANGER_EXAMPLES=$${STRANGER_EXAMPLES:-200} $(BIN)/pytest --timeout=0 contract_tests/test_stranger_fuzz.py contract_tests/make_fuzz_stranger.py $(PYTEST_ARGS)
 
-chaos: $(VENV)/.dev | servers ## Inject 60 faults into 2,000 messages, on each backend (TEST_BACKEND=redis: one)
-	@CHAOS_MESSAGES=$${CHAOS_MESSAGES:-2000} CHAOS_KILLS=$${CHAOS_KILLS:-60} $(BIN)/pytest contract_tests/chaos $(PYTEST_ARGS)
+chaos: $(VENV)/.dev | servers ## Inject 60 faults into 2,000 messages, and 30 into a broadcast to 20,000 people, on each backend (TEST_BACKEND=redis: one)
+	@CHAOS_MESSAGES=$${CHAOS_MESSAGES:-2000} CHAOS_KILLS=$${CHAOS_KILLS:-60} CHAOS_RECIPIENTS=$${CHAOS_RECIPIENTS:-20000} $(BIN)/pytest contract_tests/chaos $(PYTEST_ARGS)
 
 attacks: $(VENV)/.dev ## Load the service by one account for a minute in each way, with another account beside it (ATTACK_SECONDS=60)
 	@ATTACK_SECONDS=$${ATTACK_SECONDS:-60} $(BIN)/pytest -s contract_tests/test_heavy_loads.py contract_tests/test_worker_memory.py $(PYTEST_ARGS)

@@ -27,6 +27,7 @@ LONGEST = (
     "test_heavy_loads.py",
     "test_chaos.py",
     "test_broadcast_troubles.py",
+    "test_chaos_broadcast.py",
     "test_connect_refusals.py",
     "test_sole_web.py",
     "test_generated_clients.py",

@@ -48,6 +48,17 @@ def halted(process: int) -> Iterator[None]:
         resume(process)
 
 
+@contextmanager
+def all_halted(parent: int) -> Iterator[None]:
+    """Halt a process and its children while the block runs."""
+    processes = halt_all(parent)
+    try:
+        yield
+    finally:
+        for each in processes:
+            resume(each)
+
+
 def _is_stopped(process: int) -> bool:
     try:
         threads = [(each / "stat").read_text() for each in Path(f"/proc/{process}/task").iterdir()]

@@ -91,6 +91,12 @@ def seconds_to_end(process: Process) -> float:
     return time.monotonic() - began
 
 
+def kill(process: Process) -> None:
+    """SIGKILL a process. Returns when it has ended."""
+    process.kill()
+    process.wait(START_SECONDS)
+
+
 def ports_of(pid: int) -> set[int]:
     """The local ports of a process' open TCP connections."""
     return {local for local, _ in _connections(pid)}

@@ -13,6 +13,8 @@ import requests
 from contract_tests.harness import WAIT_SECONDS, Gateway
 
 HOST = "127.0.0.1"
+# The end that data come from, and the end that they go to.
+Ends = tuple[socket.socket, socket.socket]
 
 
 class Relay:
@@ -95,10 +97,16 @@ class Relay:
                 self._flows.wait()
                 if self._swallows:
                     self.swallowed.set()
-                else:
-                    sink.sendall(data)
+                elif not self._forward(data, (source, sink)):
+                    break
         _close(source)
         _close(sink)
+
+    def _forward(self, data: bytes, ends: Ends) -> bool:
+        """Forward data from the first end to the second. Returns whether the connection continues."""
+        _, sink = ends
+        sink.sendall(data)
+        return True
 
     def _receive(self, source: socket.socket) -> bytes:
         """The next data of a connection, empty at its end."""
@@ -128,8 +136,7 @@ def relayed(folder: Path) -> Iterator[tuple[Gateway, Relay]]:
 
 def accepted(gateway: Gateway, recipient: str) -> list[dict[str, Any]]:
     """The messages to a recipient that the sandbox accepted, in order."""
-    answer = requests.get(f"{gateway.sandbox}/_sandbox/messages", timeout=WAIT_SECONDS)
-    return [message for message in answer.json()["data"] if message["to"] == recipient]
+    return [message for message in gateway.accepted() if message["to"] == recipient]
 
 
 @contextmanager

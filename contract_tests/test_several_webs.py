@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 import requests
@@ -142,13 +141,7 @@ def test_all_processes_send_once_for_one_key(parts: Parts, sender: Customer, lan
     assert len({answer.json()["id"] for _, answer in answers if answer.ok}) == 1
     repeated = [send(lane) for lane in lanes.all()]
     assert {a.headers.get("Idempotency-Replayed") for a in repeated} == {"true"}
-    assert [message["to"] for message in _accepted(parts)].count("15556660001") == 1
-
-
-def _accepted(parts: Parts) -> list[dict[str, Any]]:
-    answer = requests.get(f"{parts.sandbox}/_sandbox/messages", timeout=WAIT_SECONDS)
-    found: list[dict[str, Any]] = answer.json()["data"]
-    return found
+    assert [message["to"] for message in parts.accepted()].count("15556660001") == 1
 
 
 def test_each_process_logs_and_traces_its_requests(

@@ -99,7 +99,9 @@ class Engines:
 
 
 @contextmanager
-def engines(backend: str, *, synchronous: bool = True) -> Iterator[Engines]:
+def engines(
+    backend: str, *, synchronous: bool = True, disk_size: int = DISK_SIZE
+) -> Iterator[Engines]:
     """Servers, if the backend needs any, while the block runs. The standby may be asynchronous."""
     found = Engines()
     with ExitStack() as stack:
@@ -107,7 +109,7 @@ def engines(backend: str, *, synchronous: bool = True) -> Iterator[Engines]:
             settings = {"track_commit_timestamp": "on"} | SMALL_LOG
             pair = Pair(synchronous=synchronous, durable=True, settings=settings)
             for member in pair.members if may_mount() else ():
-                stack.enter_context(_on_a_small_disk(member))
+                stack.enter_context(_on_a_small_disk(member, disk_size))
             found.pair = stack.enter_context(pair)
             pair.database(DATABASE)
             if backend == PGBOUNCER:
@@ -121,9 +123,9 @@ def engines(backend: str, *, synchronous: bool = True) -> Iterator[Engines]:
 
 
 @contextmanager
-def _on_a_small_disk(member: Member) -> Iterator[None]:
+def _on_a_small_disk(member: Member, size: int) -> Iterator[None]:
     try:
-        with small_disk(member.folder, DISK_SIZE):
+        with small_disk(member.folder, size):
             yield
     finally:
         shutil.rmtree(member.folder)

@@ -1,6 +1,7 @@
 """One fault of a storm: what it breaks, and for how long."""
 
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -26,3 +27,14 @@ class Fault:
     seconds: tuple[float, float] | None = None
     is_slow: bool = False
     afterwards: Callable[[], None] | None = None
+
+
+def planned(faults: Sequence[Fault], number: int, dice: random.Random) -> list[Fault]:
+    """One fault of each family, then all faults about equally often, in random order."""
+    families: dict[str, list[Fault]] = {}
+    for fault in faults:
+        families.setdefault(fault.family, []).append(fault)
+    plan = [dice.choice(family) for family in families.values()]
+    while len(plan) < number:
+        plan += dice.sample(faults, len(faults))
+    return dice.sample(plan[:number], number)

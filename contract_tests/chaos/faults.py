@@ -118,15 +118,8 @@ class World:
             else:
                 yield Fault("silence", f"{name} silent", silence, felt[name])
 
-    @contextmanager
-    def _silent(self, name: str) -> Iterator[None]:
-        """Data of this period arrives late or never."""
-        line = {**self.lines, **self.below.lines}[name]
-        line.hold()
-        try:
-            yield
-        finally:
-            self.dice.choice((line.release, line.restore))()
+    def _silent(self, name: str) -> AbstractContextManager[None]:
+        return silent({**self.lines, **self.below.lines}[name], self.dice)
 
     def _drifts(self) -> Iterator[Fault]:
         # On one machine all parts have one clock.
@@ -148,6 +141,16 @@ class World:
             return Fault("disk", "disk full", partial(_full_server, self.below.pair))
         way = fill_up if may_mount() else forbid_writing
         return Fault("disk", "disk full", partial(_full, partial(way, self.gateway)), is_felt=True)
+
+
+@contextmanager
+def silent(line: Relay, dice: random.Random) -> Iterator[None]:
+    """Data of this period arrives late or never."""
+    line.hold()
+    try:
+        yield
+    finally:
+        dice.choice((line.release, line.restore))()
 
 
 def outages(below: Engines) -> list[Fault]:

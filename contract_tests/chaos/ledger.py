@@ -43,9 +43,7 @@ class Ledger:
 
     def accepted(self) -> list[dict[str, Any]]:
         """The messages that the sandbox accepted, in order."""
-        answer = requests.get(f"{self.gateway.sandbox}/_sandbox/messages", timeout=WAIT_SECONDS)
-        found: list[dict[str, Any]] = answer.json()["data"]
-        return found
+        return self.gateway.accepted()
 
     def messages(self) -> list[dict[str, Any]]:
         """All messages of the account, as the API shows them."""
@@ -109,13 +107,15 @@ class Ledger:
 
     def settle(self, seconds: float) -> None:
         """Wait until all messages of the network are read, and nothing is running."""
-        self._wait_until_idle(("callbacks", "owed by the network"), seconds)
+        self.wait_until_idle(("callbacks", "owed by the network"), seconds)
         wait_for(self._all_accepted_are_read, "every accepted message read", seconds)
-        self._let_a_day_pass()
-        self._wait_until_idle(("messages",), seconds)
-        self._wait_until_idle(tuple(self.pending()), seconds)
+        self.let_a_day_pass()
+        self.wait_until_idle(("messages",), seconds)
+        self.wait_until_idle(tuple(self.pending()), seconds)
 
-    def _wait_until_idle(self, kinds: tuple[str, ...], seconds: float) -> None:
+    def wait_until_idle(self, kinds: tuple[str, ...], seconds: float) -> None:
+        """Wait until no work of these kinds is pending."""
+
         def is_idle() -> bool:
             self._let_old_leases_run_out()
             return not any(self.pending()[kind] for kind in kinds)
@@ -130,7 +130,7 @@ class Ledger:
         rows = self.gateway.stored.rows("SELECT to_number FROM message WHERE status = 'read'")
         return {to for (to,) in rows} == reached
 
-    def _let_a_day_pass(self) -> None:
+    def let_a_day_pass(self) -> None:
         """For messages that never reached the network: nothing else can settle them sooner."""
         self.gateway.stored.change(
             "UPDATE message SET created_at = created_at - ? WHERE status IN ('pending', 'unknown')",

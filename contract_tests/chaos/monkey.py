@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from contract_tests.chaos.fault import Fault
+from contract_tests.chaos.fault import Fault, planned
 from contract_tests.chaos.senders import CLIENTS, Progress
 from contract_tests.chaos.windows import RECOVERY_SECONDS, Windows
 from contract_tests.harness import START_SECONDS, WAIT_SECONDS, Gateway, Receiver, wait_for
@@ -49,7 +49,7 @@ class Monkey:
     def rage(self, number: int, longest: float, *, rests: bool) -> None:
         """Spread ``number`` faults over all messages. ``rests``: the effects of each end before the next."""
         calm = (self._progress.total - LAST) // number - BEFORE - MEANWHILE - BACK
-        for fault in self._plan(number):
+        for fault in planned(self.faults, number, self._random):
             moment = self._progress.started + self._random.randint(1, calm)
             self._progress.allow_more(calm)
             assert self._progress.reach(moment), "the clients came to a halt"
@@ -58,16 +58,6 @@ class Monkey:
                 time.sleep(RECOVERY_SECONDS)
         time.sleep(RECOVERY_SECONDS)
         self._progress.allow_more(self._progress.total)
-
-    def _plan(self, number: int) -> list[Fault]:
-        """One fault of each family, then all faults about equally often, in random order."""
-        families: dict[str, list[Fault]] = {}
-        for fault in self.faults:
-            families.setdefault(fault.family, []).append(fault)
-        plan = [self._random.choice(family) for family in families.values()]
-        while len(plan) < number:
-            plan += self._random.sample(self.faults, len(self.faults))
-        return self._random.sample(plan[:number], number)
 
     def strike(self, fault: Fault, seconds: float) -> None:
         """Trigger a fault while there is work, and wait for the service to recover."""

@@ -11,9 +11,8 @@ queue is lost (chaos/faults.py).
 import os
 import re
 import secrets
-import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -57,24 +56,19 @@ CHOSEN = (BACKEND,) if "TEST_BACKEND" in os.environ else STORMY
 pytestmark = pytest.mark.timeout(300 + MESSAGES + (90 + LONGEST) * FAULTS)
 
 
-def show(request: pytest.FixtureRequest, text: str) -> None:
-    """Print despite pytest's capture."""
-    with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
-        sys.stdout.write(f"{text}\n")
-        sys.stdout.flush()
-
-
 @pytest.fixture(scope="module", params=CHOSEN)
 def aftermath(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    say: Callable[[str], None],
 ) -> Iterator[Aftermath]:
     """The result of a storm."""
     plan = Plan(request.param, MESSAGES, FAULTS, SEED, LONGEST, IS_LARGE, ONLY)
     folder: Path = tmp_path_factory.mktemp("chaos")
     sizes = f"{MESSAGES} messages, {FAULTS} faults, CHAOS_SEED={SEED}"
-    show(request, f"\nChaos on {plan.backend}: {sizes}")
-    with storm(folder, plan, lambda text: show(request, text)) as left:
-        show(request, left.report())
+    say(f"\nChaos on {plan.backend}: {sizes}")
+    with storm(folder, plan, say) as left:
+        say(left.report())
         yield left
 
 

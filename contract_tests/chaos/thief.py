@@ -1,13 +1,12 @@
 """A relay to PostgreSQL that loses the responses to some commits, and the connection with them."""
 
-import contextlib
 import itertools
 import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from contract_tests.relay import Relay
+from contract_tests.relay import Ends, Relay
 
 # The text of the statement ends there. A BEGIN has the word too: READ COMMITTED.
 COMMIT = b"COMMIT\0"
@@ -39,16 +38,11 @@ class Thief(Relay):
         """Steal the response to the next commit only."""
         self._commits, self._every = itertools.count(), sys.maxsize
 
-    def _pump(self, source: socket.socket, sink: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while data := source.recv(65_536):
-                if source in self._robbed:
-                    self.stolen += 1
-                    break
-                if COMMIT in data and self._every and next(self._commits) % self._every == 0:
-                    self._robbed.add(sink)
-                sink.sendall(data)
-        for end in (source, sink):
-            with contextlib.suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-            end.close()
+    def _forward(self, data: bytes, ends: Ends) -> bool:
+        source, sink = ends
+        if source in self._robbed:
+            self.stolen += 1
+            return False
+        if COMMIT in data and self._every and next(self._commits) % self._every == 0:
+            self._robbed.add(sink)
+        return super()._forward(data, ends)

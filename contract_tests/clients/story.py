@@ -13,11 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-import requests
-
 from contract_tests.clients.toolbox import tool_environment
 from contract_tests.contract import load_contract
-from contract_tests.harness import WAIT_SECONDS, Customer, Gateway, Received, Receiver, Reply
+from contract_tests.harness import Customer, Gateway, Received, Receiver, Reply
 
 # Seconds until a program is stopped: it takes about three, but waits for a delivery without a limit.
 STORY_SECONDS = 60
@@ -139,8 +137,7 @@ def check_sent(told: Told, gateway: Gateway) -> None:
     listed = told.customer.request("GET", "/messages", params={"direction": "OUTBOUND"}).json()
     assert {message["type"]: message["id"] for message in listed["data"]} == sent
     assert len(listed["data"]) == len(sent)
-    url = f"{gateway.sandbox}/_sandbox/messages"
-    accepted = {m["id"]: m for m in requests.get(url, timeout=WAIT_SECONDS).json()["data"]}
+    accepted = {message["id"]: message for message in gateway.accepted()}
     network_ids = {message["type"]: message["waMessageId"] for message in listed["data"]}
     first = network_ids["text"]
     for kind, content in contents(first).items():
