@@ -32,6 +32,7 @@ LONGEST = (
     "test_sole_web.py",
     "test_generated_clients.py",
     "test_phone_page.py",
+    "test_broadcast_limits.py",
     "test_doctor.py",
     "test_redelivery.py",
     "test_upgrade.py",
