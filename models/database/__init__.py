@@ -3,6 +3,7 @@
 from models.database.dialect import contains as contains
 from models.database.dialect import database_now as database_now
 from models.database.dialect import database_time as database_time
+from models.database.dialect import having_one as having_one
 from models.database.dialect import is_among as is_among
 from models.database.dialect import is_in as is_in
 from models.database.dialect import many_rows as many_rows

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import orjson
-from peewee import SQL, Cast, Database, NodeList, PostgresqlDatabase, Select, Value, fn
+from peewee import JOIN, SQL, Cast, Database, NodeList, PostgresqlDatabase, Select, Value, fn
 
 from models import clock
 from models.database.postgresql import PostgresEngine
@@ -36,6 +36,21 @@ def is_among(field: Any, chosen: Any) -> Any:
     if isinstance(database.obj, PostgresqlDatabase):
         return field == fn.ANY(fn.ARRAY(chosen))
     return field.in_(chosen)
+
+
+def having_one(query: Any, field: Any, values: Any) -> Any:
+    """The rows of a query whose text field is in a list, if an index has the field after the query's columns.
+
+    While a table is small, PostgreSQL may plan to read all rows of the query, and keep that plan when there
+    are many. So it looks up each value by itself, which it cannot plan in another way.
+    """
+    if not isinstance(database.obj, PostgresqlDatabase):
+        return query.where(is_in(field, values))
+    unnested = fn.unnest(Cast(values, "text[]")).alias("value")
+    wanted = Select([], [unnested]).distinct().alias("wanted")
+    found = query.where(field == wanted.c.value).offset(0).alias("found")
+    columns = [getattr(found.c, each.column_name) for each in query.selected_columns]
+    return Select([wanted], columns).join(found, JOIN.LATERAL, on=SQL("true"))
 
 
 def many_rows(rows: Sequence[Sequence[Any]], columns: Mapping[str, str]) -> tuple[str, list[Any]]:

@@ -20,6 +20,7 @@ from models.database import (
     Prepared,
     database,
     fetch,
+    having_one,
     is_among,
     is_in,
     many_rows,
@@ -416,7 +417,7 @@ def note_change(
 @partial(Prepared, model=Contact)
 def _of_number(number_id: Any, people: Any) -> Any:
     theirs = Contact.select().where(Contact.number == number_id)
-    return reduce(add, (theirs.where(is_in(getattr(Contact, name), people)) for name in IDS))
+    return reduce(add, (having_one(theirs, getattr(Contact, name), people) for name in IDS))
 
 
 @partial(Prepared, model=Contact)
@@ -429,7 +430,7 @@ def _of_people(account_id: Any, people: Any) -> Any:
     """The contacts with these identifiers, in the indexes of the account's numbers."""
     numbers = Number.select(Number.id).where(Number.account == account_id)
     theirs = Contact.select().where(Contact.number.in_(numbers))
-    return reduce(add, (theirs.where(is_in(getattr(Contact, name), people)) for name in IDS))
+    return reduce(add, (having_one(theirs, getattr(Contact, name), people) for name in IDS))
 
 
 @partial(Prepared, model=Contact)

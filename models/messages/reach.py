@@ -11,7 +11,7 @@ from typing import Any
 from peewee import fn
 
 from models import clock
-from models.database import Prepared, is_in
+from models.database import Prepared, having_one
 from models.messages.message import IS_OUTBOUND, IS_PERSONS, Message, MessageStatus
 
 # The network's period, and the longest time from storing a message until the network accepted it.
@@ -53,9 +53,9 @@ _COUNT = Prepared(
     lambda number_id, since: _sent(number_id, since, fn.COUNT(Message.contact_id.distinct()))
 )
 _AMONG = Prepared(
-    lambda number_id, since, ids: (
-        _sent(number_id, since, Message.contact_id).where(is_in(Message.contact_id, ids)).distinct()
-    )
+    lambda number_id, since, ids: having_one(
+        _sent(number_id, since, Message.contact_id), Message.contact_id, ids
+    ).distinct()
 )
 # The latest message of each person counts.
 _FIRST = Prepared(

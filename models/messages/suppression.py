@@ -16,7 +16,7 @@ from peewee import SQL, BigIntegerField, ForeignKeyField, TextField
 from models import clock
 from models.accounts import secret
 from models.accounts.account import Account, ConsentScope, Owned
-from models.database import Prepared, fetch, is_in, reading, writing
+from models.database import Prepared, fetch, having_one, reading, writing
 from models.page import Page, Start, fetch_page
 
 # The ``number_id`` of a statement to all numbers of the account.
@@ -336,8 +336,8 @@ Suppression.add_index(
 
 
 def _with_digests(account_id: Any, digests: Any) -> Any:
-    is_theirs = Suppression.account == account_id, is_in(Suppression.digest, digests)
-    return Suppression.select().where(*is_theirs)
+    theirs = Suppression.select().where(Suppression.account == account_id)
+    return having_one(theirs, Suppression.digest, digests)
 
 
 _known = Prepared(_with_digests, Suppression)

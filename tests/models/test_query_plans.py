@@ -23,7 +23,7 @@ from models.deliveries.claim import LEAST_TRIES, ClaimedDelivery, Terms, bring_b
 from models.deliveries.delivery import Delivery, DeliveryState
 from models.deliveries.event import Event
 from models.deliveries.webhook import Webhook
-from models.messages import contact_search
+from models.messages import contact_search, reach
 from models.messages.callback import Callback, SetAside
 from models.messages.contact import Contact
 from models.messages.contact_search import (
@@ -34,6 +34,7 @@ from models.messages.contact_search import (
 from models.messages.erasure import Erasure
 from models.messages.idempotency import IdempotencyKey
 from models.messages.message import Message, MessageStatus
+from models.messages.suppression import Suppression
 from models.messages.template import Template
 from models.numbers.number import Number
 from models.reports import activity, tally
@@ -559,3 +560,17 @@ def test_no_query_of_a_hot_path_is_planned_again(world: World, name: str) -> Non
     found = queries_of(lambda: HOT_PATHS[name](world))
     assert found
     assert [query.sql for query in found if query.times_planned()] == []
+
+
+def test_people_are_found_one_by_one_also_by_plans_from_before_there_were_any(world: World) -> None:
+    people = ["15551234561", "15551234562"]
+
+    def find() -> None:
+        with writing():
+            Contact.of_recipients(world.number, people)
+            Suppression.known(world.account, people)
+            reach.among(world.number.id, ["ctc_1", "ctc_2"])
+
+    steps = [step for query in queries_of(find) for step in query.steps()]
+    assert steps
+    assert [step for step in steps if step.startswith("Filter:") and " ANY " in step] == []
