@@ -133,6 +133,16 @@ async def hand_over(broadcast: Broadcast, send: Send, outcomes: Outcomes) -> Eff
     return Effect()
 
 
+async def withdraw(broadcast: Broadcast, send: Send) -> Effect:
+    """Take back a message that has waited for long. Its recipient waits again.
+
+    Meanwhile the person may have opted out, or the broadcast was paused. The next claim finds that.
+    """
+    error = network.NotReachedError("not_sent", "It waited until the broadcast had ended.")
+    await _record(send.message.id, partial(_record_failure, broadcast, send, error))
+    return Effect()
+
+
 async def _record(message_id: str, record: Callable[[], object], keys: Sequence[str] = ()) -> None:
     try:
         await record_at_once(record, keys)

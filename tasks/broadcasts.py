@@ -38,9 +38,9 @@ from services.broadcast_batches import (
     rate_of,
     reserve,
 )
-from services.broadcasting import Effect, Outcomes, hand_over
+from services.broadcasting import Effect, Outcomes, hand_over, withdraw
 from services.sending import Send
-from tasks.places import FAILURE_SECONDS, Places, Turns
+from tasks.places import FAILURE_SECONDS, LATEST_SECONDS, Places, Turns
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +49,8 @@ Result = TypeVar("Result")
 # How long before its place a message is stored at most, in seconds. What is stored is sent, also if the
 # broadcast is paused or the person opts out meanwhile.
 AHEAD_SECONDS = 0.25
+# A message that leaves so much later than its place, in seconds, is taken back.
+STALE_SECONDS = 0.5
 # Recipients of one claim.
 MOST_TOGETHER = 64
 # Calls in flight: of all broadcasts, and of one by its rate, because the calls of a network that no longer
@@ -79,6 +81,10 @@ class Run:
     failed: int = 0
     unclear: int = 0
     in_flight: set[asyncio.Task[None]] = field(default_factory=set)
+    # The places of the messages that have not left yet, in their order.
+    waiting: dict[str, float] = field(default_factory=dict)
+    # Set when one leaves.
+    left: asyncio.Event = field(default_factory=asyncio.Event)
 
     def note(self, effect: Effect) -> HaltedError | None:
         """Count the outcome of a message. Returns why the broadcast must pause, if it must."""
@@ -184,6 +190,7 @@ class Engine:
         rate = rate_of(run.broadcast, await self._number_of(run))
         most = max(1, min(MOST_TOGETHER, round(rate * AHEAD_SECONDS)))
         await self._wait_for_room(run, rate, most)
+        await self._wait_for_late(run)
         batch = await self._begin(run, most)
         if batch is None:
             return
@@ -214,6 +221,12 @@ class Engine:
         allowed = max(LEAST_IN_FLIGHT, round(rate * SECONDS_IN_FLIGHT), most)
         while len(run.in_flight) + most > allowed:
             await asyncio.wait(run.in_flight, return_when=asyncio.FIRST_COMPLETED)
+
+    async def _wait_for_late(self, run: Run) -> None:
+        """Wait while messages are late. Others stored now would be late too."""
+        while run.waiting and next(iter(run.waiting.values())) + LATEST_SECONDS < self.loop.time():
+            run.left.clear()
+            await run.left.wait()
 
     async def _begin(self, run: Run, most: int) -> Batch | None:
         """Claim recipients and store their messages. None if the broadcast is paused, or must ask again."""
@@ -246,6 +259,7 @@ class Engine:
             await asyncio.sleep(IDLE_SECONDS)
 
     def _send_at(self, run: Run, send: Send, at: float) -> None:
+        run.waiting[send.message.id] = at
         task = asyncio.create_task(self._send(run, send, at))
         run.in_flight.add(task)
         task.add_done_callback(run.in_flight.discard)
@@ -253,7 +267,12 @@ class Engine:
     async def _send(self, run: Run, send: Send, at: float) -> None:
         try:
             async with run.turns.turn(at, self._room):
-                effect = await hand_over(run.broadcast, send, self._outcomes)
+                run.waiting.pop(send.message.id)
+                run.left.set()
+                if self.loop.time() < at + STALE_SECONDS:
+                    effect = await hand_over(run.broadcast, send, self._outcomes)
+                else:
+                    effect = await withdraw(run.broadcast, send)
             if effect.slows:
                 highest = allowed_rate(send.number) * MARGIN
                 slow_down = partial(Pace.slow_down, send.number.id, highest)

@@ -175,6 +175,23 @@ def test_a_pause_of_the_worker_bunches_no_messages(
     assert max(bisect_left(times, at + 0.25) - place for place, at in enumerate(times)) <= 30
 
 
+def test_a_frozen_worker_sends_nothing_to_who_opted_out_meanwhile(
+    engine: Engine, number: Number, scripted: Scripted
+) -> None:
+    def freeze(message: OutboundMessage) -> None:
+        """The others of its batch are stored."""
+        scripted.before = lambda _: None
+        until(lambda: Message.select().count() > 5, "stored messages")
+        for person in {each.to for each in people(20)} - {message.to}:
+            consent.suppress(number.account_id, person, None, None)
+        time.sleep(1)
+
+    scripted.before = freeze
+    row = reached(engine, broadcast(number, 20), BroadcastState.DONE)
+    assert len(scripted.sent) == 1
+    assert counts_of(row)["skipped"] == 19
+
+
 def test_the_pace_of_a_broadcast_holds_when_the_limit_of_its_number_rises(number: Number) -> None:
     row = broadcast(number, rate=80)
     before = reserve(row, number, 40)
