@@ -10,6 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import requests
+
 from contract_tests.broadcasts import Broadcast
 from contract_tests.chaos.audience import TEMPLATE, Audience
 from contract_tests.chaos.broadcast_faults import NETWORK_TIMEOUT, BroadcastWorld
@@ -19,14 +21,15 @@ from contract_tests.chaos.fault import SHORT, Fault, planned
 from contract_tests.chaos.ledger import Ledger
 from contract_tests.chaos.liar import Liar
 from contract_tests.chaos.owner import Owner
-from contract_tests.harness import START_SECONDS, Customer, wait_for
+from contract_tests.harness import START_SECONDS, WAIT_SECONDS, Customer, wait_for
 from contract_tests.parts import Parts
 from contract_tests.relay import HOST
 from contract_tests.stored import Stored
 
 # Room for the log of PostgreSQL. The disk is not to be full.
 DISK_SIZE = 4 * 1024**3
-KNOBS = {"latency_ms": 50, "batch_size": 100}
+# A status comes when the outcome of a send is recorded, also of one that timed out: it must settle that.
+KNOBS = {"latency_ms": 50, "status_delay_ms": 1_500 * NETWORK_TIMEOUT, "batch_size": 100}
 LIMITS = {"throughput_per_second": 1_000, "messaging_limit": "TIER_UNLIMITED"}
 # Until messages leave again after a fault, in seconds: leases end, and watchdogs end processes.
 BACK_SECONDS = 120
@@ -182,7 +185,9 @@ def _prepare(folder: Path, below: Engines) -> tuple[Parts, Liar]:
 
 
 def _customer(parts: Parts) -> Customer:
-    """A customer whose number has the highest limits, at a network that responds in its usual time."""
+    """A customer whose number has the highest limits, at a network with these knobs."""
+    url = f"{parts.sandbox}/_sandbox/behaviour"
+    requests.put(url, json=KNOBS, timeout=WAIT_SECONDS).raise_for_status()
     customer = parts.customer()
     parts.sandbox_call(f"numbers/{parts.number_id_of(customer)}/limits", **LIMITS)
     path = f"/numbers/{customer.number['id']}"

@@ -41,7 +41,10 @@ class Owner:
 
     def finish(self, seconds: float) -> None:
         """Let it send until its end."""
-        wait_for(lambda: self._see() and self._is_over, "the end of the broadcast", seconds)
+        try:
+            wait_for(lambda: self._see() and self._is_over, "the end of the broadcast", seconds)
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {self.counts}") from None
 
     def hold_back(self, accepted: int, seconds: float) -> None:
         """Wait, and pause the broadcast if the network has accepted so many messages meanwhile."""
