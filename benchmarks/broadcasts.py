@@ -1,10 +1,11 @@
-"""Measures a broadcast of 20,000 messages, alone and with single sends of the same number beside it.
+"""Measures broadcasts of 20,000 messages, alone and with single sends of the same number beside it.
 
 ``make bench-broadcasts`` runs it.
 
-BENCH_RECIPIENTS=20000 sets the recipients, BENCH_BROADCAST_BACKENDS=SQLite,PostgreSQL+Redis the backends, and
-BENCH_SEND_RATE=20 the single sends a second. BENCH_STATUSES=1 lets the sandbox send three statuses for each
-message, which the web process records meanwhile.
+BENCH_RECIPIENTS=20000 sets the recipients. BENCH_NUMBERS=1 is how many numbers share them, each with a
+broadcast of its own. BENCH_BROADCAST_BACKENDS=SQLite,PostgreSQL+Redis sets the backends, BENCH_SEND_RATE=20
+the single sends a second. BENCH_STATUSES=1 lets the sandbox send three statuses for each message, which the
+web process records meanwhile.
 """
 
 import os
@@ -35,8 +36,10 @@ from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number
 from resources.broadcast import allowed_rate
 from services import broadcasts
+from services.broadcast_batches import MARGIN
 
 RECIPIENTS = int(os.environ.get("BENCH_RECIPIENTS", "20000"))
+NUMBERS = int(os.environ.get("BENCH_NUMBERS", "1"))
 BACKENDS = os.environ.get("BENCH_BROADCAST_BACKENDS", f"{SQLITE},{POSTGRESQL_AND_REDIS}").split(",")
 SEND_RATE = float(os.environ.get("BENCH_SEND_RATE", "20"))
 HAS_STATUSES = os.environ.get("BENCH_STATUSES", "0") == "1"
@@ -62,8 +65,9 @@ CONTENT = {
     ],
 }
 METHOD = (
-    f"{RECIPIENTS:,} recipients, each with two parameters of a template. Their number may send"
-    f" {THROUGHPUT:,} messages a second. The sandbox responds after {LATENCY_MS} ms and sends"
+    f"{RECIPIENTS:,} recipients of {NUMBERS} {'number' if NUMBERS == 1 else 'numbers'}, each with two"
+    f" parameters of a template. A number may send {THROUGHPUT:,} messages a second, of which broadcasts use"
+    f" {MARGIN:.0%}. The sandbox responds after {LATENCY_MS} ms and sends"
     f" {'three statuses' if HAS_STATUSES else 'no statuses'}. One process each of web, worker, sandbox and"
     " load generator, and the servers of the database and the queue, on one machine. The rate is that between"
     f" the first and the last message. The second broadcast runs beside {SEND_RATE:g} single sends a second"
@@ -86,24 +90,23 @@ class Sent:
 
 @dataclass(frozen=True)
 class Bench:
-    """A gateway with one number that may send a broadcast."""
+    """A gateway with numbers that may send a broadcast each."""
 
     gateway: Parts
-    number: Number
+    numbers: list[Number]
     load: Load
 
     @classmethod
     def of(cls, gateway: Parts) -> Self:
-        """Connect the number, and this process to the gateway's database."""
+        """Connect the numbers, and this process to the gateway's database."""
         few = {} if HAS_STATUSES else {"no_status": 1}
         gateway.behave(latency_ms=LATENCY_MS, batch_size=STATUSES_TOGETHER, **few)
-        customer = gateway.customer()
-        number_id = str(customer.number["id"])
         database.connect(gateway.stored.database_url or f"sqlite://{gateway.stored.database_path}")
-        _raise_limits(gateway, customer, number_id)
-        load = load_of_sends(f"{gateway.api}/messages/send", number_id, customer.key)
+        customers = [gateway.customer() for _ in range(NUMBERS)]
+        numbers = [_raise_limits(gateway, customer) for customer in customers]
+        load = load_of_sends(f"{gateway.api}/messages/send", numbers[0].id, customers[0].key)
         load = replace(load, connections=CONNECTIONS, warm_up=WARM_UP, rate=SEND_RATE)
-        return cls(gateway, Number.get_by_id(number_id), load)
+        return cls(gateway, numbers, load)
 
     @property
     def resident(self) -> float:
@@ -111,14 +114,15 @@ class Bench:
         return resident_mib(self.gateway.processes["worker"])
 
     def broadcast(self, part: int) -> Sent:
-        """Send a broadcast to people that no other ``part`` has."""
+        """Send a broadcast of each number to people that no other ``part`` has."""
         pid = self.gateway.processes["worker"].pid
-        row = self._create(part)
+        ids = [self._create(number, part).id for number in self.numbers]
         used, processors = cpu_seconds(pid), Processors()
-        broadcasts.start(row)
-        wait_for(lambda: _is_done(row.id), "the end of the broadcast", PATIENCE_SECONDS)
+        for broadcast_id in ids:
+            broadcasts.start(Broadcast.get_by_id(broadcast_id))
+        wait_for(lambda: all(map(_is_done, ids)), "the end of the broadcasts", PATIENCE_SECONDS)
         idle, cpu = processors.idle, cpu_seconds(pid) - used
-        return Sent(_rate_of(row.id), 1000 * cpu / RECIPIENTS, idle, self.resident)
+        return Sent(_rate_of(ids), 1000 * cpu / RECIPIENTS, idle, self.resident)
 
     def beside(self, part: int, seconds: float) -> tuple[Sent, Answers]:
         """Send a broadcast, and single messages during the first seconds of it."""
@@ -129,18 +133,18 @@ class Bench:
                 raise RuntimeError("the single sends lasted longer than the broadcast")
             return sent, sends.result()
 
-    def _create(self, part: int) -> Broadcast:
-        first = 4_915_100_000_000 + part * RECIPIENTS
+    def _create(self, number: Number, part: int) -> Broadcast:
+        first, count = 4_915_100_000_000 + part * RECIPIENTS, RECIPIENTS // NUMBERS
         people = [
             Entry(str(first + at), {"name": f"Person {at}", "at": "Friday at noon"})
-            for at in range(RECIPIENTS)
+            for at in range(count)
         ]
-        name = f"Part {part}"
-        return broadcasts.create(self.number, CONTENT, people, name=name, type="template")
+        return broadcasts.create(number, CONTENT, people, name=f"Part {part}", type="template")
 
 
-def _raise_limits(gateway: Parts, customer: Customer, number_id: str) -> None:
-    """Give the number no messaging limit, and the highest throughput."""
+def _raise_limits(gateway: Parts, customer: Customer) -> Number:
+    """The customer's number, which gets no messaging limit, and the highest throughput."""
+    number_id = str(customer.number["id"])
     path = f"numbers/{gateway.number_id_of(customer)}/limits"
     gateway.sandbox_call(path, messaging_limit=LIMIT, throughput_per_second=THROUGHPUT)
 
@@ -149,6 +153,7 @@ def _raise_limits(gateway: Parts, customer: Customer, number_id: str) -> None:
         return number.messaging_limit == LIMIT and allowed_rate(number) == THROUGHPUT
 
     wait_for(is_raised, "the number's new limits")
+    return Number.get_by_id(number_id)
 
 
 def _is_done(broadcast_id: str) -> bool:
@@ -158,9 +163,9 @@ def _is_done(broadcast_id: str) -> bool:
     return bool(row.state == BroadcastState.DONE)
 
 
-def _rate_of(broadcast_id: str) -> float:
+def _rate_of(ids: list[str]) -> float:
     """Messages a second between the first and the last. Raises RuntimeError unless all were sent."""
-    created, theirs = Message.created_at, Message.broadcast_id == broadcast_id
+    created, theirs = Message.created_at, Message.broadcast_id.in_(ids)
     accepted = Message.status.not_in([MessageStatus.PENDING, MessageStatus.UNKNOWN])
     query = Message.select(fn.COUNT(Message.id), fn.MIN(created), fn.MAX(created))
     [(count, first, last)] = fetch(query.where(theirs, accepted).tuples())
