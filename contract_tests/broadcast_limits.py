@@ -102,8 +102,8 @@ class Limited:
         at = Arrivals.of(accepted).reaches(0.9 * limit, restored)
         return Recovery(self.refused, None if at is None else at - restored)
 
-    def filled(self, recipients: int, single: int, seconds: float) -> Reach:
-        """Reach the limit of people with single sends and then two broadcasts at once.
+    def filled(self, most: int, recipients: int, single: int, seconds: float) -> Reach:
+        """Reach ``most`` people, the limit, with single sends and then two broadcasts at once.
 
         Half of the single sends go to recipients. One broadcast waits at the limit, the other one skips.
         """
@@ -116,7 +116,9 @@ class Limited:
         skipping = self.begin(lists[1], atMessagingLimit="skip")
 
         def are_over() -> bool:
-            return waiting.read()["status"] in {"done", "paused"} and skipping.is_done()
+            has_ended = waiting.read()["status"] in {"done", "paused"} and skipping.is_done()
+            # The last messages are on their way, or are taken back and sent again.
+            return has_ended and len(self.reached) >= most
 
         wait_for(are_over, "the end of both broadcasts", seconds)
         left = {
@@ -125,12 +127,16 @@ class Limited:
             for each in broadcast.recipients()
             if each["status"] in {"waiting", "skipped"}
         }
-        reached = {each["to"] for each in self.accepted()}
-        return Reach(reached, left, self.refused)
+        return Reach(self.reached, left, self.refused)
 
     def accepted(self) -> list[dict[str, Any]]:
         """The messages that the network accepted from the number, in order."""
         return [m for m in self.parts.accepted() if m["phone_number_id"] == self.number]
+
+    @property
+    def reached(self) -> set[str]:
+        """The people to whom the network accepted a message from the number."""
+        return {each["to"] for each in self.accepted()}
 
     @property
     def refused(self) -> int:

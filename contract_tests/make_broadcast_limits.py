@@ -83,7 +83,7 @@ def test_a_throttled_number_uses_its_limit_again(service: Limited, limit: int, l
 def test_a_limit_of_ten_thousand_people_holds_to_the_person(service: Limited) -> None:
     service.limit(HIGH, "TIER_10K")
     with _measured(service) as lines:
-        found = service.filled(RECIPIENTS, SINGLE, PATIENCE_SECONDS)
+        found = service.filled(PEOPLE, RECIPIENTS, SINGLE, PATIENCE_SECONDS)
         lines.append(f"{len(found.reached):,} people reached, {found.refused} messages refused")
     assert len(found.reached) == PEOPLE
     assert found.refused == 0

@@ -50,7 +50,7 @@ def test_a_throttled_number_uses_its_limit_again_soon_and_sends_nothing_twice(
 def test_a_limit_of_people_holds_to_the_person(service: Limited) -> None:
     most, recipients, single = 200, 250, 20
     service.limit(1_000, f"TIER_{most}")
-    found = service.filled(recipients, single, 60)
+    found = service.filled(most, recipients, single, 60)
     assert len(found.reached) == most
     assert found.refused == 0
     everybody = {*people(recipients), *people(single, recipients - single // 2)}

@@ -272,7 +272,7 @@ def test_jumps_of_the_clock_change_neither_pace_nor_recipients(
     owner.wait_until(broadcast_id, "done")
     owner.require_one_each(people)
     times = [at for _, at in owner.accepted(people)]
-    assert max(b - a for a, b in pairwise(times)) < timedelta(seconds=3)
+    assert max(b - a for a, b in pairwise(times)) < timedelta(seconds=10)
     # The messages of up to half a second are stored ahead. A jump may give their places away again.
     window, most_ahead = 1.5, 0.6
     some = zip(times, times[round(window * RATE) :], strict=False)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 from models import clock
-from models.broadcasts.broadcast import Broadcast, PauseCode
+from models.broadcasts.broadcast import Broadcast, BroadcastState, PauseCode
 from models.broadcasts.recipient import BroadcastRecipient
 from models.database import database_time, exclusively, write, writing
 from models.database.outage import UNAVAILABLE
@@ -214,6 +214,9 @@ def _take_back(broadcast: Broadcast, message: Message, pause_ms: int) -> bool:
             count.remove(message)
         due_at = database_time(clock.now()) + pause_ms
         BroadcastRecipient.wait_again(broadcast.list_id, message.id, due_at)
+        if fresh.state == BroadcastState.PAUSED and fresh.reason == PauseCode.MESSAGING_LIMIT:
+            # The person no longer counts, so there is room again.
+            fresh.assign({"resume_at": clock.now() + pause_ms})
     return True
 
 

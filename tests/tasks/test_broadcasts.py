@@ -12,7 +12,7 @@ import pytest
 
 from models import clock
 from models.accounts.account import Account
-from models.broadcasts.broadcast import Broadcast, BroadcastState
+from models.broadcasts.broadcast import Broadcast, BroadcastState, PauseCode
 from models.broadcasts.recipient import BroadcastRecipient, Entry
 from models.database import fetch, writing
 from models.deliveries.event import Event
@@ -24,7 +24,7 @@ from networks import exceptions, registry
 from networks.interface import Acceptance, OutboundMessage, Sender, TemplateDefinition
 from resources.broadcast import broadcast_object, counts_of
 from services import broadcast_batches, broadcasting, broadcasts, consent, contacts
-from services.broadcast_batches import reserve
+from services.broadcast_batches import HaltedError, reserve
 from tasks.broadcasts import Engine
 from tests import factories
 from tests.fake_templates import Network, definition, known
@@ -454,6 +454,34 @@ def test_a_messaging_limit_holds_to_the_person(
         first = min(message.created_at for message in fetch(Message.select()))
         assert row.resume_at is not None
         assert 0 <= row.resume_at - first - reach.PERIOD_MS < 10_000
+
+
+def test_the_content_is_checked_for_each_recipient_whose_parameters_decide_it(
+    engine: Engine, number: Number, scripted: Scripted
+) -> None:
+    parameter = {"type": "{{kind}}", "text": "{{name}}"}
+    content = CONTENT | {"components": [{"type": "body", "parameters": [parameter]}]}
+    kinds = {"4915100000000": "text", "4915100000001": "image", "4915100000002": "text"}
+    recipients = [Entry(to, {"kind": kind, "name": to}) for to, kind in kinds.items()]
+    row = broadcast(number, content=content, recipients=recipients)
+    reached(engine, row, BroadcastState.DONE)
+    assert {sent.to for sent in scripted.sent} == {
+        to for to, kind in kinds.items() if kind == "text"
+    }
+    assert broadcast_object(row)["skipped"] == [{"reason": "invalid_content", "count": 1}]
+
+
+def test_a_broadcast_at_its_limit_continues_when_a_message_was_not_sent(
+    number: Number, scripted: Scripted
+) -> None:
+    assert not scripted.sent
+    row = broadcast(number, 2)
+    [send] = broadcast_batches.begin(row, 1).sends
+    limit = HaltedError(PauseCode.MESSAGING_LIMIT, "", clock.now() + clock.DAY_MS)
+    assert broadcasts.halt(row.id, limit)
+    assert broadcasting._take_back(row, send.message, 0)
+    broadcasts.move_due()
+    assert state_of(row) == BroadcastState.RUNNING
 
 
 def test_a_text_goes_only_to_people_with_an_open_window(
