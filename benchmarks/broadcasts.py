@@ -36,7 +36,7 @@ from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number
 from resources.broadcast import allowed_rate
 from services import broadcasts
-from services.broadcast_batches import MARGIN
+from services.broadcast_pace import MARGIN
 
 RECIPIENTS = int(os.environ.get("BENCH_RECIPIENTS", "20000"))
 NUMBERS = int(os.environ.get("BENCH_NUMBERS", "1"))

@@ -1,4 +1,4 @@
-"""Stores the messages of a broadcast in batches: who gets one now, with what content, at what pace.
+"""Stores the messages of a broadcast in batches: who gets one now, and with what content.
 
 A message is stored in the transaction that ends the claim of its recipient, and before the call of the
 network, like that of a request (services.sending). If the process dies in between, the message becomes
@@ -22,14 +22,14 @@ from models.messages.contact import Contact
 from models.messages.message import Message
 from models.messages.template import Template
 from models.numbers.number import Number, NumberStatus
-from models.numbers.pace import Pace, Reserved, key_of
+from models.numbers.pace import Reserved, key_of
 from models.reports.usage import counting
 from networks.exceptions import ContentError
 from networks.interface import OutboundMessage, Sender, TemplateDefinition, Templates
 from networks.registry import network_of
-from resources.broadcast import allowed_rate
 from services import consent, local_hours, storage, template_copy
 from services.broadcast_content import Filled
+from services.broadcast_pace import reserve
 from services.broadcast_words import why_lost
 from services.network_failures import sender_of
 from services.sending import Send
@@ -37,10 +37,6 @@ from services.templates import MARKETING
 
 # Longer than it takes to store a batch. A message is stored by then, or its recipient is claimed again.
 LEASE_MS = 30_000
-# The part of a rate that broadcasts use. A message may leave and arrive moments after its place.
-MARGIN = 0.98
-# The first place is at least so many seconds ahead: one that is past when the worker gets it would be lost.
-LEAD_SECONDS = 0.1
 # The most characters of a text.
 MOST_TEXT = 4_096
 # The part of a messaging limit that must be free before a broadcast continues.
@@ -141,28 +137,6 @@ def _store(broadcast: Broadcast, claimed: Sequence[BroadcastRecipient], check: C
     if BroadcastRecipient.keep(ended) != len(claimed):
         raise _ClaimLostError
     return Batch(sends, len(claimed), reserve(fresh, number, len(sends)) if sends else None)
-
-
-def rate_of(broadcast: Broadcast, number: Number) -> float:
-    """The most messages a second of the broadcast."""
-    highest = allowed_rate(number) * MARGIN
-    return highest if broadcast.rate is None else min(highest, broadcast.rate * MARGIN)
-
-
-def reserve(
-    broadcast: Broadcast, number: Number, count: int, lead: float = LEAD_SECONDS
-) -> Reserved:
-    """Reserve places of the number, and those of the broadcast if it has a rate of its own."""
-
-    def reserve() -> Reserved:
-        reserved = Pace.reserve(number.id, count, allowed_rate(number) * MARGIN, lead)
-        if broadcast.rate is None:
-            return reserved
-        # Also if the number is slower now: its limit may rise.
-        own = Pace.reserve(broadcast.id, count, rate_of(broadcast, number), lead)
-        return Reserved(*map(max, reserved, own))
-
-    return write(reserve, key_of(number.id), key_of(broadcast.id))
 
 
 def _require_able(broadcast: Broadcast, account: Account, number: Number, stored: Any) -> Sender:

@@ -24,20 +24,17 @@ from models.database.outage import UNAVAILABLE
 from models.numbers.number import Number
 from models.numbers.pace import Pace, Reserved
 from networks.registry import close_all
-from resources.broadcast import allowed_rate
 from services import broadcasts, template_reads
 from services.broadcast_batches import (
     LEASE_MS,
-    MARGIN,
     Batch,
     Check,
     CopyDoubtedError,
     HaltedError,
     NotRunningError,
     begin,
-    rate_of,
-    reserve,
 )
+from services.broadcast_pace import highest_of, rate_of, reserve
 from services.broadcasting import Effect, Outcomes, hand_over, withdraw
 from services.sending import Send
 from tasks.places import FAILURE_SECONDS, LATEST_SECONDS, Places, Turns
@@ -274,7 +271,7 @@ class Engine:
                 else:
                     effect = await withdraw(run.broadcast, send)
             if effect.slows:
-                highest = allowed_rate(send.number) * MARGIN
+                highest = highest_of(send.number)
                 slow_down = partial(Pace.slow_down, send.number.id, highest)
                 await self._in_database(slow_down)
             if (halted := run.note(effect)) is not None:

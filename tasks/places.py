@@ -13,7 +13,7 @@ from typing import NamedTuple, Self
 from models import clock
 from models.database.outage import UNAVAILABLE
 from models.numbers.pace import Reserved
-from services.broadcast_batches import LEAD_SECONDS
+from services.broadcast_pace import LEAD_SECONDS
 
 logger = logging.getLogger(__name__)
 

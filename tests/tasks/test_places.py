@@ -8,7 +8,7 @@ import pytest
 
 from models.database.outage import BusyError
 from models.numbers.pace import Pace, Reserved
-from services.broadcast_batches import LEAD_SECONDS
+from services.broadcast_pace import LEAD_SECONDS
 from tasks.places import LATEST_SECONDS, Places, Turns
 
 pytestmark = pytest.mark.usefixtures("state")
