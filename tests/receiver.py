@@ -68,10 +68,12 @@ class _Server(http.server.ThreadingHTTPServer):
     # The default of 5 makes bursts of connections wait a second for their turn.
     request_queue_size = 128
 
-    def __init__(self, receiver: "Receiver", address: str, tls: ssl.SSLContext | None) -> None:
+    def __init__(
+        self, receiver: "Receiver", address: str, port: int, tls: ssl.SSLContext | None
+    ) -> None:
         self.receiver = receiver
         self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        super().__init__((address, 0), Exchange)
+        super().__init__((address, port), Exchange)
         if tls:
             self.socket = tls.wrap_socket(self.socket, server_side=True)
 
@@ -97,13 +99,15 @@ def hang(exchange: Exchange) -> None:
 class Receiver:
     """Records requests and responds with 200, or with the behaviour set for the path."""
 
-    def __init__(self, address: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, address: str = "127.0.0.1", tls: ssl.SSLContext | None = None, port: int = 0
+    ) -> None:
         self.released = threading.Event()
         self._host = f"[{address}]" if ":" in address else address
         self._requests: list[Received] = []
         self._behaviours: dict[str, Behaviour] = {}
         self._arrived = threading.Condition()
-        self._server = _Server(self, address, tls)
+        self._server = _Server(self, address, port, tls)
         self.port = self._server.server_port
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.01,), daemon=True

@@ -99,10 +99,10 @@ def _builder(subject: str, issuer: str, key: ec.EllipticCurvePublicKey) -> x509.
 class TlsReceiver(Receiver):
     """A customer's HTTPS server on loopback. ``asked_for`` are the names of SNI, in order."""
 
-    def __init__(self, context: ssl.SSLContext, address: str = "127.0.0.1") -> None:
+    def __init__(self, context: ssl.SSLContext, address: str = "127.0.0.1", port: int = 0) -> None:
         self.asked_for: list[str | None] = []
         context.sni_callback = self._note
-        super().__init__(address, context)
+        super().__init__(address, context, port)
 
     def _note(self, _: ssl.SSLObject, name: str | None, __: ssl.SSLContext) -> None:
         self.asked_for.append(name)

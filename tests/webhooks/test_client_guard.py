@@ -6,6 +6,7 @@ from contextlib import closing
 
 import pytest
 
+from contract_tests.waiting import free_port
 from tests.receiver import Receiver
 from tests.webhooks.authority import Authority, TlsReceiver
 from tests.webhooks.listener import Listener
@@ -148,7 +149,8 @@ def test_the_address_that_was_checked_is_the_one_that_is_called(
     monkeypatch.setattr("webhooks.address.is_public", lambda address: address == "127.0.0.2")
     name_server.know(HOST, ["127.0.0.2"], ["127.0.0.1"])
     context = authority.server_context(HOST)
-    with closing(TlsReceiver(context, "127.0.0.2")) as receiver:
+    # The kernel assigns none of these ports at the other address to an outgoing connection.
+    with closing(TlsReceiver(context, "127.0.0.2", free_port())) as receiver:
         with Listener("127.0.0.1", receiver.port) as trap:
             options = {"allow_local": False, "ssl_context": authority.client_context()}
             first, second = post(
