@@ -34,6 +34,10 @@ def reserve(
             return reserved
         # Also if the number is slower now: its limit may rise.
         own = Pace.reserve(broadcast.id, count, rate_of(broadcast, number), lead)
-        return Reserved(*map(max, reserved, own))
+        first_at, interval = (
+            max(reserved.first_at, own.first_at),
+            max(reserved.interval, own.interval),
+        )
+        return Reserved(first_at, interval, reserved.is_shared)
 
     return write(reserve, key_of(number.id), key_of(broadcast.id))

@@ -34,8 +34,9 @@ from webhooks.kinds import EventKind
 PAIR_PAUSE_MS, THROTTLED_PAUSE_MS, UNREACHED_PAUSE_MS = 60_000, 1_000, 5_000
 # The network says that the number reached its limit, and not until when.
 LIMIT_PAUSE_MS = 3_600_000
-# Accepted messages that one transaction records, and the time in which they gather.
-MOST_RECORDED, GATHER_SECONDS = 64, 0.05
+# Accepted messages that one transaction records, and the time in which they gather. Then the same beside
+# single sends, which wait for the transaction.
+MANY_RECORDED, FEW_RECORDED = (64, 0.05), (16, 0.015)
 
 HALTED_BY: dict[type[network.NetworkError], PauseCode] = {
     network.AccountActionError: PauseCode.ACCOUNT,
@@ -60,9 +61,13 @@ class Effect(NamedTuple):
 
 
 class Outcomes:
-    """Records the messages that the network accepted, those together that end together."""
+    """Records the messages that the network accepted, those together that end together.
+
+    ``are_few``: few are recorded together, because single sends wait meanwhile.
+    """
 
     def __init__(self) -> None:
+        self.are_few = False
         self._waiting: list[tuple[Send, Acceptance, asyncio.Future[None]]] = []
         self._task: asyncio.Task[None] | None = None
 
@@ -76,10 +81,11 @@ class Outcomes:
 
     async def _record_all(self) -> None:
         while self._waiting:
-            if len(self._waiting) < MOST_RECORDED:
+            most, seconds = FEW_RECORDED if self.are_few else MANY_RECORDED
+            if len(self._waiting) < most:
                 # Those that end at about the same moment.
-                await asyncio.sleep(GATHER_SECONDS)
-            some, self._waiting = self._waiting[:MOST_RECORDED], self._waiting[MOST_RECORDED:]
+                await asyncio.sleep(seconds)
+            some, self._waiting = self._waiting[:most], self._waiting[most:]
             await self._record(some)
         self._task = None
 

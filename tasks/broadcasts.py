@@ -48,8 +48,8 @@ Result = TypeVar("Result")
 AHEAD_SECONDS = 0.25
 # A message that leaves so much later than its place, in seconds, is taken back.
 STALE_SECONDS = 0.5
-# Recipients of one claim.
-MOST_TOGETHER = 64
+# Recipients of one claim. Single sends wait for the transaction of a claim, so beside them it is shorter.
+MOST_TOGETHER, FEW_TOGETHER = 64, 16
 # Calls in flight: of all broadcasts, and of one by its rate, because the calls of a network that no longer
 # responds all have an unknown outcome.
 MOST_IN_FLIGHT, LEAST_IN_FLIGHT, SECONDS_IN_FLIGHT = 400, 8, 2.0
@@ -70,6 +70,8 @@ class Run:
     turns: Turns
     # As the last batch found it.
     number: Number | None = None
+    # Whether single sends share the pace of the number.
+    is_shared: bool = False
     is_on: bool = True
     check: Check = Check.ASK
     checked_at: float = 0.0
@@ -185,7 +187,8 @@ class Engine:
     async def _send_next(self, run: Run) -> None:
         """Store the messages of the next recipients, and send each at its place."""
         rate = rate_of(run.broadcast, await self._number_of(run))
-        most = max(1, min(MOST_TOGETHER, round(rate * AHEAD_SECONDS)))
+        together = FEW_TOGETHER if run.is_shared else MOST_TOGETHER
+        most = max(1, min(together, round(rate * AHEAD_SECONDS)))
         await self._wait_for_room(run, rate, most)
         await self._wait_for_late(run)
         batch = await self._begin(run, most)
@@ -195,6 +198,8 @@ class Engine:
             await self._wait_or_finish(run)
             return
         if batch.places is not None:
+            run.is_shared = batch.places.is_shared
+            self._outcomes.are_few = any(each.is_shared for each in self._runs.values())
             places, run.number = Places.of(batch.places), batch.sends[0].number
             for position, send in enumerate(batch.sends):
                 self._send_at(run, send, places.at(position))

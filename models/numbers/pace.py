@@ -19,6 +19,8 @@ MOST_AHEAD_US = 10 * SECOND_US
 # A throttled number continues with this part of its rate, but at least LEAST messages a second. It has its
 # whole rate again after RECOVERY.
 SLOWED, LEAST, RECOVERY_US = 0.5, 1.0, 24 * SECOND_US
+# Single sends share a pace for so long after the last one.
+SHARED_US = 30 * SECOND_US
 # Calls in flight are throttled together. They slow the number once.
 TOGETHER_US = SECOND_US
 
@@ -26,11 +28,13 @@ TOGETHER_US = SECOND_US
 class Reserved(NamedTuple):
     """When the first message may leave, and the seconds from each to the next.
 
-    ``first_at`` is in milliseconds since the epoch, with fractions.
+    ``first_at`` is in milliseconds since the epoch, with fractions. ``is_shared``: single sends share the
+    pace now.
     """
 
     first_at: float
     interval: float
+    is_shared: bool = False
 
 
 class Pace(BaseModel):
@@ -45,6 +49,8 @@ class Pace(BaseModel):
     interval = BigIntegerField(default=0)
     rate = FloatField(default=0)
     slowed_at = BigIntegerField(default=0)
+    # When a single send last took a place before others that were reserved.
+    single_at = BigIntegerField(default=0)
 
     @classmethod
     def reserve(cls, key: str, count: int, highest: float, lead: float = 0) -> Reserved:
@@ -62,7 +68,8 @@ class Pace(BaseModel):
             if first > soonest + MOST_AHEAD_US:
                 first = soonest
             pace.assign({"next_at": round(first + count * interval), "interval": round(interval)})
-            return Reserved(first / 1000, interval / SECOND_US)
+            is_shared = abs(now - pace.single_at) < SHARED_US
+            return Reserved(first / 1000, interval / SECOND_US, is_shared)
 
         return write(reserve, key_of(key))
 
@@ -80,7 +87,7 @@ class Pace(BaseModel):
 
     @classmethod
     def take_place(cls, number_id: str) -> None:
-        """A message leaves now, before those without a place yet, in the caller's transaction."""
+        """A single send leaves now, before those without a place yet, in the caller's transaction."""
         at_end(_take_places, number_id)
 
     def rate_at(self, now: int, highest: float) -> float:
@@ -113,7 +120,7 @@ def key_of(key: str) -> str:
 
 
 _TAKE = Prepared(
-    lambda count, number_id, now: Pace.update(next_at=Pace.next_at + count * Pace.interval).where(
-        Pace.key == number_id, Pace.next_at > now
-    )
+    lambda count, number_id, now: Pace.update(
+        next_at=Pace.next_at + count * Pace.interval, single_at=now
+    ).where(Pace.key == number_id, Pace.next_at > now)
 )

@@ -4,7 +4,7 @@ import asyncio
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,12 +20,14 @@ from models.messages import reach
 from models.messages.contact import Source
 from models.messages.message import Message, MessageStatus
 from models.numbers.number import Number, NumberStatus
+from models.numbers.pace import Pace
 from networks import exceptions, registry
 from networks.interface import Acceptance, OutboundMessage, Sender, TemplateDefinition
 from resources.broadcast import broadcast_object, counts_of
 from services import broadcast_batches, broadcasting, broadcasts, consent, contacts
 from services.broadcast_batches import HaltedError
 from services.broadcast_pace import reserve
+from services.message_status import record_acceptances
 from tasks.broadcasts import Engine
 from tests import factories
 from tests.fake_templates import Network, definition, known
@@ -207,6 +209,38 @@ def test_a_slow_worker_stores_few_messages_ahead(
     reached(engine, broadcast(number, 100), BroadcastState.DONE)
     # Two batches of a quarter of a second.
     assert max(ahead) <= 45
+
+
+def test_transactions_are_short_beside_single_sends(
+    engine: Engine, number: Number, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A single send waits for them."""
+    stored, recorded = list[int](), list[int]()
+    write = Message.write_pending
+
+    def note_stored(sender: Number, broadcast_id: str, outgoing: Sequence[Message]) -> None:
+        stored.append(len(outgoing))
+        write(sender, broadcast_id, outgoing)
+
+    def note_recorded(rows: Sequence[Any]) -> None:
+        recorded.append(len(rows))
+        record_acceptances(rows)
+
+    def send_one(_message: OutboundMessage) -> None:
+        scripted.before = lambda _: None
+        with writing():
+            Pace.take_place(number.id)
+
+    monkeypatch.setattr(Message, "write_pending", note_stored)
+    monkeypatch.setattr("services.broadcasting.record_acceptances", note_recorded)
+    with writing():
+        number.update_details(throughput="HIGH")
+    scripted.before = send_one
+    reached(engine, broadcast(number, 500), BroadcastState.DONE)
+    assert stored[0] == 64
+    # When it was sent, a quarter of a second of messages was stored already.
+    assert max(stored[-8:]) == 16
+    assert max(recorded[-8:]) == 16
 
 
 def test_the_pace_of_a_broadcast_holds_when_the_limit_of_its_number_rises(number: Number) -> None:

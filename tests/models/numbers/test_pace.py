@@ -87,3 +87,17 @@ def test_a_single_message_takes_a_place_before_those_that_wait(clock: Clock) -> 
     with writing():
         Pace.take_place("num_1")
     assert _wait("num_1", 1) == 0
+
+
+def test_reservations_know_for_half_a_minute_that_single_sends_share_the_pace(clock: Clock) -> None:
+    assert not Pace.reserve("num_1", 40, 80).is_shared
+    for number_id in ("num_1", "num_2"):
+        with writing():
+            Pace.take_place(number_id)
+    assert Pace.reserve("num_1", 1, 80).is_shared
+    # Its send took no place: none was reserved.
+    assert not Pace.reserve("num_2", 1, 80).is_shared
+    clock.advance(seconds=29)
+    assert Pace.reserve("num_1", 1, 80).is_shared
+    clock.advance(seconds=1)
+    assert not Pace.reserve("num_1", 1, 80).is_shared
