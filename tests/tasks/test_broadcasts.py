@@ -203,10 +203,12 @@ def test_a_slow_worker_stores_few_messages_ahead(
 
     def be_slow(_message: OutboundMessage) -> None:
         ahead.append(Message.select().count() - len(scripted.sent))
-        time.sleep(0.03)
+        time.sleep(0.06)
 
     scripted.before = be_slow
-    reached(engine, broadcast(number, 100), BroadcastState.DONE)
+    broadcast(number, 100)
+    engine.look()
+    until(lambda: len(ahead) > 30, "messages that are sent")
     # Two batches of a quarter of a second.
     assert max(ahead) <= 45
 
@@ -248,6 +250,15 @@ def test_the_pace_of_a_broadcast_holds_when_the_limit_of_its_number_rises(number
     before = reserve(row, number, 40)
     number.throughput = "HIGH"
     assert reserve(row, number, 1).first_at - before.first_at >= 500
+
+
+def test_a_broadcast_with_a_rate_of_its_own_leaves_the_other_places_of_its_number(
+    number: Number,
+) -> None:
+    slow, fast = broadcast(number, rate=20), broadcast(number)
+    first = reserve(slow, number, 20)
+    assert reserve(fast, number, 1).first_at - first.first_at < 500
+    assert reserve(slow, number, 1).first_at - first.first_at >= 1000
 
 
 def test_a_worker_that_lost_its_claims_stores_nothing(number: Number, scripted: Scripted) -> None:
@@ -312,23 +323,39 @@ def test_a_message_that_was_not_sent_fails_if_its_broadcast_has_ended(
     assert '"130429"' in failed.payload
 
 
-def test_a_broadcast_does_not_end_while_a_recipient_begins_to_wait_again(
-    number: Number, scripted: Scripted, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert not scripted.sent
+@pytest.fixture
+def between(number: Number, monkeypatch: pytest.MonkeyPatch) -> Broadcast:
+    """A broadcast whose message another worker takes back between two queries of this one."""
     row = broadcast(number, 1)
     [send] = broadcast_batches.begin(row, 1).sends
+    is_pending = Message.is_any_pending
 
     def is_any_pending(broadcast_id: str) -> bool:
-        """Another worker takes the message back between two queries of this one."""
         broadcasting._take_back(row, send.message, 0)
         return is_pending(broadcast_id)
 
-    is_pending = Message.is_any_pending
     monkeypatch.setattr(Message, "is_any_pending", is_any_pending)
-    assert not broadcasts.finish(row)
-    assert state_of(row) == BroadcastState.RUNNING
-    assert counts_of(row)["waiting"] == 1
+    return row
+
+
+@pytest.mark.usefixtures("scripted")
+def test_a_broadcast_does_not_end_while_a_recipient_begins_to_wait_again(
+    between: Broadcast,
+) -> None:
+    assert not broadcasts.finish(between)
+    assert state_of(between) == BroadcastState.RUNNING
+    assert counts_of(between)["waiting"] == 1
+
+
+@pytest.mark.usefixtures("scripted")
+def test_a_cancelled_one_leaves_out_who_began_to_wait_again(between: Broadcast) -> None:
+    broadcasts.cancel(between)
+    ended = list[bool]()
+    for _ in range(2):
+        broadcasts.close_ended()
+        ended.append(Broadcast.get_by_id(between.id).ended_at is not None)
+    assert ended == [False, True]
+    assert left_out(between) == {"4915100000000": "cancelled"}
 
 
 def test_an_outcome_that_cannot_be_recorded_affects_no_other(
