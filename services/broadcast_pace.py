@@ -34,10 +34,11 @@ def reserve(
             return reserved
         # Also if the number is slower now: its limit may rise.
         own = Pace.reserve(broadcast.id, count, rate_of(broadcast, number), lead)
-        first_at, interval = (
-            max(reserved.first_at, own.first_at),
-            max(reserved.interval, own.interval),
+        # Single sends are noted with the number.
+        return own._replace(
+            first_at=max(reserved.first_at, own.first_at),
+            interval=max(reserved.interval, own.interval),
+            is_shared=reserved.is_shared,
         )
-        return Reserved(first_at, interval, reserved.is_shared)
 
     return write(reserve, key_of(number.id), key_of(broadcast.id))

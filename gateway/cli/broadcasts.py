@@ -121,7 +121,7 @@ def test_broadcast(
 def list_recipients(
     client: Client, broadcast_id: str, status: types.BroadcastRecipientStatus | None, limit: int
 ) -> list[dict[str, Any]]:
-    """List the recipients with their messages or reasons."""
+    """List the recipients and their outcomes."""
     page = min(limit, MAX_LISTED)
     rows = client.iterate_broadcast_recipients(broadcast_id, status=status, limit=page)
     return [each | {"why": _why(each)} for each in islice(rows, limit)]

@@ -99,5 +99,8 @@ def test_reservations_know_for_half_a_minute_that_single_sends_share_the_pace(cl
     assert not Pace.reserve("num_2", 1, 80).is_shared
     clock.advance(seconds=29)
     assert Pace.reserve("num_1", 1, 80).is_shared
-    clock.advance(seconds=1)
+    # A clock that is set back makes it no longer.
+    clock.advance(hours=-1)
+    assert not Pace.reserve("num_1", 1, 80).is_shared
+    clock.advance(hours=1, seconds=1)
     assert not Pace.reserve("num_1", 1, 80).is_shared
