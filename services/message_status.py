@@ -5,6 +5,7 @@ send passed as a reference. Both orders lead to the same steps, events and statu
 (docs/decisions/0016-statuses-in-any-order.md).
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import starmap
 
@@ -84,6 +85,9 @@ class SentMessages:
         webhooks = webhooks_of_messages.execute(network_ids, ids)
         contacts = contacts_of_messages.execute(network_ids, ids)
         self._messages = {message.id: message for message in Message.rows_sent(network_ids, ids)}
+        self._by_network_id = defaultdict[str | None, list[Message]](list)
+        for message in self._messages.values():
+            self._by_network_id[message.wa_message_id].append(message)
         self._numbers = set(numbers)
         self.webhooks = list(webhooks)
         self.contacts = {contact.id: contact for contact in contacts}
@@ -93,10 +97,12 @@ class SentMessages:
 
         Every row of the status's number counts, because the number may have changed accounts since.
         """
-        phone, network_id = update.phone_number_id, update.wa_message_id
-        found = [m for m in self._messages.values() if m.wa_message_id == network_id]
-        if update.reference in self._messages:
-            found.append(self._messages[update.reference])
+        phone, theirs = update.phone_number_id, self._by_network_id[update.wa_message_id]
+        named = self._messages.get(update.reference or "")
+        if named is not None and named.wa_message_id is None:
+            # A later status may not name the reference.
+            theirs.append(named)
+        found = theirs if named is None else [*theirs, named]
         return next((m for m in found if (phone, m.number_id) in self._numbers), None)
 
 

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from contextvars import Context
 from functools import partial
+from itertools import accumulate
 from typing import NamedTuple
 
 from models.database import commit
@@ -14,7 +15,7 @@ from models.errors import ForbiddenError, UnauthorizedError
 from models.messages.callback import Callback
 from networks.registry import all_networks, owner_of
 from services import telemetry
-from services.ingestion import MOST_TOGETHER, Read, ingest_together, keys_of, read
+from services.ingestion import MOST_TOGETHER, Read, ingest_together, read
 
 logger = logging.getLogger(__name__)
 
@@ -24,8 +25,10 @@ logger = logging.getLogger(__name__)
 MOST_BYTES = 64 << 10
 # The most that wait of one account of the platform, and of all.
 MOST_OF_ONE, MOST_WAITING = 4 * MOST_TOGETHER, 16 * MOST_TOGETHER
-# The most keys of a transaction (models.database.write). A send has two.
-MOST_KEYS = 200
+# The bytes after which a batch takes no further callback: all requests wait while it is parsed.
+MOST_BYTES_TOGETHER = 32 << 10
+# The most items of a transaction: sends wait for it on SQLite.
+MOST_ITEMS = 32
 
 
 def verify(query: Mapping[str, str]) -> str:
@@ -88,11 +91,12 @@ class Door:
 
     def _next(self) -> list["_Waiting"]:
         """The next callbacks: the oldest of each account, then the second ones."""
-        batch = list[_Waiting]()
-        while self._waiting and len(batch) < MOST_TOGETHER:
+        batch, size = list[_Waiting](), 0
+        while self._waiting and len(batch) < MOST_TOGETHER and size < MOST_BYTES_TOGETHER:
             owner = next(iter(self._waiting))
             theirs = self._waiting.pop(owner)
             batch.append(theirs.popleft())
+            size += len(batch[-1].callback.body)
             if theirs:
                 self._waiting[owner] = theirs
         return batch
@@ -109,13 +113,14 @@ async def _ingest(left: Sequence[_Waiting]) -> None:
     """Ingest or store these callbacks. If neither is possible, the network repeats them."""
     try:
         try:
-            items = read(each.callback for each in left)
-            while items:
-                some = _with_few_keys(items)
-                ingest = partial(ingest_together, some, are_stored=False)
-                done = await commit(ingest, *keys_of(some))
-                _end(left[:done])
-                items, left = items[done:], left[done:]
+            pieces = _pieces(left)
+            while pieces:
+                some = [piece.read for piece in _first(pieces)]
+                # Not in the transactions of sends, which would wait for it.
+                done = await commit(partial(ingest_together, some, are_stored=False))
+                ended = sum(piece.is_last for piece in pieces[:done])
+                _end(left[:ended])
+                pieces, left = pieces[done:], left[ended:]
         except Exception as problem:
             if is_outage(problem):
                 raise
@@ -128,11 +133,28 @@ async def _ingest(left: Sequence[_Waiting]) -> None:
         _end(left, error)
 
 
-def _with_few_keys(items: Sequence[Read]) -> Sequence[Read]:
-    """The first callbacks, at least one. With many keys their transaction would exclude all others."""
-    while len(items) > 1 and len(keys_of(items)) > MOST_KEYS:
-        items = items[: len(items) // 2]
-    return items
+class _Piece(NamedTuple):
+    """Items of a callback. ``is_last``: with them, all of it is ingested."""
+
+    read: Read
+    is_last: bool
+
+
+def _pieces(waiting: Sequence[_Waiting]) -> list[_Piece]:
+    """The callbacks in pieces of MOST_ITEMS. Of a failed callback, the worker ingests all items again."""
+    found = list[_Piece]()
+    for callback, parts in read(each.callback for each in waiting):
+        # A callback without items is one piece too.
+        for at in range(0, max(len(parts), 1), MOST_ITEMS):
+            is_last = at + MOST_ITEMS >= len(parts)
+            found.append(_Piece((callback, parts[at : at + MOST_ITEMS]), is_last))
+    return found
+
+
+def _first(pieces: Sequence[_Piece]) -> Sequence[_Piece]:
+    """The first pieces, which one transaction ingests."""
+    counts = accumulate(len(parts) for (_, parts), _ in pieces)
+    return pieces[: max(1, sum(count <= MOST_ITEMS for count in counts))]
 
 
 def _end(waiting: Sequence[_Waiting], error: Exception | None = None) -> None:

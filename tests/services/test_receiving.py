@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 from peewee import OperationalError
 
 from contract_tests.stored import Stored
+from models import database
 from models.database.outage import BusyError
 from models.messages.callback import Callback
 from models.messages.message import Message
@@ -205,14 +206,63 @@ def test_after_a_wait_for_the_lock_a_callback_does_not_wait_again_to_be_stored(
     assert Callback.select().count() == 0
 
 
+def _with_texts(*bodies: str) -> bytes:
+    """A callback with a message for each of these texts."""
+    texts = [text(f"wamid.{n}", text={"body": body}) for n, body in enumerate(bodies)]
+    return json.dumps({"entry": [messages(messages=texts)]}).encode()
+
+
 @pytest.mark.usefixtures("number")
-def test_callbacks_with_many_keys_do_not_share_a_transaction(
+def test_the_transactions_of_a_large_callback_are_short(
     monkeypatch: pytest.MonkeyPatch, transactions: list[int]
 ) -> None:
-    monkeypatch.setattr(receiving, "MOST_KEYS", 4)
-    assert _take(*(_body(f"wamid.{n}", **{"from": f"1555000{n}"}) for n in range(4))) == [None] * 4
-    assert {len(ingestion.keys_of(ingestion.read([Callback.arrived(_body("wamid.X"))])))} == {2}
-    assert transactions == [2, 2]
+    monkeypatch.setattr(receiving, "MOST_ITEMS", 2)
+    large, small = _with_texts(*"ABCDE"), [_body(f"wamid.{name}") for name in "XYZ"]
+    assert _take(large, *small) == [None] * 4
+    # Pieces of 2, 2, 1 with X, and Y with Z.
+    assert transactions == [1, 1, 2, 2]
+    assert kinds() == ["message.received"] * 8
+    assert Callback.select().count() == 0
+
+
+@pytest.mark.usefixtures("number")
+def test_a_callback_that_fails_after_its_first_piece_is_stored_whole(
+    monkeypatch: pytest.MonkeyPatch, transactions: list[int]
+) -> None:
+    monkeypatch.setattr(receiving, "MOST_ITEMS", 2)
+    large, before = _with_texts("A", "B", "bad"), _body("wamid.X")
+    with refusing_text("bad"):
+        assert _take(before, large) == [None, None]
+    assert transactions == [1, 1]
+    assert [bytes(each.body) for each in Callback.select()] == [large]
+
+
+@pytest.mark.usefixtures("number")
+def test_callbacks_do_not_occupy_the_transactions_of_sends(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_occupied = list[bool]()
+
+    def ingest(callbacks: Sequence[Read], *, are_stored: bool) -> int:
+        is_occupied.append(database.shared_commits.since() is not None)
+        return ingestion.ingest_together(callbacks, are_stored=are_stored)
+
+    monkeypatch.setattr(receiving, "ingest_together", ingest)
+    assert _take(_body("wamid.A")) == [None]
+    assert is_occupied == [False]
+
+
+@pytest.mark.usefixtures("number", "transactions")
+def test_few_bytes_are_parsed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = list[int]()
+
+    def count(callbacks: Iterable[Callback]) -> list[Read]:
+        found = ingestion.read(callbacks)
+        read.append(len(found))
+        return found
+
+    monkeypatch.setattr(receiving, "read", count)
+    monkeypatch.setattr(receiving, "MOST_BYTES_TOGETHER", 1 + len(_body("wamid.0")))
+    assert _take(*(_body(f"wamid.{n}") for n in range(5))) == [None] * 5
+    assert read == [2, 2, 1]
 
 
 def test_a_message_and_those_about_it_never_change_at_once() -> None:
