@@ -61,7 +61,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export REDOCLY_TELEMETRY := off
 export REDOCLY_SUPPRESS_UPDATE_NOTICE := true
 
-.PHONY: attacks audit broadcast-limits trace erasures receivers odd-answers wrong-settings upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-peers bench-backlog bench-amplification bench-broadcasts bench-overview bench-search bench-suppressions help run test contract fuzz fuzz-stranger chaos kills failover matrix mutants check style types imports lint sdk sdk-check breaks release docs format lock clean chromium runtimes servers backends
+.PHONY: attacks audit broadcast-limits trace erasures receivers odd-answers wrong-settings upgrades words clients toolchains usage bench flamegraphs bench-isolation bench-peers bench-backlog bench-amplification bench-broadcasts bench-overview bench-recipients bench-search bench-suppressions help run test contract fuzz fuzz-stranger chaos kills failover matrix mutants check style types imports lint sdk sdk-check breaks release docs format lock clean chromium runtimes servers backends
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -175,6 +175,9 @@ bench-broadcasts: $(VENV)/.dev | servers ## Measure a broadcast of 20,000 messag
 
 bench-overview: $(VENV)/.dev | servers ## Measure how long the overview takes with 1,000,000 messages (BENCH_MESSAGES=1000000)
 	@$(BIN)/python -m benchmarks.overview
+
+bench-recipients: $(VENV)/.dev | servers ## Measure the upload of 1,000,000 recipients (BENCH_ROWS=1000000)
+	@$(BIN)/python -m benchmarks.recipients
 
 bench-suppressions: $(VENV)/.dev | servers ## Measure the import and the check of 1,000,000 suppressions (BENCH_SUPPRESSIONS=1000000)
 	@$(BIN)/python -m benchmarks.suppressions

@@ -105,8 +105,17 @@ def percentile(values: list[float], share: float) -> float:
 
 def resident_mib(process: subprocess.Popen[bytes]) -> float:
     """The resident memory of a process, in MiB."""
+    return _memory_mib(process, "VmRSS")
+
+
+def peak_mib(process: subprocess.Popen[bytes]) -> float:
+    """The most resident memory that a process has had, in MiB."""
+    return _memory_mib(process, "VmHWM")
+
+
+def _memory_mib(process: subprocess.Popen[bytes], name: str) -> float:
     for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS"):
+        if line.startswith(name):
             return int(line.split()[1]) / 1024
     return 0.0
 
