@@ -99,11 +99,12 @@ class SentMessages:
         """
         phone, theirs = update.phone_number_id, self._by_network_id[update.wa_message_id]
         named = self._messages.get(update.reference or "")
-        if named is not None and named.wa_message_id is None:
-            # A later status may not name the reference.
-            theirs.append(named)
         found = theirs if named is None else [*theirs, named]
-        return next((m for m in found if (phone, m.number_id) in self._numbers), None)
+        message = next((m for m in found if (phone, m.number_id) in self._numbers), None)
+        if message is not None and message.wa_message_id is None:
+            # A later status may not name the reference.
+            theirs.append(message)
+        return message
 
 
 def record_status(update: StatusUpdate, sent: SentMessages, count: UsageCount) -> bool:

@@ -116,7 +116,7 @@ async def _ingest(left: Sequence[_Waiting]) -> None:
             pieces = _pieces(left)
             while pieces:
                 some = [piece.read for piece in _first(pieces)]
-                # Not in the transactions of sends, which would wait for it.
+                # Without keys: on PostgreSQL, sends do not wait for it.
                 done = await commit(partial(ingest_together, some, are_stored=False))
                 ended = sum(piece.is_last for piece in pieces[:done])
                 _end(left[:ended])

@@ -119,7 +119,7 @@ def _watchdog(settings: Settings, loop: asyncio.AbstractEventLoop) -> Watchdog:
     watchdog = Watchdog(settings.watchdog_seconds)
     watchdog.watch_loop("the event loop", loop)
     watchdog.watch("the writer of the database", commits.since)
-    watchdog.watch("the writer of sends and callbacks", shared_commits.since)
+    watchdog.watch("the writer of sends", shared_commits.since)
     return watchdog
 
 

@@ -132,7 +132,7 @@ def test_an_empty_queue_is_asked_again_at_once_only_if_it_waits_itself(
 
 @pytest.mark.parametrize(
     ("keys", "name"),
-    [((), "the writer of the database"), (("a",), "the writer of sends and callbacks")],
+    [((), "the writer of the database"), (("a",), "the writer of sends")],
 )
 def test_a_writer_that_hangs_is_named_in_web(
     engine: deliver.Engine, release: threading.Event, keys: tuple[str, ...], name: str

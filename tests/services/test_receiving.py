@@ -22,6 +22,7 @@ from services import ingestion, receiving
 from services.ingestion import Read
 from services.message_status import SentMessages
 from services.receiving import MOST_OF_ONE, Door
+from tasks import ingest
 from tests.conftest import Clock
 from tests.tasks.callbacks import kinds, messages, refusing_text, text
 
@@ -235,10 +236,12 @@ def test_a_callback_that_fails_after_its_first_piece_is_stored_whole(
         assert _take(before, large) == [None, None]
     assert transactions == [1, 1]
     assert [bytes(each.body) for each in Callback.select()] == [large]
+    ingest.work_off()
+    assert kinds() == ["message.received"] * 4
 
 
 @pytest.mark.usefixtures("number")
-def test_callbacks_do_not_occupy_the_transactions_of_sends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_callbacks_do_not_count_as_sends(monkeypatch: pytest.MonkeyPatch) -> None:
     is_occupied = list[bool]()
 
     def ingest(callbacks: Sequence[Read], *, are_stored: bool) -> int:
