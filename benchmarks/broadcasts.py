@@ -5,7 +5,7 @@
 BENCH_RECIPIENTS=20000 sets the recipients. BENCH_NUMBERS=1 is how many numbers share them, each with a
 broadcast of its own. BENCH_BROADCAST_BACKENDS=SQLite,PostgreSQL+Redis sets the backends, BENCH_SEND_RATE=20
 the single sends a second. BENCH_STATUSES=1 lets the sandbox send three statuses for each message, which the
-web process records meanwhile.
+web process records meanwhile. BENCH_WEBHOOKS=1 delivers the events of each message to a receiver.
 """
 
 import os
@@ -22,6 +22,7 @@ from peewee import fn
 
 from benchmarks.backends import POSTGRESQL_AND_REDIS, SQLITE, running_backend
 from benchmarks.harness import resident_mib
+from benchmarks.life import EVENTS, receiver_process
 from benchmarks.load import Answers, Load, drive, load_of_sends
 from benchmarks.machine import Processors, cpu_seconds
 from benchmarks.report import Figure, Table, show
@@ -43,6 +44,7 @@ NUMBERS = int(os.environ.get("BENCH_NUMBERS", "1"))
 BACKENDS = os.environ.get("BENCH_BROADCAST_BACKENDS", f"{SQLITE},{POSTGRESQL_AND_REDIS}").split(",")
 SEND_RATE = float(os.environ.get("BENCH_SEND_RATE", "20"))
 HAS_STATUSES = os.environ.get("BENCH_STATUSES", "0") == "1"
+HAS_WEBHOOKS = os.environ.get("BENCH_WEBHOOKS", "0") == "1"
 LATENCY_MS, STATUSES_TOGETHER = 100, 100
 CONNECTIONS, ALONE_SECONDS, WARM_UP = 32, 10.0, 2.0
 # The part of a broadcast's duration during which single sends run beside it.
@@ -68,8 +70,10 @@ METHOD = (
     f"{RECIPIENTS:,} recipients of {NUMBERS} {'number' if NUMBERS == 1 else 'numbers'}, each with two"
     f" parameters of a template. A number may send {THROUGHPUT:,} messages a second, of which broadcasts use"
     f" {MARGIN:.0%}. The sandbox responds after {LATENCY_MS} ms and sends"
-    f" {'three statuses' if HAS_STATUSES else 'no statuses'}. One process each of web, worker, sandbox and"
-    " load generator, and the servers of the database and the queue, on one machine. The rate is that between"
+    f" {'three statuses' if HAS_STATUSES else 'no statuses'}."
+    f" {'A webhook gets their events.' if HAS_WEBHOOKS else 'There are no webhooks.'}"
+    " One process each of web, worker, sandbox and load generator, and the servers of the database and the"
+    " queue, on one machine. The rate is that between"
     f" the first and the last message. The second broadcast runs beside {SEND_RATE:g} single sends a second"
     " of the same number, evenly spaced; their latency counts from the time when they were due. One run."
 )
@@ -97,12 +101,16 @@ class Bench:
     load: Load
 
     @classmethod
-    def of(cls, gateway: Parts) -> Self:
-        """Connect the numbers, and this process to the gateway's database."""
+    def of(cls, gateway: Parts, receiver: str | None) -> Self:
+        """Connect the numbers, their webhooks to the receiver, and this process to the gateway's database."""
         few = {} if HAS_STATUSES else {"no_status": 1}
         gateway.behave(latency_ms=LATENCY_MS, batch_size=STATUSES_TOGETHER, **few)
         database.connect(gateway.stored.database_url or f"sqlite://{gateway.stored.database_path}")
         customers = [gateway.customer() for _ in range(NUMBERS)]
+        if receiver is not None:
+            webhook = {"url": f"{receiver}/after/0", "events": EVENTS}
+            for each in customers:
+                each.request("POST", "/webhooks", json=webhook).raise_for_status()
         numbers = [_raise_limits(gateway, customer) for customer in customers]
         load = load_of_sends(f"{gateway.api}/messages/send", numbers[0].id, customers[0].key)
         load = replace(load, connections=CONNECTIONS, warm_up=WARM_UP, rate=SEND_RATE)
@@ -180,7 +188,8 @@ def _bench(backend: str) -> Iterator[Bench]:
         settings = stack.enter_context(running_backend(backend)).settings
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         gateway = stack.enter_context(parts(folder, "sandbox", "web", "worker", **settings))
-        yield Bench.of(gateway)
+        receiver = stack.enter_context(receiver_process())[0] if HAS_WEBHOOKS else None
+        yield Bench.of(gateway, receiver)
 
 
 def measure(backend: str) -> Table:
