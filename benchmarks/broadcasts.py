@@ -73,8 +73,8 @@ METHOD = (
     f" {'three statuses' if HAS_STATUSES else 'no statuses'}."
     f" {'A webhook gets their events.' if HAS_WEBHOOKS else 'There are no webhooks.'}"
     " One process each of web, worker, sandbox and load generator, and the servers of the database and the"
-    " queue, on one machine. The rate is that between"
-    f" the first and the last message. The second broadcast runs beside {SEND_RATE:g} single sends a second"
+    " queue, on one machine. The rate is that between the first and the last message. The second broadcast"
+    f" runs beside {SEND_RATE:g} single sends a second"
     " of the same number, evenly spaced; their latency counts from the time when they were due. One run."
 )
 

@@ -21,7 +21,8 @@ from benchmarks.report import Figure, Goal, Table, show
 from benchmarks.services import parts
 
 ROWS = int(os.environ.get("BENCH_ROWS", "1000000"))
-MOST_SECONDS, MOST_MIB, PATIENCE_SECONDS = 60, 100, 300
+# 95 MiB are 100 MB.
+MOST_SECONDS, MOST_MIB, PATIENCE_SECONDS = 60, 95, 300
 METHOD = (
     f"A CSV file with {ROWS:,} rows, such as '+49 151 10000000;Person 0;Friday', in one request. The memory"
     " is the most that the web process had, minus what it had before. One run."
