@@ -154,7 +154,7 @@ def _pieces(waiting: Sequence[_Waiting]) -> list[_Piece]:
 def _first(pieces: Sequence[_Piece]) -> Sequence[_Piece]:
     """The first pieces, which one transaction ingests."""
     counts = accumulate(len(parts) for (_, parts), _ in pieces)
-    return pieces[: max(1, sum(count <= MOST_ITEMS for count in counts))]
+    return pieces[: sum(count <= MOST_ITEMS for count in counts)]
 
 
 def _end(waiting: Sequence[_Waiting], error: Exception | None = None) -> None:

@@ -214,15 +214,19 @@ def _with_texts(*bodies: str) -> bytes:
 
 
 @pytest.mark.usefixtures("number")
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    # AB, CD, XY and Z; AB, CD, EX and YZ.
+    [("ABCD", [1, 1, 2, 1]), ("ABCDE", [1, 1, 2, 2])],
+)
 def test_the_transactions_of_a_large_callback_are_short(
-    monkeypatch: pytest.MonkeyPatch, transactions: list[int]
+    monkeypatch: pytest.MonkeyPatch, transactions: list[int], texts: str, expected: list[int]
 ) -> None:
     monkeypatch.setattr(receiving, "MOST_ITEMS", 2)
-    large, small = _with_texts(*"ABCDE"), [_body(f"wamid.{name}") for name in "XYZ"]
+    large, small = _with_texts(*texts), [_body(f"wamid.{name}") for name in "XYZ"]
     assert _take(large, *small) == [None] * 4
-    # Pieces of 2, 2, 1 with X, and Y with Z.
-    assert transactions == [1, 1, 2, 2]
-    assert kinds() == ["message.received"] * 8
+    assert transactions == expected
+    assert kinds() == ["message.received"] * (len(texts) + 3)
     assert Callback.select().count() == 0
 
 
